@@ -1,0 +1,2 @@
+mypy:
+	.venv/bin/mypy src

@@ -1,0 +1,1 @@
+"""The frozen release: items, build rules, cards, import and export."""

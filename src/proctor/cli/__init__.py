@@ -1,0 +1,1 @@
+"""Argument parsing only; one module per stage."""

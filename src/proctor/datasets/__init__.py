@@ -1,0 +1,1 @@
+"""Readers: one module per public data set, raw files to procedure values."""

@@ -1,0 +1,39 @@
+"""The one exception that a user can fix."""
+
+from __future__ import annotations
+
+__all__ = ["MissingExtraError", "UserError"]
+
+
+class UserError(Exception):
+    """Something the user can put right: bad input, a wrong flag, a missing file.
+
+    The command line prints it without a traceback and exits with status 2, so the message has to say
+    what was seen, where, and what to do next.
+
+    Args:
+        message: what was seen, as a full sentence.
+        where: file, line or field the message is about.
+        hint: what the user can do next.
+    """
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.message = message
+        self.where = where
+        self.hint = hint
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """Return the message with its place in front and its hint behind."""
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  → {self.hint}" if self.hint else text
+
+
+class MissingExtraError(UserError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed.",
+            hint=f"pip install 'proctor-bench[{extra}]'",
+        )

@@ -1,0 +1,1 @@
+"""What an outsider runs on a release: predictors and judges."""

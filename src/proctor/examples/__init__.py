@@ -1,0 +1,1 @@
+"""Recordings to questionable moments: deterministic facts, no model."""

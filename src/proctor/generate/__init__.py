@@ -1,0 +1,1 @@
+"""Examples to candidate questions with answers."""

@@ -1,0 +1,1 @@
+"""Video, images and frames: the only room that opens media files."""

@@ -1,0 +1,1 @@
+"""Pure scoring functions on plain values, with signatures."""

@@ -1,0 +1,1 @@
+"""The core: procedures, task graphs, recordings and progress. Pure standard library."""

@@ -1,0 +1,399 @@
+"""The task graph: which steps there are and what must come before what.
+
+Conventions: an edge ``(a, b)`` means that ``a`` must come before ``b``. Nodes are told apart by id, never by
+text: two steps may have the same text. A graph may have a *start* and an *end* node that stand for no action;
+they take part in reachability but are never asked for. Steps and edges keep the order of the file, because
+published data sets list derived sets in that order.
+
+Sets of steps are kept as integers with one bit a step, so that ancestor and downset operations cost a few
+machine words for graphs of usual size (up to about 1,000 steps).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["DOWNSET_LIMIT", "GraphError", "Step", "TaskGraph", "TooManyDownsetsError"]
+
+DOWNSET_LIMIT = 2_000_000
+"""Counting and sampling of orders walk the downsets (sets closed under prerequisites) of the graph. Wide graphs
+have exponentially many; beyond this number the operations refuse instead of filling the memory."""
+
+
+class GraphError(ValueError):
+    """The graph is not a task graph. ``problems`` lists everything that was found, not just the first."""
+
+    def __init__(self, name: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"task graph '{name}': " + "; ".join(problems))
+
+
+class TooManyDownsetsError(ValueError):
+    """The graph is too wide for exact counting or uniform sampling of its orders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction of a procedure."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class TaskGraph:
+    """A procedure as a directed acyclic graph of steps.
+
+    Args:
+        id: unique id of the activity.
+        name: for people.
+        steps: all nodes, start and end included, in file order.
+        edges: (before, after) pairs of step ids, in file order.
+        start: id of the node that means "nothing done yet", if there is one.
+        end: id of the node that means "all done", if there is one.
+
+    Raises:
+        GraphError: unknown or duplicate ids, self-loops, duplicate edges, cycles (reported as the cycle
+            itself), steps that the start does not reach or that do not reach the end.
+    """
+
+    id: str
+    name: str
+    steps: tuple[Step, ...]
+    edges: tuple[tuple[str, str], ...] = ()
+    start: str | None = None
+    end: str | None = None
+
+    def __post_init__(self) -> None:
+        problems = self._problems()
+        if problems:
+            raise GraphError(self.name or self.id, problems)
+
+    # -- validation ------------------------------------------------------------------------------------------
+
+    def _problems(self) -> list[str]:
+        ids = [s.id for s in self.steps]
+        known = set(ids)
+        if not ids:
+            return ["it has no steps"]
+        problems = [f"step id '{i}' occurs {n} times" for i, n in Counter(ids).items() if n > 1]
+        for role, node in (("start", self.start), ("end", self.end)):
+            if node is not None and node not in known:
+                problems.append(f"{role} '{node}' is not among the steps")
+        for (before, after), n in Counter(self.edges).items():
+            unknown = [node for node in (before, after) if node not in known]
+            problems += [f"edge {before} → {after} names the unknown step '{node}'" for node in unknown]
+            if before == after:
+                problems.append(f"step '{before}' is its own prerequisite")
+            if n > 1:
+                problems.append(f"edge {before} → {after} occurs {n} times")
+        if problems:
+            return problems
+        cycle = self._cycle()
+        if cycle:
+            return ["its prerequisites form a cycle: " + " → ".join(cycle)]
+        return self._unreachable()
+
+    def _cycle(self) -> list[str]:
+        """Return one cycle as ids with the first repeated at the end; empty when there is none."""
+        after = self._adjacency
+        state = dict.fromkeys((s.id for s in self.steps), 0)
+        for root in state:
+            if state[root]:
+                continue
+            path, stack = [root], [iter(after.get(root, ()))]
+            state[root] = 1
+            while stack:
+                child = next(stack[-1], None)
+                if child is None:
+                    stack.pop()
+                    state[path.pop()] = 2
+                elif state[child] == 1:
+                    return [*path[path.index(child) :], child]
+                elif state[child] == 0:
+                    state[child] = 1
+                    path.append(child)
+                    stack.append(iter(after.get(child, ())))
+        return []
+
+    def _unreachable(self) -> list[str]:
+        problems = []
+        if self.start is not None:
+            cut = [
+                s.id
+                for s in self.steps
+                if s.id != self.start and not self._bit(self.start) & self._above[self.index[s.id]]
+            ]
+            if cut:
+                problems.append(f"the start does not lead to step(s) {', '.join(cut)}")
+        if self.end is not None:
+            cut = [
+                s.id
+                for s in self.steps
+                if s.id != self.end and not self._bit(self.end) & self._below[self.index[s.id]]
+            ]
+            if cut:
+                problems.append(f"step(s) {', '.join(cut)} do not lead to the end")
+        return problems
+
+    # -- look-up ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Bit number of every step id."""
+        return {s.id: i for i, s in enumerate(self.steps)}
+
+    @cached_property
+    def actions(self) -> tuple[Step, ...]:
+        """The steps that a person performs: all but start and end, in file order."""
+        return tuple(s for s in self.steps if s.id not in (self.start, self.end))
+
+    def __contains__(self, step_id: object) -> bool:
+        return step_id in self.index
+
+    def __getitem__(self, step_id: str) -> Step:
+        """Return the step with this id.
+
+        Raises:
+            KeyError: if the graph has no such step.
+        """
+        return self.steps[self.index[step_id]]
+
+    @cached_property
+    def _adjacency(self) -> dict[str, list[str]]:
+        after: dict[str, list[str]] = defaultdict(list)
+        for a, b in self.edges:
+            after[a].append(b)
+        return dict(after)
+
+    @cached_property
+    def scan_order(self) -> tuple[str, ...]:
+        """Step ids in the order of first appearance in the edge list (before, then after), then the rest.
+
+        The published data list derived sets in this order (promqa.md 3.5).
+        """
+        seen = dict.fromkeys(node for edge in self.edges for node in edge)
+        return tuple(seen | dict.fromkeys(s.id for s in self.steps))
+
+    # -- bitsets ---------------------------------------------------------------------------------------------
+
+    def _bit(self, step_id: str) -> int:
+        return 1 << self.index[step_id]
+
+    def mask(self, step_ids: Iterable[str]) -> int:
+        """Return the bitset of these steps.
+
+        Raises:
+            KeyError: if one of them is unknown.
+        """
+        bits = 0
+        for step_id in step_ids:
+            bits |= 1 << self.index[step_id]
+        return bits
+
+    def ids(self, mask: int, order: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return the step ids of a bitset, in file order or in the given order."""
+        ordered = order if order is not None else [s.id for s in self.steps]
+        return tuple(i for i in ordered if mask >> self.index[i] & 1)
+
+    @cached_property
+    def _before(self) -> tuple[int, ...]:
+        """Bitset of direct predecessors for each bit."""
+        masks = [0] * len(self.steps)
+        for a, b in self.edges:
+            masks[self.index[b]] |= 1 << self.index[a]
+        return tuple(masks)
+
+    @cached_property
+    def _after(self) -> tuple[int, ...]:
+        masks = [0] * len(self.steps)
+        for a, b in self.edges:
+            masks[self.index[a]] |= 1 << self.index[b]
+        return tuple(masks)
+
+    @cached_property
+    def topological_order(self) -> tuple[str, ...]:
+        """One valid order of all nodes: always the first ready step in file order."""
+        done, order, todo = 0, [], list(range(len(self.steps)))
+        while todo:
+            i = next(i for i in todo if self._before[i] & ~done == 0)
+            todo.remove(i)
+            done |= 1 << i
+            order.append(self.steps[i].id)
+        return tuple(order)
+
+    @cached_property
+    def _above(self) -> tuple[int, ...]:
+        """Bitset of all ancestors for each bit."""
+        masks = [0] * len(self.steps)
+        for step_id in self.topological_order:
+            i = self.index[step_id]
+            for j in _bits(self._before[i]):
+                masks[i] |= masks[j] | 1 << j
+        return tuple(masks)
+
+    @cached_property
+    def _below(self) -> tuple[int, ...]:
+        masks = [0] * len(self.steps)
+        for step_id in reversed(self.topological_order):
+            i = self.index[step_id]
+            for j in _bits(self._after[i]):
+                masks[i] |= masks[j] | 1 << j
+        return tuple(masks)
+
+    @cached_property
+    def action_mask(self) -> int:
+        """Bitset of the steps that a person performs."""
+        return self.mask(s.id for s in self.actions)
+
+    def ancestors_mask(self, mask: int) -> int:
+        """Bitset of everything that must come before any step of ``mask`` (without ``mask`` unless implied)."""
+        bits = 0
+        for i in _bits(mask):
+            bits |= self._above[i]
+        return bits
+
+    # -- relations -------------------------------------------------------------------------------------------
+
+    def predecessors(self, step_id: str) -> tuple[str, ...]:
+        """Direct prerequisites, in file order."""
+        return self.ids(self._before[self.index[step_id]])
+
+    def successors(self, step_id: str) -> tuple[str, ...]:
+        """Steps that this one is a direct prerequisite of, in file order."""
+        return self.ids(self._after[self.index[step_id]])
+
+    def ancestors(self, step_id: str) -> tuple[str, ...]:
+        """All steps that must come before, in file order."""
+        return self.ids(self._above[self.index[step_id]])
+
+    def descendants(self, step_id: str) -> tuple[str, ...]:
+        """All steps that must come after, in file order."""
+        return self.ids(self._below[self.index[step_id]])
+
+    def comes_before(self, a: str, b: str) -> bool:
+        """True when ``a`` must come before ``b``."""
+        return bool(self._above[self.index[b]] >> self.index[a] & 1)
+
+    def transitive_reduction(self) -> TaskGraph:
+        """Return the graph without the edges that others imply; edge order is kept."""
+        kept = tuple(
+            (a, b)
+            for a, b in self.edges
+            if not any(
+                self._above[i] >> self.index[a] & 1
+                for i in _bits(self._before[self.index[b]])
+                if i != self.index[a]
+            )
+        )
+        return TaskGraph(self.id, self.name, self.steps, kept, self.start, self.end)
+
+    def ready(self, done: Collection[str]) -> tuple[str, ...]:
+        """Steps not done whose direct prerequisites are all done, in file order; start and end count as steps.
+
+        Raises:
+            KeyError: if ``done`` names an unknown step.
+        """
+        return self.ids(self.ready_mask(self.mask(done)))
+
+    def ready_mask(self, done: int) -> int:
+        """Bitset version of ``ready``."""
+        bits = 0
+        for i, before in enumerate(self._before):
+            if not done >> i & 1 and before & ~done == 0:
+                bits |= 1 << i
+        return bits
+
+    # -- orders ----------------------------------------------------------------------------------------------
+
+    def violated_edges(self, order: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Return the (before, after) edges that an order breaks; of a repeated step the first counts.
+
+        A prerequisite that does not occur in the order at all breaks no edge: it is missing, not out of order.
+
+        Raises:
+            KeyError: if the order names an unknown step.
+        """
+        position: dict[str, int] = {}
+        for n, step_id in enumerate(order):
+            position.setdefault(self[step_id].id, n)
+        return tuple(
+            (a, b) for a, b in self.edges if a in position and b in position and position[a] > position[b]
+        )
+
+    def is_valid_order(self, order: Sequence[str]) -> bool:
+        """True when the order holds every action exactly once and breaks no prerequisite, implied ones included."""
+        wanted = {s.id for s in self.actions}
+        named = [i for i in order if i not in (self.start, self.end)]
+        if len(named) != len(wanted) or set(named) != wanted:
+            return False
+        done = 0
+        for step_id in named:
+            if self._above[self.index[step_id]] & self.action_mask & ~done:
+                return False
+            done |= self._bit(step_id)
+        return True
+
+    @cached_property
+    def _completions(self) -> dict[int, int]:
+        """For every downset of actions the number of ways to complete it; filled by walking all downsets."""
+        full, start = self.action_mask, 0
+        reachable: dict[int, list[int]] = {}
+        stack = [start]
+        while stack:
+            done = stack.pop()
+            if done in reachable:
+                continue
+            if len(reachable) >= DOWNSET_LIMIT:
+                raise TooManyDownsetsError(
+                    f"task graph '{self.name or self.id}' has more than {DOWNSET_LIMIT:,} downsets: "
+                    "its orders cannot be counted or sampled exactly"
+                )
+            reachable[done] = [done | 1 << i for i in self._ready_actions(done)]
+            stack.extend(reachable[done])
+        ways = {full: 1}
+        for done in sorted(reachable, key=int.bit_count, reverse=True):
+            if done != full:
+                ways[done] = sum(ways[after] for after in reachable[done])
+        return ways
+
+    def _ready_actions(self, done: int) -> list[int]:
+        outside = ~self.action_mask
+        return [i for i in _bits(self.action_mask & ~done) if self._above[i] & ~done & ~outside == 0]
+
+    def count_orders(self) -> int:
+        """Return the exact number of valid orders of the actions.
+
+        Raises:
+            TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.
+        """
+        return self._completions[0]
+
+    def sample_order(self, rng: random.Random) -> tuple[str, ...]:
+        """Draw one valid order of the actions, each with equal probability.
+
+        Raises:
+            TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.
+        """
+        ways, done, order = self._completions, 0, []
+        while done != self.action_mask:
+            pick = rng.randrange(ways[done])
+            for i in self._ready_actions(done):
+                pick -= ways[done | 1 << i]
+                if pick < 0:
+                    done |= 1 << i
+                    order.append(self.steps[i].id)
+                    break
+        return tuple(order)
+
+
+def _bits(mask: int) -> Iterable[int]:
+    """Yield the numbers of the set bits, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,98 @@
+"""One performance of a procedure: which steps were done when, and what went wrong.
+
+Conventions: times are float seconds from the start of the recording, segments are half-open ``[start, end)``,
+ids are strings. A skipped step is a segment without times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["MISTAKE_KINDS", "Mistake", "Recording", "Segment"]
+
+MISTAKE_KINDS: Final[tuple[str, ...]] = (
+    "missing",
+    "order",
+    "preparation",
+    "measurement",
+    "technique",
+    "temperature",
+    "timing",
+    "other",
+)
+"""The kinds every part of Proctor knows. A data set may bring further kinds; they count as mistakes everywhere
+but no question type is derived from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that went wrong in one step: its kind and what an annotator wrote about it."""
+
+    kind: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One step of a recording.
+
+    Attributes:
+        step_id: id of the step in the task graph.
+        text: the instruction as the procedure gives it.
+        start: seconds, None when the step was skipped.
+        end: seconds, exclusive; None when the step was skipped.
+        performed: what the person really did, when it differs from the instruction.
+        mistakes: in the annotators' order.
+    """
+
+    step_id: str
+    text: str
+    start: float | None = None
+    end: float | None = None
+    performed: str | None = None
+    mistakes: tuple[Mistake, ...] = ()
+
+    @property
+    def skipped(self) -> bool:
+        """True when the step was not performed: no times, or marked missing."""
+        return self.end is None or any(m.kind == "missing" for m in self.mistakes)
+
+    @property
+    def description(self) -> str:
+        """What was done: the performed text where there is one, else the instruction."""
+        return self.performed if self.performed is not None else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One performance of an activity; ``segments`` are in the order of their start, skipped ones first.
+
+    Attributes:
+        id: unique in its data set.
+        activity_id: which task graph it follows.
+        activity_name: for people.
+        segments: what happened.
+        duration: length of the video in seconds, if known.
+        video: path of the video file relative to the data set's root, if there is one.
+        attributes: whatever else is known (person, environment, split, ...), plain text values.
+    """
+
+    id: str
+    activity_id: str
+    activity_name: str
+    segments: tuple[Segment, ...]
+    duration: float | None = None
+    video: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def performed(self) -> tuple[Segment, ...]:
+        """The segments that really happened, in order."""
+        return tuple(s for s in self.segments if not s.skipped)
+
+    @property
+    def has_mistakes(self) -> bool:
+        """True when any step carries a mistake."""
+        return any(s.mistakes for s in self.segments)

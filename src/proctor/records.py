@@ -1,0 +1,228 @@
+"""Records on disk: JSON Lines in and out, canonical JSON, content hashes, atomic writes.
+
+Every file that Proctor writes appears whole or not at all: it is written beside its place, flushed to disk and
+renamed. Every file that it reads may be broken in any way; the message then names file, line and field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from proctor.errors import UserError
+
+__all__ = [
+    "append_jsonl",
+    "atomic_write",
+    "canonical_json",
+    "content_hash",
+    "decode",
+    "file_sha256",
+    "iter_jsonl",
+    "read_bytes",
+    "read_json",
+    "read_jsonl",
+    "write_json",
+    "write_jsonl",
+]
+
+T = TypeVar("T")
+
+_MAX_LINE = 256 * 2**20
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def canonical_json(value: object) -> bytes:
+    """Encode with sorted keys and no spaces: equal values give equal bytes."""
+    return _encoder.encode(value)
+
+
+def content_hash(value: object) -> str:
+    """Return the first 16 hex digits of the SHA-256 of the canonical JSON."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()[:16]
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as hex digits."""
+    digest = hashlib.sha256()
+    with _open(path) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise UserError(
+            "there is no such file.", where=str(path), hint="check the path and its spelling"
+        ) from None
+    except IsADirectoryError:
+        raise UserError("this is a folder, a file was expected.", where=str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot be opened: {error.strerror or error}.", where=str(path)) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file.
+
+    Raises:
+        UserError: if it is missing, a folder, unreadable or a symlink loop.
+    """
+    with _open(path) as stream:
+        try:
+            return stream.read()
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
+
+
+def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
+    """Decode JSON strictly into a type.
+
+    Raises:
+        UserError: naming the place and the field.
+    """
+    try:
+        value: T = msgspec.json.decode(data, type=type_)
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"
+        ) from None
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"{error}.", where=where, hint="compare the field with the documented format"
+        ) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        seen = data[:60].decode("utf-8", "replace")
+        raise UserError(
+            f"not valid JSON: {error}. It starts with {seen!r}.", where=where, hint="is the file complete?"
+        ) from None
+    return value
+
+
+def read_json(path: Path, type_: type[T] | Any = Any) -> T:
+    """Read one JSON document.
+
+    Raises:
+        UserError: if the file is missing, empty, not UTF-8, not JSON or of another shape.
+    """
+    data = read_bytes(path)
+    if not data.strip():
+        raise UserError("the file is empty, a JSON document was expected.", where=str(path))
+    return decode(data.removeprefix(b"\xef\xbb\xbf"), type_, str(path))
+
+
+def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
+    """Yield one record a line; blank lines are skipped.
+
+    Raises:
+        UserError: naming the line that cannot be read.
+    """
+    decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(type_)
+    with _open(path) as stream:
+        number = 0
+        while True:
+            number += 1
+            try:
+                line = stream.readline(_MAX_LINE + 1)
+            except OSError as error:
+                raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
+            if not line:
+                return
+            if len(line) > _MAX_LINE:
+                raise UserError(f"the line is longer than {_MAX_LINE >> 20} MB.", where=f"{path}:{number}")
+            if line.isspace():
+                continue
+            try:
+                record = decoder.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                record = decode(line, type_, f"{path}:{number}")
+            yield record
+
+
+def read_jsonl(path: Path, type_: type[T] | Any = Any) -> list[T]:
+    """Read all records of a JSON Lines file; see ``iter_jsonl``."""
+    return list(iter_jsonl(path, type_))
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that appears under its name only when the block ends without an error.
+
+    Raises:
+        UserError: if the folder cannot be written or the disk is full; the old file is then untouched.
+    """
+    temporary: str | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
+        os.replace(temporary, path)  # noqa: PTH105
+        temporary = None
+    except OSError as error:
+        raise UserError(
+            f"cannot be written: {error.strerror or error}. The file that was there before is untouched.",
+            where=str(path),
+            hint="check permissions and free space, then run the same command again",
+        ) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: Path, value: object, *, indent: int = 2) -> None:
+    """Write one JSON document with sorted keys, readable by people."""
+    with atomic_write(path) as stream:
+        stream.write(msgspec.json.format(canonical_json(value), indent=indent) + b"\n")
+
+
+def write_jsonl(path: Path, records: Iterable[object], *, seen: Callable[[], None] | None = None) -> int:
+    """Write one record a line and return their number. ``seen`` is called after each (for progress bars)."""
+    count = 0
+    encoder = msgspec.json.Encoder()
+    buffer = bytearray()
+    with atomic_write(path) as stream:
+        for record in records:
+            encoder.encode_into(record, buffer, 0)
+            buffer += b"\n"
+            stream.write(buffer)
+            count += 1
+            if seen is not None:
+                seen()
+    return count
+
+
+def append_jsonl(path: Path, record: object) -> None:
+    """Append one record durably (flushed to disk before returning)."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as stream:
+            stream.write(msgspec.json.encode(record) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(path)) from error

@@ -1,0 +1,1 @@
+"""Candidates to verdicts, by people and by the task graph."""

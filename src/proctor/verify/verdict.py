@@ -1,0 +1,78 @@
+"""The record that verification produces: what one annotator says of one candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.procedure.graph import TaskGraph
+
+__all__ = ["Annotator", "AnnotatorKind", "AnswerVerdict", "Judgment", "Verdict"]
+
+Judgment = Literal["right", "wrong", "unsure"]
+AnnotatorKind = Literal["human", "model", "oracle"]
+
+
+class AnswerVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is said of one answer (or of the question): the judgment, how sure, and why.
+
+    Attributes:
+        value: right, wrong or unsure ("cannot tell").
+        confidence: in [0, 1] where the annotator states one.
+        reason: one sentence for people.
+        evidence: machine-readable facts behind the reason (recognised steps, deciding graph fact, ...).
+    """
+
+    value: Judgment
+    confidence: float | None = None
+    reason: str = ""
+    evidence: Mapping[str, str] = {}
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One annotator's complete say on one candidate: the question, each answer, own answers.
+
+    Attributes:
+        candidate_id: what it is about.
+        candidate_hash: content hash of the candidate that was seen, so that a later edit is noticed.
+        annotator: name; unique among annotators.
+        annotator_kind: human, model or oracle.
+        role: ``annotator`` works blind and independently, ``adjudicator`` settles conflicts.
+        at: ISO 8601 time with zone.
+        question: is the question acceptable?
+        answers: parallel to ``Candidate.answers``; empty when the question is rejected.
+        own_answers: answers that the annotator wrote.
+    """
+
+    candidate_id: str
+    annotator: str
+    annotator_kind: AnnotatorKind
+    at: str
+    question: AnswerVerdict
+    answers: tuple[AnswerVerdict, ...] = ()
+    own_answers: tuple[str, ...] = ()
+    role: Literal["annotator", "adjudicator"] = "annotator"
+    candidate_hash: str = ""
+    note: str = ""
+
+
+class Annotator(Protocol):
+    """Anyone who gives verdicts without a page: the task-graph oracle, later an LLM verifier."""
+
+    @property
+    def name(self) -> str:
+        """Name under which the verdicts are stored."""
+        ...
+
+    @property
+    def kind(self) -> AnnotatorKind:
+        """Human, model or oracle."""
+        ...
+
+    def judge(self, candidate: Candidate, example: Example, graph: TaskGraph) -> Verdict:
+        """Give the verdict on one candidate."""
+        ...
