@@ -12,13 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import msgspec
 
 from proctor.errors import UserError
 
 __all__ = [
+    "Dropped",
     "append_jsonl",
     "atomic_write",
     "canonical_json",
@@ -58,6 +59,14 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+class Dropped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something a stage did not pass on: what it was, a reason code that is counted, and the detail."""
+
+    id: str
+    reason: str
+    detail: str = ""
+
+
 # -- reading ---------------------------------------------------------------------------------------------------
 
 
@@ -94,7 +103,7 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
         UserError: naming the place and the field.
     """
     try:
-        value: T = msgspec.json.decode(data, type=type_)
+        value = cast("T", msgspec.json.decode(data, type=type_))
     except UnicodeDecodeError as error:
         raise UserError(
             f"not UTF-8: {error.reason} at byte {error.start}.", where=where, hint="save the file as UTF-8"

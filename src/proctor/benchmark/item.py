@@ -23,8 +23,10 @@ class Gold(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A frozen benchmark question. ``example`` holds the facts: they are for judges and for reading, never
-    shown to a predictor (see ``evaluate.predict.Task``).
+    """A frozen benchmark question.
+
+    ``example`` holds the facts that decide the answer: they are for judges and for reading, never shown to a
+    predictor.
     """
 
     id: str
