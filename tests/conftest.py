@@ -1,0 +1,65 @@
+"""What several rooms' tests share: the real annotations, where they exist, and a few small procedures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proctor.procedure.graph import Step, TaskGraph
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def find_shared_data() -> Path | None:
+    """Return the folder of real data: PROCTOR_DATA, else ../shared/data beside the repository."""
+    given = os.environ.get("PROCTOR_DATA")
+    folder = Path(given) if given else REPOSITORY.parent / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets; tests that need it are skipped where it does not exist."""
+    folder = find_shared_data()
+    if folder is None:
+        pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
+    return folder
+
+
+@pytest.fixture
+def tests_data() -> Path:
+    """The hand-made, tiny files of the tests."""
+    return REPOSITORY / "tests" / "data"
+
+
+def graph_of(text: str, *, edges: str = "", start: str | None = None, end: str | None = None) -> TaskGraph:
+    """Build a graph from one line: ``graph_of("a b c", edges="a>b b>c")``; the text of a step is its id."""
+    pairs = tuple((a, b) for a, b in (edge.split(">") for edge in edges.split()))
+    return TaskGraph("g", "g", tuple(Step(i, f"do {i}") for i in text.split()), pairs, start, end)
+
+
+@pytest.fixture
+def diamond() -> TaskGraph:
+    """Start, then ``a``; ``b`` and ``c`` in any order; ``d``; end."""
+    return graph_of("S a b c d E", edges="S>a a>b a>c b>d c>d d>E", start="S", end="E")
+
+
+@pytest.fixture
+def branches() -> TaskGraph:
+    """Two independent chains that meet in the last step; no start, no end."""
+    return graph_of("a1 a2 b1 b2 z", edges="a1>a2 b1>b2 a2>z b2>z")
+
+
+@pytest.fixture
+def twins() -> TaskGraph:
+    """A procedure in which two different steps have the same text."""
+    steps = (
+        Step("0", "START"),
+        Step("1", "Stir the jar"),
+        Step("2", "Add sugar"),
+        Step("3", "Stir the jar"),
+        Step("9", "END"),
+    )
+    return TaskGraph("twins", "Twins", steps, (("0", "1"), ("1", "2"), ("2", "3"), ("3", "9")), "0", "9")
