@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,22 +35,28 @@ def tests_data() -> Path:
     return REPOSITORY / "tests" / "data"
 
 
-def graph_of(text: str, *, edges: str = "", start: str | None = None, end: str | None = None) -> TaskGraph:
-    """Build a graph from one line: ``graph_of("a b c", edges="a>b b>c")``; the text of a step is its id."""
+def build_graph(text: str, *, edges: str = "", start: str | None = None, end: str | None = None) -> TaskGraph:
+    """Build a graph from one line: ``make_graph("a b c", edges="a>b b>c")``; step ``a`` says "do a"."""
     pairs = tuple((a, b) for a, b in (edge.split(">") for edge in edges.split()))
     return TaskGraph("g", "g", tuple(Step(i, f"do {i}") for i in text.split()), pairs, start, end)
+
+
+@pytest.fixture(scope="session")
+def make_graph() -> Callable[..., TaskGraph]:
+    """The function ``build_graph``: tests cannot import from here."""
+    return build_graph
 
 
 @pytest.fixture
 def diamond() -> TaskGraph:
     """Start, then ``a``; ``b`` and ``c`` in any order; ``d``; end."""
-    return graph_of("S a b c d E", edges="S>a a>b a>c b>d c>d d>E", start="S", end="E")
+    return build_graph("S a b c d E", edges="S>a a>b a>c b>d c>d d>E", start="S", end="E")
 
 
 @pytest.fixture
 def branches() -> TaskGraph:
     """Two independent chains that meet in the last step; no start, no end."""
-    return graph_of("a1 a2 b1 b2 z", edges="a1>a2 b1>b2 a2>z b2>z")
+    return build_graph("a1 a2 b1 b2 z", edges="a1>a2 b1>b2 a2>z b2>z")
 
 
 @pytest.fixture
