@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +37,7 @@ __all__ = [
 T = TypeVar("T")
 
 _MAX_LINE = 256 * 2**20
+_BOM = b"\xef\xbb\xbf"
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -54,7 +55,7 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file as hex digits."""
     digest = hashlib.sha256()
     with _open(path) as stream:
-        while block := stream.read(1 << 20):
+        while block := _reading(path, lambda: stream.read(1 << 20)):
             digest.update(block)
     return digest.hexdigest()
 
@@ -81,6 +82,15 @@ def _open(path: Path) -> IO[bytes]:
         raise UserError("this is a folder, a file was expected.", where=str(path)) from None
     except OSError as error:
         raise UserError(f"cannot be opened: {error.strerror or error}.", where=str(path)) from None
+    except ValueError as error:  # a NUL byte or a lone surrogate in the name
+        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
+
+
+def _reading(path: Path, read: Callable[[], bytes]) -> bytes:
+    try:
+        return read()
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -90,10 +100,7 @@ def read_bytes(path: Path) -> bytes:
         UserError: if it is missing, a folder, unreadable or a symlink loop.
     """
     with _open(path) as stream:
-        try:
-            return stream.read()
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
+        return _reading(path, stream.read)
 
 
 def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
@@ -110,7 +117,7 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
         ) from None
     except msgspec.ValidationError as error:
         raise UserError(
-            f"{error}.", where=where, hint="compare the field with the documented format"
+            f"{_shortened(str(error))}.", where=where, hint="compare the field with the documented format"
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         seen = data[:60].decode("utf-8", "replace")
@@ -120,6 +127,11 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
     return value
 
 
+def _shortened(text: str, limit: int = 300) -> str:
+    """Cut the middle out of a message that quotes a huge value."""
+    return text if len(text) <= limit else f"{text[: limit // 2]} … {text[-limit // 2 :]}"
+
+
 def read_json(path: Path, type_: type[T] | Any = Any) -> T:
     """Read one JSON document.
 
@@ -127,9 +139,9 @@ def read_json(path: Path, type_: type[T] | Any = Any) -> T:
         UserError: if the file is missing, empty, not UTF-8, not JSON or of another shape.
     """
     data = read_bytes(path)
-    if not data.strip():
+    if not data.removeprefix(_BOM).strip():
         raise UserError("the file is empty, a JSON document was expected.", where=str(path))
-    return decode(data.removeprefix(b"\xef\xbb\xbf"), type_, str(path))
+    return decode(data.removeprefix(_BOM), type_, str(path))
 
 
 def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
@@ -143,15 +155,14 @@ def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
         number = 0
         while True:
             number += 1
-            try:
-                line = stream.readline(_MAX_LINE + 1)
-            except OSError as error:
-                raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
+            line = _reading(path, lambda: stream.readline(_MAX_LINE + 1))
             if not line:
                 return
+            if number == 1:
+                line = line.removeprefix(_BOM)
             if len(line) > _MAX_LINE:
                 raise UserError(f"the line is longer than {_MAX_LINE >> 20} MB.", where=f"{path}:{number}")
-            if line.isspace():
+            if not line.strip():
                 continue
             try:
                 record = decoder.decode(line)
@@ -175,16 +186,14 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         UserError: if the folder cannot be written or the disk is full; the old file is then untouched.
     """
-    temporary: str | None = None
+    temporary: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
+        with _open_beside(path) as stream:
+            temporary = Path(stream.name)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
-        os.replace(temporary, path)  # noqa: PTH105
+        temporary.replace(path)
         temporary = None
     except OSError as error:
         raise UserError(
@@ -194,13 +203,16 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         ) from error
     finally:
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _open_beside(path: Path) -> IO[bytes]:
+    """Create a new hidden file in the same folder, so that renaming it cannot cross file systems."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.tmp").open("xb")
+    except ValueError as error:
+        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
 
 
 def write_json(path: Path, value: object, *, indent: int = 2) -> None:
@@ -226,12 +238,27 @@ def write_jsonl(path: Path, records: Iterable[object], *, seen: Callable[[], Non
 
 
 def append_jsonl(path: Path, record: object) -> None:
-    """Append one record durably (flushed to disk before returning)."""
+    """Append one record durably (flushed to disk before returning) or not at all; for one writer at a time.
+
+    Raises:
+        UserError: if it cannot be written or the disk is full; what was in the file before is untouched.
+    """
+    line = msgspec.json.encode(record) + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab") as stream:
-            stream.write(msgspec.json.encode(record) + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        with path.open("ab", buffering=0) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            try:
+                written = 0
+                while written < len(line):
+                    written += stream.write(line[written:])
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(size)
+                raise
     except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(path)) from error
+        raise UserError(
+            f"cannot be written: {error.strerror or error}. The records that were there are untouched.",
+            where=str(path),
+            hint="check permissions and free space, then run the same command again",
+        ) from error

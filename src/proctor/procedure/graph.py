@@ -11,6 +11,7 @@ machine words for graphs of usual size (up to about 1,000 steps).
 
 from __future__ import annotations
 
+import heapq
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -78,8 +79,8 @@ class TaskGraph:
     def _problems(self) -> list[str]:
         ids = [s.id for s in self.steps]
         known = set(ids)
-        if not ids:
-            return ["it has no steps"]
+        if not known - {self.start, self.end}:
+            return ["it has no steps that a person performs"]
         problems = [f"step id '{i}' occurs {n} times" for i, n in Counter(ids).items() if n > 1]
         for role, node in (("start", self.start), ("end", self.end)):
             if node is not None and node not in known:
@@ -122,21 +123,14 @@ class TaskGraph:
 
     def _unreachable(self) -> list[str]:
         problems = []
+        everything = (1 << len(self.steps)) - 1
         if self.start is not None:
-            cut = [
-                s.id
-                for s in self.steps
-                if s.id != self.start and not self._bit(self.start) & self._above[self.index[s.id]]
-            ]
-            if cut:
+            start = self.index[self.start]
+            if cut := self.ids(everything & ~self._below[start] & ~(1 << start)):
                 problems.append(f"the start does not lead to step(s) {', '.join(cut)}")
         if self.end is not None:
-            cut = [
-                s.id
-                for s in self.steps
-                if s.id != self.end and not self._bit(self.end) & self._below[self.index[s.id]]
-            ]
-            if cut:
+            end = self.index[self.end]
+            if cut := self.ids(everything & ~self._above[end] & ~(1 << end)):
                 problems.append(f"step(s) {', '.join(cut)} do not lead to the end")
         return problems
 
@@ -197,8 +191,11 @@ class TaskGraph:
 
     def ids(self, mask: int, order: Sequence[str] | None = None) -> tuple[str, ...]:
         """Return the step ids of a bitset, in file order or in the given order."""
-        ordered = order if order is not None else [s.id for s in self.steps]
-        return tuple(i for i in ordered if mask >> self.index[i] & 1)
+        chosen = tuple(self.steps[i].id for i in _bits(mask))
+        if order is None or len(chosen) < 2:
+            return chosen
+        wanted = set(chosen)
+        return tuple(i for i in order if i in wanted)
 
     @cached_property
     def _before(self) -> tuple[int, ...]:
@@ -218,12 +215,16 @@ class TaskGraph:
     @cached_property
     def topological_order(self) -> tuple[str, ...]:
         """One valid order of all nodes: always the first ready step in file order."""
-        done, order, todo = 0, [], list(range(len(self.steps)))
-        while todo:
-            i = next(i for i in todo if self._before[i] & ~done == 0)
-            todo.remove(i)
-            done |= 1 << i
+        open_edges = [before.bit_count() for before in self._before]
+        ready = [i for i, n in enumerate(open_edges) if n == 0]
+        order = []
+        while ready:
+            i = heapq.heappop(ready)
             order.append(self.steps[i].id)
+            for j in _bits(self._after[i]):
+                open_edges[j] -= 1
+                if open_edges[j] == 0:
+                    heapq.heappush(ready, j)
         return tuple(order)
 
     @cached_property
@@ -281,15 +282,8 @@ class TaskGraph:
 
     def transitive_reduction(self) -> TaskGraph:
         """Return the graph without the edges that others imply; edge order is kept."""
-        kept = tuple(
-            (a, b)
-            for a, b in self.edges
-            if not any(
-                self._above[i] >> self.index[a] & 1
-                for i in _bits(self._before[self.index[b]])
-                if i != self.index[a]
-            )
-        )
+        implied = [self.ancestors_mask(before) for before in self._before]
+        kept = tuple((a, b) for a, b in self.edges if not implied[self.index[b]] >> self.index[a] & 1)
         return TaskGraph(self.id, self.name, self.steps, kept, self.start, self.end)
 
     def ready(self, done: Collection[str]) -> tuple[str, ...]:
@@ -302,9 +296,9 @@ class TaskGraph:
 
     def ready_mask(self, done: int) -> int:
         """Bitset version of ``ready``."""
-        bits = 0
-        for i, before in enumerate(self._before):
-            if not done >> i & 1 and before & ~done == 0:
+        bits, undone = 0, ((1 << len(self.steps)) - 1) & ~done
+        for i in _bits(undone):
+            if not self._before[i] & undone:
                 bits |= 1 << i
         return bits
 
@@ -339,31 +333,30 @@ class TaskGraph:
         return True
 
     @cached_property
-    def _completions(self) -> dict[int, int]:
-        """For every downset of actions the number of ways to complete it; filled by walking all downsets."""
-        full, start = self.action_mask, 0
-        reachable: dict[int, list[int]] = {}
-        stack = [start]
-        while stack:
-            done = stack.pop()
-            if done in reachable:
-                continue
-            if len(reachable) >= DOWNSET_LIMIT:
-                raise TooManyDownsetsError(
-                    f"task graph '{self.name or self.id}' has more than {DOWNSET_LIMIT:,} downsets: "
-                    "its orders cannot be counted or sampled exactly"
-                )
-            reachable[done] = [done | 1 << i for i in self._ready_actions(done)]
-            stack.extend(reachable[done])
-        ways = {full: 1}
-        for done in sorted(reachable, key=int.bit_count, reverse=True):
-            if done != full:
-                ways[done] = sum(ways[after] for after in reachable[done])
+    def _ways(self) -> dict[int, int]:
+        """For every downset of actions the number of orders in which it can be reached, smallest sets first."""
+        actions = self.action_mask
+        before = [mask & actions for mask in self._before]
+        after = [mask & actions for mask in self._after]
+        ways = {0: 1}
+        layer = {0: sum(1 << i for i in _bits(actions) if not before[i])}
+        while layer:
+            following: dict[int, int] = {}
+            for done, ready in layer.items():
+                for i in _bits(ready):
+                    grown = done | 1 << i
+                    if grown not in ways:
+                        ways[grown] = 0
+                        freed = sum(1 << j for j in _bits(after[i]) if not before[j] & ~grown)
+                        following[grown] = ready & ~(1 << i) | freed
+                    ways[grown] += ways[done]
+                if len(ways) > DOWNSET_LIMIT:
+                    raise TooManyDownsetsError(
+                        f"task graph '{self.name or self.id}' has more than {DOWNSET_LIMIT:,} downsets: "
+                        "its orders cannot be counted or sampled exactly"
+                    )
+            layer = following
         return ways
-
-    def _ready_actions(self, done: int) -> list[int]:
-        outside = ~self.action_mask
-        return [i for i in _bits(self.action_mask & ~done) if self._above[i] & ~done & ~outside == 0]
 
     def count_orders(self) -> int:
         """Return the exact number of valid orders of the actions.
@@ -371,7 +364,7 @@ class TaskGraph:
         Raises:
             TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.
         """
-        return self._completions[0]
+        return self._ways[self.action_mask]
 
     def sample_order(self, rng: random.Random) -> tuple[str, ...]:
         """Draw one valid order of the actions, each with equal probability.
@@ -379,16 +372,16 @@ class TaskGraph:
         Raises:
             TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.
         """
-        ways, done, order = self._completions, 0, []
-        while done != self.action_mask:
+        ways, done, order = self._ways, self.action_mask, []
+        while done:
             pick = rng.randrange(ways[done])
-            for i in self._ready_actions(done):
-                pick -= ways[done | 1 << i]
+            for i in _bits(done):
+                pick -= ways.get(done & ~(1 << i), 0)
                 if pick < 0:
-                    done |= 1 << i
+                    done &= ~(1 << i)
                     order.append(self.steps[i].id)
                     break
-        return tuple(order)
+        return tuple(reversed(order))
 
 
 def _bits(mask: int) -> Iterable[int]:
