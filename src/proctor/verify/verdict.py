@@ -44,8 +44,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         role: ``annotator`` works blind and independently, ``adjudicator`` settles conflicts.
         at: ISO 8601 time with zone.
         question: is the question acceptable?
-        answers: parallel to ``Candidate.answers``; empty when the question is rejected.
+        answers: parallel to ``Candidate.answers``; empty when the question is rejected. An adjudicator's go on
+            with the answers that the annotators wrote, in the case's source order (``verify.adjudicate``).
         own_answers: answers that the annotator wrote.
+        case_hash: content hash of the case that an adjudicator saw, so that a later verdict is noticed.
     """
 
     candidate_id: str
@@ -58,6 +60,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: Literal["annotator", "adjudicator"] = "annotator"
     candidate_hash: str = ""
     note: str = ""
+    case_hash: str = ""
 
 
 class Annotator(Protocol):
