@@ -141,7 +141,7 @@ def read_json(path: Path, type_: type[T] | Any = Any) -> T:
     data = read_bytes(path)
     if not data.removeprefix(_BOM).strip():
         raise UserError("the file is empty, a JSON document was expected.", where=str(path))
-    return decode(data.removeprefix(_BOM), type_, str(path))
+    return cast("T", decode(data.removeprefix(_BOM), type_, str(path)))
 
 
 def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:

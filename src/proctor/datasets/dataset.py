@@ -66,7 +66,11 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What a reader returns. ``counts`` are raw numbers before correction (steps, mistakes, ...)."""
+    """What a reader returns.
+
+    ``counts`` are raw numbers before correction (steps, mistakes, ...); ``about`` is what the folder says of itself
+    where that is not fixed by the format (name, version, licence, citation, homepage).
+    """
 
     recordings: tuple[Recording, ...]
     graphs: Mapping[str, TaskGraph]
@@ -74,6 +78,7 @@ class ReadResult:
     dropped: tuple[Dropped, ...] = ()
     findings: tuple[Finding, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
