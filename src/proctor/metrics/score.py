@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Score", "Signature"]
+__all__ = ["Score", "Signature", "require_comparable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
     """Every choice that changes a number: ``name|key:value|key:value``, printable, parseable, comparable.
 
-    Keys are sorted, so two equal signatures print equally.
+    Keys are sorted, so two equal signatures print equally. Values may hold ``:`` (the first one of a part ends
+    its key) but never ``|``.
+
+    Raises:
+        ValueError: if a part is empty or holds ``|``, or a key holds ``:``.
     """
 
     name: str
@@ -32,19 +36,49 @@ class Signature:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def having(self, **parameters: str) -> Signature:
+        """Return the signature with these parameters added or replaced."""
+        return Signature(self.name, {**self.parameters, **parameters})
+
+    def differing(self, other: Signature, *, ignoring: Collection[str] = ()) -> tuple[str, ...]:
+        """Keys whose values are not equal in both, sorted; ``name`` stands for the name itself."""
+        keys = (set(self.parameters) | set(other.parameters)) - set(ignoring)
+        found = {k for k in keys if self.parameters.get(k) != other.parameters.get(k)}
+        return tuple(sorted(found | ({"name"} if self.name != other.name else set())))
+
     @classmethod
     def parse(cls, text: str) -> Signature:
         """Parse what ``str`` printed.
 
         Raises:
-            ValueError: if a part has no ``key:value`` form.
+            ValueError: if a part has no ``key:value`` form or a key occurs twice.
         """
         name, *parts = text.split("|")
-        pairs = [part.partition(":") for part in parts]
-        bad = [part for part, (_, colon, _) in zip(parts, pairs, strict=True) if not colon]
-        if bad:
-            raise ValueError(f"signature part {bad[0]!r} has no 'key:value' form in {text!r}")
-        return cls(name, {key: value for key, _, value in pairs})
+        parameters: dict[str, str] = {}
+        for part in parts:
+            key, colon, value = part.partition(":")
+            if not colon:
+                raise ValueError(f"signature part {part!r} has no 'key:value' form in {text!r}")
+            if key in parameters:
+                raise ValueError(f"signature key {key!r} occurs twice in {text!r}")
+            parameters[key] = value
+        return cls(name, parameters)
+
+
+def require_comparable(a: Signature, b: Signature, *, ignoring: Collection[str] = ()) -> None:
+    """Refuse to set two numbers side by side that were not measured alike.
+
+    Raises:
+        ValueError: naming every choice that differs and both of its values.
+    """
+    keys = a.differing(b, ignoring=ignoring)
+    if keys:
+        pairs = [
+            f"{k} ({a.name if k == 'name' else a.parameters.get(k, 'unset')!r} against "
+            f"{b.name if k == 'name' else b.parameters.get(k, 'unset')!r})"
+            for k in keys
+        ]
+        raise ValueError(f"the two scores were not measured alike: they differ in {', '.join(pairs)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +86,16 @@ class Score:
     """A value with its interval, its signature and how many items stand behind it.
 
     Attributes:
-        value: the number; ``nan`` only when nothing was scored, and then ``note`` says why.
+        value: the number; ``nan`` only when it is undefined, and then ``note`` says why.
         low: lower end of the interval, None when it is undefined.
         high: upper end.
         n: items scored.
         failed: items whose prediction or judgement failed (never counted as 0).
         skipped: items that were not asked.
-        note: why something is undefined.
+        note: why something is undefined, or what to beware of.
+
+    Raises:
+        ValueError: if the value is undefined without a note, a count is negative or the interval has one end.
     """
 
     value: float
@@ -70,11 +107,26 @@ class Score:
     skipped: int = 0
     note: str = ""
 
+    def __post_init__(self) -> None:
+        if math.isnan(self.value) and not self.note:
+            raise ValueError("a score without a value needs a note that says why")
+        if min(self.n, self.failed, self.skipped) < 0:
+            raise ValueError(
+                f"counts must not be negative: n={self.n}, {self.failed} failed, {self.skipped} skipped"
+            )
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has two ends or none")
+
+    @property
+    def total(self) -> int:
+        """Items that should have been scored: the denominator that two runs must share."""
+        return self.n + self.failed + self.skipped
+
     def __str__(self) -> str:
         if math.isnan(self.value):
-            return f"{self.signature} = undefined ({self.note or 'nothing scored'})"
+            return f"{self.signature} = undefined ({self.note})"
         interval = (
-            f" [{self.low:.1f}, {self.high:.1f}]" if self.low is not None and self.high is not None else ""
+            f" [{self.low:.4g}, {self.high:.4g}]" if self.low is not None and self.high is not None else ""
         )
         rest = f", {self.failed} failed, {self.skipped} skipped" if self.failed or self.skipped else ""
-        return f"{self.signature} = {self.value:.1f}{interval} (n={self.n}{rest})"
+        return f"{self.signature} = {self.value:.4g}{interval} (n={self.n}{rest})"
