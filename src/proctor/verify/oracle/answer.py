@@ -1,0 +1,189 @@
+"""What an answer says: yes or no, whether all is well, and which things it tells to do, misses or reports done."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from proctor.verify.oracle.text import Quantity, content, find_quantities, normalise
+
+__all__ = ["AnswerText", "Claim", "Role", "parse_answer"]
+
+Role = Literal["do", "missed", "done", "context"]
+"""What a clause does with the step it names: tells to do it, says that it was left out (or done wrongly), reports
+it as done, or mentions it only to place another step ("before ...")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One clause: its role and its content stems."""
+
+    role: Role
+    stems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """A parsed answer.
+
+    Attributes:
+        polarity: leading yes or no, None when there is neither.
+        clear: says that nothing is to be done or that nothing went wrong.
+        finished: says that the whole activity is done.
+        praise: says that things were done *right*, which is more than "nothing is missing".
+        wrongness: says that something was done wrongly or by a wrong amount.
+        not_yet: says that it is too early.
+        restart: tells to start over or go back.
+        already: says that something has been done already.
+        claims: clauses in order.
+        quantities: numbers with units.
+        pronoun: speaks of "it" or "them", that is of what the question named.
+        plain: normalised text.
+    """
+
+    polarity: Literal["yes", "no"] | None
+    clear: bool
+    finished: bool
+    praise: bool
+    wrongness: bool
+    not_yet: bool
+    restart: bool
+    already: bool
+    claims: tuple[Claim, ...]
+    quantities: tuple[Quantity, ...]
+    pronoun: bool
+    plain: str
+
+    def stems(self, *roles: Role) -> tuple[str, ...]:
+        """Return the stems of all clauses in one of these roles."""
+        return tuple(w for c in self.claims if c.role in roles for w in c.stems)
+
+
+_OPENING = re.compile(
+    r"^(?:(?:well|oh|so|ok|okay|um|hmm|actually|ah)[ ,]+)*(yes|yeah|yep|yup|sure|absolutely|correct|indeed|no|nope|nah|not|nothing|none)\b"
+)
+_YES: Final = frozenset({"yes", "yeah", "yep", "yup", "sure", "absolutely", "correct", "indeed"})
+_NOTHING = re.compile(
+    r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^nothing$|"
+    r"\b(?:not|never|no) (?:\w+ ){0,2}(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlook|overlooked|"
+    r"omit|omitted)\b|"
+    r"\bno (?:more|other|further|additional|missing|mistakes?|errors?|problems?|issues?|steps?|need)\b|"
+    r"\b(?:do|does|did) not (?:need|have) to\b|\b(?:not|is not|are not) (?:necessary|needed|required)\b|\bthere (?:is|are) no\b"
+)
+_WELL = re.compile(
+    r"\bon (?:the right )?track\b|\b(?:doing|going|did|done|looks?|looking|seems?) (?:\w+ )?(?:fine|well|great|good|right|okay|ok|"
+    r"perfect|perfectly|smoothly|correct|correctly|alright)\b|\beverything (?:is|was|looks|seems|has been|you)\b|"
+    r"\ball (?:good|set|right|fine|clear|done|finished|ready)\b|\bup to date\b|\bcorrectly\b|\bfine (?:so far|now|as)\b|"
+    r"\b(?:is|was|are|were) (?:just |perfectly |totally )?(?:fine|okay|ok|alright|good|correct|right|perfect|accurate)\b|"
+    r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all|each|every)\b|"
+    r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bkeep going\b|\bgood to go\b|\bcarry on\b|"
+    r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
+    r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
+)
+_FINISHED = re.compile(
+    r"\ball (?:done|finished|set)\b|\byou (?:are|have) (?:now )?(?:all )?(?:done|finished|completed?)\b|"
+    r"\b(?:completed?|finished|done) (?:all|everything|every|the (?:recipe|task|procedure|process|activity|job))\b|"
+    r"\b(?:is|are|was) (?:now )?(?:done|finished|complete|completed)\b|\bready to (?:be )?(?:eat|eaten|serve|served|enjoy|enjoyed|use|used|go|drink|ship)\b|"
+    r"\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
+    r"\byou (?:can|may) (?:now )?(?:serve|enjoy|eat|use|relax)\b|\bnothing (?:else|more|left)\b|\btime to (?:eat|enjoy|serve)\b|^enjoy\b|\bno (?:more|further|other) steps?\b"
+)
+_PRAISE = re.compile(
+    r"\bcorrect(?:ly)?\b|\bright(?: order| amount| way| so far|$)|\bperfect(?:ly)?\b|\bproper(?:ly)?\b|"
+    r"\bon (?:the right )?track\b|\b(?:doing|going|did) (?:fine|well|great|good)\b|\bas (?:instructed|required)\b|\bfine\b|\bgood\b|\bsmoothly\b"
+)
+_WRONGNESS = re.compile(
+    r"\btoo (?:much|many|little|few|long|short|hot|cold|high|low|big|small|thick|thin|fast|slow|early|late|soon)\b|\binstead\b|"
+    r"\brather than\b|\b(?:wrong|wrongly|incorrect|incorrectly|improper|improperly|mistakes?|errors?|spilled|spilt|dropped|"
+    r"accidentally|twice|more than|less than|not enough|only|just one|just use|exactly)\b|\bshould (?:only )?(?:have|be|not)\b|\bshould not\b"
+)
+_NOT_YET = re.compile(
+    r"\bnot (?:yet|now|quite|just yet|right now)\b|\btoo (?:early|soon)\b|\bwait\b|\bhold on\b"
+)
+_RESTART = re.compile(
+    r"\bstart(?:ing)? (?:over|again|afresh|from (?:scratch|the beginning))\b|\bgo back\b|\bredo\b|\brestart\b|\bfrom scratch\b"
+)
+_ALREADY = re.compile(r"\balready\b|\byou have (?:now |just )?(?:\w+ed|done|put|cut|taken|made|spread)\b")
+_MISSED = re.compile(
+    r"\bshould have\b|\bshould has\b|\b(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlooked|omitted)\b|\b(?:did|have|had|has|was|were) not\b|"
+    r"\bneeded to\b|\bsupposed to have\b|\bought to have\b"
+)
+_DO = re.compile(
+    r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|please|let us|will|supposed)\b"
+)
+_DONE = re.compile(
+    r"\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:added|used|put|made|cut|sliced|chopped|mixed|poured|placed|cooked)\b|\b(?:has|have) been\b"
+)
+_CONTEXT = re.compile(
+    r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"
+)
+_CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b")
+_PRONOUN = re.compile(r"\b(?:it|them|that|this|those|these)\b")
+
+
+def _polarity(plain: str) -> Literal["yes", "no"] | None:
+    found = _OPENING.match(plain)
+    if not found:
+        return None
+    return "yes" if found[1] in _YES else "no"
+
+
+def _claims(plain: str) -> tuple[Claim, ...]:
+    claims: list[Claim] = []
+    role: Role = "do"
+    for clause in _CLAUSE.split(plain):
+        if not clause.strip():
+            continue
+        context = _CONTEXT.search(clause)
+        head = clause[: context.start()] if context else clause
+        role = _role(head, role)
+        claims.append(Claim(role, content(head)))
+        if context:
+            claims.append(Claim("context", content(clause[context.end() :])))
+    return tuple(c for c in claims if c.stems)
+
+
+def _role(text: str, current: Role) -> Role:
+    """Role of a clause; a clause without a sign of its own keeps the role of the one before."""
+    if _NOTHING.search(text):
+        return "done"
+    if _MISSED.search(text):
+        return "missed"
+    if _DONE.search(text):
+        return "done"
+    return "do" if _DO.search(text) else current
+
+
+@lru_cache(maxsize=8_192)
+def parse_answer(text: str) -> AnswerText:
+    """Read what an answer says; any text gives a result."""
+    plain = normalise(text)
+    polarity = _polarity(plain)
+    opening = _OPENING.match(plain)
+    body = (
+        plain[opening.end() :].lstrip(" ,.;:!-")
+        if opening and opening[1] not in ("not", "nothing", "none")
+        else plain
+    )
+    nothing = bool(_NOTHING.search(plain))
+    finished = bool(_FINISHED.search(body)) and not re.search(r"\b(?:not|before)\b", body)
+    praise = bool(_PRAISE.search(body))
+    well = bool(_WELL.search(body)) and not re.search(
+        r"\bnot (?:on track|correct|right|done|fine|all)\b", body
+    )
+    bare = not body or body == plain and plain in ("no", "yes", "nope", "none")
+    return AnswerText(
+        polarity=polarity,
+        clear=nothing or well or finished or (bare and polarity == "no"),
+        finished=finished,
+        praise=praise and well,
+        wrongness=bool(_WRONGNESS.search(body)),
+        not_yet=bool(_NOT_YET.search(plain)),
+        restart=bool(_RESTART.search(plain)),
+        already=bool(_ALREADY.search(body)),
+        claims=_claims(body),
+        quantities=find_quantities(plain),
+        pronoun=bool(_PRONOUN.search(body)),
+        plain=plain,
+    )

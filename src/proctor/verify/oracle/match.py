@@ -1,0 +1,178 @@
+"""Which step of the graph a piece of text speaks of.
+
+A step is recognised by its own words, weighted by how rare they are among the steps of its graph (a word that
+every step holds identifies none), by words of the same family at a discount, and by how much of the text it
+explains. Words that no step knows count against every step: they are how a made-up instruction shows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.phrase import render_step
+from proctor.verify.oracle.text import Quantity, concepts, content, find_quantities, is_talk, normalise
+
+__all__ = ["Match", "Reading", "StepIndex"]
+
+FAMILY: Final = 0.6
+"""Worth of a word of the same family, against 1 for the same word."""
+TALK: Final = 0.25
+"""Worth of words such as "continue" where a step text holds them."""
+DETAIL: Final = 0.35
+"""Worth of words in brackets or behind "until" in a step text: people leave them out."""
+ENOUGH: Final = 0.42
+"""A step that scores less is not recognised."""
+TIE: Final = 0.06
+"""Steps within this distance of the best are as good as it."""
+
+_DETAIL = re.compile(r"\([^)]*\)|\b(?:until|so that|about)\b.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A recognised step, its score in [0, 1], and the steps that fit about as well (itself included)."""
+
+    step_id: str
+    score: float
+    alternatives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was recognised in a text.
+
+    Attributes:
+        matches: the best first.
+        foreign: share of the content weight in words that the procedure does not know, in [0, 1].
+        foreign_words: these stems.
+        weight: content weight of the text.
+    """
+
+    matches: tuple[Match, ...]
+    foreign: float
+    foreign_words: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    step_id: str
+    stems: dict[str, float]
+    families: frozenset[int]
+    total: float
+
+
+class StepIndex:
+    """The steps of one graph, ready to be recognised; built once a graph."""
+
+    def __init__(self, graph: TaskGraph) -> None:
+        self.graph = graph
+        texts = {s.id: normalise(render_step(s.text)) for s in graph.actions}
+        raw = {i: self._stems(t) for i, t in texts.items()}
+        count = max(1, len(raw))
+        self._seen: dict[str, int] = {}
+        for stems in raw.values():
+            for word in stems:
+                self._seen[word] = self._seen.get(word, 0) + 1
+        self._rare = math.log(1 + count)
+        self.weights = {
+            w: math.log(1 + count / n) * (TALK if is_talk(w) else 1) for w, n in self._seen.items()
+        }
+        self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
+        self._families = frozenset(f for w in self.weights for f in concepts(w))
+        self.quantities: dict[str, tuple[Quantity, ...]] = {i: find_quantities(t) for i, t in texts.items()}
+        self.stems_of = {i: frozenset(stems) for i, stems in raw.items()}
+
+    @staticmethod
+    def _stems(text: str) -> dict[str, float]:
+        main = set(content(_DETAIL.sub(" ", text)))
+        every = content(text)
+        if not main:
+            main = set(every)
+        return {w: 1.0 if w in main else DETAIL for w in every}
+
+    def _profile(self, step_id: str, stems: dict[str, float]) -> _Profile:
+        weighted = {w: self.weights[w] * share for w, share in stems.items()}
+        families = frozenset(f for w, share in stems.items() if share == 1.0 for f in concepts(w))
+        return _Profile(step_id, weighted, families, sum(weighted.values()) or 1.0)
+
+    def knows(self, word: str) -> bool:
+        """True when a stem, or a word of its family, occurs in the steps."""
+        return word in self.weights or bool(concepts(word) & self._families)
+
+    def weigh(self, stems: Iterable[str], extra: frozenset[str] = frozenset()) -> dict[str, float]:
+        """Return the content weight of each stem; talk about procedures that no step holds weighs nothing."""
+        weighted: dict[str, float] = {}
+        for word in stems:
+            known = self.weights.get(word)
+            if known is not None:
+                weighted[word] = known
+            elif not is_talk(word) and len(word) > 1:
+                weighted[word] = self._rare * (0.5 if word in extra else 1.0)
+        return weighted
+
+    def read(self, stems: Sequence[str], extra: frozenset[str] = frozenset(), limit: int = 6) -> Reading:
+        """Recognise steps in the stems of a text, greedily: the best step first, then what it left unexplained.
+
+        Args:
+            stems: content stems, in order.
+            extra: stems that are known from elsewhere (what was really done), which are never foreign.
+            limit: the largest number of steps to recognise.
+        """
+        weighted = self.weigh(stems, extra)
+        total = sum(weighted.values())
+        foreign = tuple(w for w in weighted if not self.knows(w) and w not in extra)
+        left, matches, taken = dict(weighted), list[Match](), set[str]()
+        while left and len(matches) < limit:
+            best = self._best(left, taken)
+            if best is None:
+                break
+            matches.append(best)
+            taken.update(best.alternatives)
+            profile = next(p for p in self._profiles if p.step_id == best.step_id)
+            rest = {
+                w: v for w, v in left.items() if w not in profile.stems and not concepts(w) & profile.families
+            }
+            if len(rest) == len(left) or sum(rest.values()) < 0.34 * total:
+                break
+            left = rest
+        share = sum(weighted[w] for w in foreign) / total if total else 0.0
+        return Reading(tuple(matches), share, foreign, total)
+
+    def _best(self, weighted: dict[str, float], taken: set[str]) -> Match | None:
+        scored = [(self._score(weighted, p), p.step_id) for p in self._profiles if p.step_id not in taken]
+        if not scored:
+            return None
+        top, step_id = max(scored, key=lambda pair: pair[0])
+        if top < ENOUGH:
+            return None
+        close = tuple(i for score, i in scored if score >= top - TIE)
+        return Match(step_id, min(1.0, top), close)
+
+    def _score(self, weighted: dict[str, float], profile: _Profile) -> float:
+        """Mean of how much of the text the step explains and how much of the step the text names."""
+        explained = named = total = 0.0
+        for word, weight in weighted.items():
+            total += weight
+            own = profile.stems.get(word)
+            if own is not None:
+                explained += weight
+                named += own
+            elif concepts(word) & profile.families:
+                explained += FAMILY * weight
+                named += FAMILY * min(weight, profile.total / max(1, len(profile.stems)))
+        if not total:
+            return 0.0
+        return 0.6 * explained / total + 0.4 * min(1.0, named / profile.total)
+
+    def mention(self, stems: Iterable[str]) -> tuple[str, ...]:
+        """Return the steps that hold at least one of these stems, rarest stem first deciding."""
+        wanted = {w for w in stems if w in self.weights and not is_talk(w)}
+        if not wanted:
+            return ()
+        return tuple(p.step_id for p in self._profiles if wanted & p.stems.keys())

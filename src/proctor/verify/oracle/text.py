@@ -1,0 +1,164 @@
+"""From text to tokens: normalising, light stemming, word families, quantities.
+
+Everything is linear in the length of the text, and the text is cut at ``MAX_CHARACTERS`` first: an answer is a
+sentence, and what comes from models and people is not to be trusted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from proctor.verify.oracle.lexicon import (
+    CONCEPTS,
+    CONTRACTIONS,
+    FUNCTION_WORDS,
+    IRREGULAR,
+    NUMBER_WORDS,
+    TALK_WORDS,
+    UNITS,
+)
+
+__all__ = [
+    "MAX_CHARACTERS",
+    "Quantity",
+    "concepts",
+    "content",
+    "find_quantities",
+    "is_talk",
+    "normalise",
+    "stem",
+    "words",
+]
+
+MAX_CHARACTERS: Final = 2_000
+"""Longer texts are cut here; the verdict then says so. Ten times the longest answer that people wrote."""
+
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\d+/\d+|\d+(?:\.\d+)?|[^\W\d_]+")
+_CONTRACTION = tuple((re.compile(re.escape(short) + r"\b"), long) for short, long in CONTRACTIONS)
+_VOWEL = re.compile(r"[aeiouy]")
+
+
+def normalise(text: str) -> str:
+    """Return lower-case text in one line: compatibility forms folded, markup dropped, contractions spelled out.
+
+    Final punctuation is dropped, so that it can never change a verdict; sentence punctuation inside stays,
+    because it separates claims.
+    """
+    plain = unicodedata.normalize("NFKC", text[:MAX_CHARACTERS]).casefold()
+    plain = plain.replace("\u2044", "/").replace("\u2019", "'").replace("`", "'").replace("*", " ")
+    if "'" in plain or "cannot" in plain:
+        for short, long in _CONTRACTION:
+            plain = short.sub(long, plain)
+    return _SPACES.sub(" ", plain).strip(" .!?;:,\"'…")
+
+
+@lru_cache(maxsize=8_192)
+def words(plain: str) -> tuple[str, ...]:
+    """Return the words and numbers of a normalised text, in order."""
+    return tuple(_WORD.findall(plain))
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return a crude stem: ``slices, slicing, sliced → slic``; short words and numbers stay as they are."""
+    word = IRREGULAR.get(word, word)
+    if len(word) <= 3 or not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) >= 3 and _VOWEL.search(base):
+            word = base[:-1] if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "ls" else base
+            break
+    for ending in ("able", "ation", "ment"):
+        if word.endswith(ending) and len(word) > len(ending) + 3:
+            word = word[: -len(ending)]
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    if word.endswith("y") and len(word) > 3:
+        word = word[:-1] + "i"
+    return word
+
+
+_TALK_STEMS: Final = frozenset(stem(w) for w in TALK_WORDS)
+_CONCEPT_OF: Final[dict[str, frozenset[int]]] = {}
+for _number, _group in enumerate(CONCEPTS):
+    for _word in _group:
+        _key = stem(_word)
+        _CONCEPT_OF[_key] = _CONCEPT_OF.get(_key, frozenset()) | {_number}
+
+
+def concepts(stemmed: str) -> frozenset[int]:
+    """Return the numbers of the word families that a stem belongs to."""
+    return _CONCEPT_OF.get(stemmed, frozenset())
+
+
+@lru_cache(maxsize=8_192)
+def content(plain: str) -> tuple[str, ...]:
+    """Return the stems of a normalised text that can identify a step: no function words, numbers or units."""
+    return tuple(
+        stem(w)
+        for w in words(plain)
+        if w not in FUNCTION_WORDS and w not in UNITS and not w[0].isdigit() and w not in NUMBER_WORDS
+    )
+
+
+def is_talk(stemmed: str) -> bool:
+    """True for stems of words that people use to talk about any procedure (step, order, correctly, ...)."""
+    return stemmed in _TALK_STEMS
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with its unit (``""`` when it only counts things)."""
+
+    value: float
+    unit: str = ""
+
+
+def _number(word: str) -> float | None:
+    if word[0].isdigit():
+        top, _, bottom = word.partition("/")
+        try:
+            return float(top) / float(bottom) if bottom else float(top)
+        except (ZeroDivisionError, OverflowError):
+            return None
+    return NUMBER_WORDS.get(word)
+
+
+@lru_cache(maxsize=8_192)
+def find_quantities(plain: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a normalised text: fractions, mixed numbers, number words, with their units.
+
+    Of a range both ends are returned, with the unit that follows the second.
+    """
+    found: list[Quantity] = []
+    waiting: list[float] = []
+    tokens = words(plain)
+    for at, word in enumerate(tokens):
+        value = _number(word)
+        if value is not None:
+            if waiting and 0 < value < 1 and waiting[-1].is_integer() and "/" in word:
+                waiting[-1] += value
+            else:
+                waiting.append(value)
+        elif word in UNITS and waiting:
+            found += [Quantity(v, UNITS[word]) for v in waiting]
+            waiting = []
+        elif waiting and word not in ("to", "or", "and", "a", "of", "more", "heaped", "generous"):
+            found += [Quantity(v) for v in waiting]
+            waiting = []
+        if at > 400:
+            break
+    return tuple(found + [Quantity(v) for v in waiting])
