@@ -1,0 +1,67 @@
+"""Proctor: benchmarks that can be trusted, from recordings of people following instructions.
+
+The package root offers the nouns and verbs that most programs need; each is loaded when it is first used, so
+that importing the package stays cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+__version__ = "0.1.0"
+
+_HOME: Final = {
+    "Candidate": "proctor.generate.candidate",
+    "Dataset": "proctor.datasets.dataset",
+    "Example": "proctor.examples.example",
+    "Item": "proctor.benchmark.item",
+    "Judgement": "proctor.evaluate.prediction",
+    "Mistake": "proctor.procedure.recording",
+    "Prediction": "proctor.evaluate.prediction",
+    "Progress": "proctor.procedure.progress",
+    "Recording": "proctor.procedure.recording",
+    "Score": "proctor.metrics.score",
+    "Segment": "proctor.procedure.recording",
+    "Step": "proctor.procedure.graph",
+    "TaskGraph": "proctor.procedure.graph",
+    "UserError": "proctor.errors",
+    "Verdict": "proctor.verify.verdict",
+    "Workspace": "proctor.workspace",
+    "derive_examples": "proctor.examples.derive",
+    "derive_progress": "proctor.procedure.progress",
+    "load_dataset": "proctor.datasets.dataset",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - the names are strings
+
+if TYPE_CHECKING:
+    from proctor.benchmark.item import Item as Item
+    from proctor.datasets.dataset import Dataset as Dataset
+    from proctor.datasets.dataset import load_dataset as load_dataset
+    from proctor.errors import UserError as UserError
+    from proctor.evaluate.prediction import Judgement as Judgement
+    from proctor.evaluate.prediction import Prediction as Prediction
+    from proctor.examples.derive import derive_examples as derive_examples
+    from proctor.examples.example import Example as Example
+    from proctor.generate.candidate import Candidate as Candidate
+    from proctor.metrics.score import Score as Score
+    from proctor.procedure.graph import Step as Step
+    from proctor.procedure.graph import TaskGraph as TaskGraph
+    from proctor.procedure.progress import Progress as Progress
+    from proctor.procedure.progress import derive_progress as derive_progress
+    from proctor.procedure.recording import Mistake as Mistake
+    from proctor.procedure.recording import Recording as Recording
+    from proctor.procedure.recording import Segment as Segment
+    from proctor.verify.verdict import Verdict as Verdict
+    from proctor.workspace import Workspace as Workspace
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'proctor' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
