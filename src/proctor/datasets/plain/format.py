@@ -1,0 +1,172 @@
+"""The files of the plain format, as types; everything known about a key is said here and nowhere else.
+
+The types serve three purposes: they list the keys, they check the shape of what was read, and they make the JSON
+Schema. What a shape cannot say (a step that is not in the graph, an end before its start) is checked in ``build``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+__all__ = [
+    "ID_RULE",
+    "MAX_ID_BYTES",
+    "MAX_SECONDS",
+    "MAX_TEXT",
+    "PlainActivity",
+    "PlainDescription",
+    "PlainMistake",
+    "PlainRecording",
+    "PlainSegment",
+    "PlainStep",
+    "plain_schema",
+]
+
+MAX_SECONDS: Final = 1_000_000.0
+"""Longest time that is believed (11.5 days); beyond it the number is a slip, often milliseconds or frames."""
+
+MAX_TEXT: Final = 10_000
+"""Longest text in characters."""
+
+MAX_ID_BYTES: Final = 120
+"""Longest id in UTF-8 bytes: ids become parts of file names."""
+
+_ID_PATTERN: Final = r"^\w([\w .-]*[\w.-])?$"
+ID_RULE: Final = (
+    "an id starts with a letter or digit and goes on with letters, digits, '_', '-', '.' or spaces"
+)
+
+_TIME_PATTERN: Final = r"^(\d+:[0-5]\d|\d+):[0-5]\d(\.\d+)?$"
+
+Id = Annotated[
+    str | int,
+    Meta(
+        description=f"{ID_RULE}; a whole number counts as its digits",
+        extra_json_schema={"pattern": _ID_PATTERN, "maxLength": MAX_ID_BYTES, "minimum": 0},
+    ),
+]
+StepName = Annotated[
+    str | int, Meta(description="a step: its id, or its exact text where only one step has that text")
+]
+Text = Annotated[
+    str,
+    Meta(description="words", extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT, "pattern": r"\S"}),
+]
+Time = Annotated[
+    float | str,
+    Meta(
+        description="seconds from the start of the recording, or 'HH:MM:SS' or 'MM:SS' with optional decimals",
+        extra_json_schema={"minimum": 0, "maximum": MAX_SECONDS, "pattern": _TIME_PATTERN},
+    ),
+]
+SchemaLink = Annotated[
+    str | None, Meta(description="link to this schema, for editors that check and complete while you type")
+]
+Value = str | float | bool
+
+
+class PlainStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True):
+    """One instruction."""
+
+    id: Id
+    text: Text
+    after: Annotated[
+        tuple[StepName, ...],
+        Meta(description="steps that must come before this one; another way to give edges"),
+    ] = ()
+
+
+class PlainActivity(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True
+):
+    """A procedure: its steps and what must come before what."""
+
+    schema_link: SchemaLink = msgspec.field(default=None, name="$schema")
+    id: Id
+    name: Text
+    steps: tuple[PlainStep, ...]
+    edges: Annotated[
+        tuple[tuple[StepName, StepName], ...],
+        Meta(description="pairs [before, after]: the first step must be done before the second"),
+    ] = ()
+    start: Annotated[
+        StepName | None, Meta(description="a step that stands for 'nothing done yet' and is never performed")
+    ] = None
+    end: Annotated[
+        StepName | None, Meta(description="a step that stands for 'all done' and is never performed")
+    ] = None
+
+
+class PlainMistake(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True):
+    """One thing that went wrong."""
+
+    kind: Annotated[
+        Text,
+        Meta(
+            description="missing, order, preparation, measurement, technique, temperature, timing or other; "
+            "further kinds count as mistakes but no question is asked about them"
+        ),
+    ]
+    text: Annotated[str, Meta(description="what went wrong, in the annotator's words")] = ""
+
+
+class PlainSegment(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True):
+    """One step of a recording: performed from start to end, or skipped."""
+
+    step: StepName
+    start: Time | None = None
+    end: Annotated[Time | None, Meta(description="exclusive")] = None
+    performed: Annotated[
+        Text | None, Meta(description="what was really done, where it differs from the instruction")
+    ] = None
+    mistakes: tuple[PlainMistake, ...] = ()
+    skipped: Annotated[bool, Meta(description="true when the step was left out; it then has no times")] = (
+        False
+    )
+
+
+class PlainRecording(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True
+):
+    """One performance of an activity."""
+
+    schema_link: SchemaLink = msgspec.field(default=None, name="$schema")
+    id: Id
+    activity: Annotated[str | int, Meta(description="id of the activity")]
+    segments: tuple[PlainSegment, ...]
+    video: Annotated[
+        Text | None, Meta(description="path of the video inside this folder, with '/' between the parts")
+    ] = None
+    duration: Annotated[Time | None, Meta(description="length of the video")] = None
+    attributes: Annotated[
+        dict[str, Value], Meta(description="anything else that is known: person, place, camera, split, ...")
+    ] = {}
+
+
+class PlainDescription(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True
+):
+    """What the folder says of itself (``dataset.json``)."""
+
+    schema_link: SchemaLink = msgspec.field(default=None, name="$schema")
+    name: Text
+    version: Text | None = None
+    licence: Annotated[Text | None, Meta(description="SPDX identifier where there is one")] = None
+    citation: Text | None = None
+    homepage: Text | None = None
+
+
+def plain_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) that every file of a plain folder meets."""
+    files = (PlainActivity, PlainRecording, PlainDescription)
+    refs, parts = msgspec.json.schema_components(files, ref_template="#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Proctor plain recordings",
+        "description": "An activity, a recording or the description of a folder of recordings.",
+        "anyOf": list(refs),
+        "$defs": dict(parts),
+    }

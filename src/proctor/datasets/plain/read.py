@@ -1,0 +1,244 @@
+"""Walking a plain folder: every file is read, every problem is told, nothing is repaired silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from proctor.datasets.dataset import Correction, Corrections, ReadResult
+from proctor.datasets.plain.build import StepNames, build_graph, build_recording
+from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording
+from proctor.datasets.plain.parse import parse_file
+from proctor.datasets.plain.problems import Place, Problems
+from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.records import read_bytes
+
+__all__ = ["Folder", "load_folder", "read_plain"]
+
+_LINES: Final = "recordings.jsonl"
+_ABOUT: Final = "dataset.json"
+
+
+@dataclass(slots=True)
+class Folder:
+    """A plain folder as it is written: recordings keep the order of their segments in the file."""
+
+    root: Path
+    graphs: dict[str, TaskGraph] = field(default_factory=dict)
+    recordings: list[Recording] = field(default_factory=list)
+    about: dict[str, str] = field(default_factory=dict)
+
+
+def read_plain(root: Path, corrections: Corrections = "corrected") -> ReadResult:
+    """Read a folder of the plain format.
+
+    Segments are put in the order of their start, skipped ones first; their order in the file carries no meaning.
+    In mode ``corrected`` a skipped step is marked ``missing`` (rule R2), and a step that is marked ``missing`` but
+    has times loses the mark when it has other mistakes (it was done, badly), else its times (rule R3).
+
+    Args:
+        root: the folder.
+        corrections: ``published`` takes the annotations as they are.
+
+    Raises:
+        UserError: naming every file and place that cannot be read.
+    """
+    folder = load_folder(root)
+    changes: list[Correction] = []
+    recordings = []
+    for recording in folder.recordings:
+        segments = sorted(recording.segments, key=lambda s: -1.0 if s.start is None else s.start)
+        if corrections == "corrected":
+            segments = [_corrected(s, recording.id, changes) for s in segments]
+            segments.sort(key=lambda s: -1.0 if s.start is None else s.start)
+        recordings.append(replace(recording, segments=tuple(segments)))
+    return ReadResult(
+        recordings=tuple(recordings),
+        graphs=folder.graphs,
+        corrections=tuple(changes),
+        counts=_counts(folder),
+        about=folder.about,
+    )
+
+
+def load_folder(root: Path) -> Folder:
+    """Read all files of a folder.
+
+    Raises:
+        UserError: naming every file and place that cannot be read.
+    """
+    _require_folder(root)
+    problems = Problems(str(root))
+    folder = Folder(root)
+    names = _load_activities(folder, problems)
+    graphs: dict[str, TaskGraph | None] = {id_: folder.graphs.get(id_) for id_ in names}
+    _load_recordings(folder, graphs, names, problems)
+    _load_about(folder, problems)
+    _check_clip_ids(folder.recordings, problems)
+    problems.raise_if_any()
+    return folder
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+def _require_folder(root: Path) -> None:
+    hint = "docs/datasets/plain.md shows a folder that can be copied"
+    try:
+        if not root.exists():
+            raise UserError("there is no such folder.", where=str(root), hint=hint)
+        if not root.is_dir():
+            raise UserError("this is a file, a folder was expected.", where=str(root), hint=hint)
+        lacking = [] if _files(root, "activities") else ["activities/*.json"]
+        if not _files(root, "recordings") and not (root / _LINES).exists():
+            lacking.append("recordings/*.json or recordings.jsonl")
+    except (OSError, RuntimeError, ValueError) as error:
+        seen = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot be opened: {seen}.", where=str(root)) from None
+    if lacking:
+        raise UserError(
+            f"this is not a folder of plain recordings: {' and '.join(lacking)} missing.",
+            where=str(root),
+            hint=hint,
+        )
+
+
+def _files(root: Path, folder: str) -> list[Path]:
+    """Paths of the JSON files, by name; hidden ones, which file managers leave behind, are not ours."""
+    return sorted(p for p in (root / folder).glob("*.json") if not p.name.startswith("."))
+
+
+def _read(path: Path, place: Place, problems: Problems) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except UserError as error:
+        problems.add_error(place, error)
+        return None
+
+
+def _load_activities(folder: Folder, problems: Problems) -> dict[str, StepNames]:
+    names: dict[str, StepNames] = {}
+    first: dict[str, str] = {}
+    for path in _files(folder.root, "activities"):
+        place = Place(f"activities/{path.name}")
+        data = _read(path, place, problems)
+        before = problems.count
+        activity = None if data is None else parse_file(data, PlainActivity, place, problems)
+        if activity is None:
+            continue
+        id_ = str(activity.id)
+        if id_ in first:
+            problems.add(place / "id", f"the activity '{id_[:60]}' is also in {first[id_]}.", "rename one")
+            continue
+        first[id_] = place.file
+        graph = build_graph(activity, place, problems)
+        names[id_] = StepNames(graph.steps if graph is not None else ())
+        if graph is not None and problems.count == before:
+            folder.graphs[id_] = graph
+    return names
+
+
+def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, bytes, int]]:
+    for path in _files(folder.root, "recordings"):
+        place = Place(f"recordings/{path.name}")
+        data = _read(path, place, problems)
+        if data is not None:
+            yield place, data, 1
+    path = folder.root / _LINES
+    if not (path.is_symlink() or path.exists()):
+        return
+    lines = (_read(path, Place(_LINES), problems) or b"").split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield Place(f"{_LINES}:{number}"), line, number
+
+
+def _load_recordings(
+    folder: Folder,
+    graphs: Mapping[str, TaskGraph | None],
+    names: Mapping[str, StepNames],
+    problems: Problems,
+) -> None:
+    first: dict[str, str] = {}
+    before = problems.count
+    for place, data, line in _documents(folder, problems):
+        plain = parse_file(data, PlainRecording, place, problems, line)
+        if plain is None:
+            continue
+        id_ = str(plain.id)
+        if id_ in first:
+            problems.add(place / "id", f"the recording '{id_[:60]}' is also in {first[id_]}.", "rename one")
+            continue
+        first[id_] = place.file
+        built = build_recording(plain, graphs, names, folder.root, place, problems)
+        if built is not None:
+            folder.recordings.append(built)
+    if not first and problems.count == before:
+        problems.add(
+            "", "there is not one recording.", "add lines to recordings.jsonl or files to recordings/"
+        )
+
+
+def _load_about(folder: Folder, problems: Problems) -> None:
+    path = folder.root / _ABOUT
+    if not (path.is_symlink() or path.exists()):
+        return
+    data = _read(path, Place(_ABOUT), problems)
+    about = None if data is None else parse_file(data, PlainDescription, Place(_ABOUT), problems)
+    if about is not None:
+        keys = ("name", "version", "licence", "citation", "homepage")
+        folder.about = {key: value for key in keys if (value := getattr(about, key)) is not None}
+
+
+def _check_clip_ids(recordings: list[Recording], problems: Problems) -> None:
+    """Clips are called ``<recording>_<step>``: two different pairs must not give one name."""
+    owner: dict[str, tuple[str, str]] = {}
+    for recording in recordings:
+        for step_id in dict.fromkeys(s.step_id for s in recording.segments):
+            pair = (recording.id, step_id)
+            other = owner.setdefault(f"{recording.id}_{step_id}", pair)
+            if other != pair:
+                problems.add(
+                    "",
+                    f"recording '{pair[0]}' with step '{pair[1]}' and recording '{other[0]}' with step "
+                    f"'{other[1]}' would get the same name.",
+                    "rename one of the recordings",
+                )
+
+
+# -- corrections -----------------------------------------------------------------------------------------------
+
+
+def _corrected(segment: Segment, recording_id: str, changes: list[Correction]) -> Segment:
+    marked = any(m.kind == "missing" for m in segment.mistakes)
+    if segment.end is None and not marked:
+        changes.append(
+            Correction(recording_id, "R2", "a skipped step is a missing step", segment.step_id, new="missing")
+        )
+        return replace(segment, mistakes=(*segment.mistakes, Mistake("missing")))
+    if segment.end is None or not marked:
+        return segment
+    others = tuple(m for m in segment.mistakes if m.kind != "missing")
+    if others:
+        changes.append(
+            Correction(recording_id, "R3", "it has times and other mistakes", segment.step_id, old="missing")
+        )
+        return replace(segment, mistakes=others)
+    times = f"{segment.start:g}-{segment.end:g}"
+    changes.append(Correction(recording_id, "R3", "it is marked missing", segment.step_id, old=times))
+    return replace(segment, start=None, end=None)
+
+
+def _counts(folder: Folder) -> dict[str, int]:
+    segments = [s for r in folder.recordings for s in r.segments]
+    return {
+        "activities": len(folder.graphs),
+        "recordings": len(folder.recordings),
+        "steps": len(segments),
+        "skipped": sum(s.end is None for s in segments),
+        "mistakes": sum(len(s.mistakes) for s in segments),
+    }

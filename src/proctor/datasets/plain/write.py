@@ -1,0 +1,131 @@
+"""Recordings and graphs of any data set to a plain folder."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.datasets.plain.format import (
+    PlainActivity,
+    PlainDescription,
+    PlainMistake,
+    PlainRecording,
+    PlainSegment,
+    PlainStep,
+)
+from proctor.datasets.plain.read import load_folder
+from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Recording, Segment
+from proctor.records import atomic_write, write_jsonl
+
+__all__ = ["write_plain"]
+
+
+def write_plain(
+    folder: Path,
+    recordings: Iterable[Recording],
+    graphs: Mapping[str, TaskGraph],
+    *,
+    about: Mapping[str, str] | None = None,
+) -> int:
+    """Write a new plain folder and return the number of recordings; videos are not copied.
+
+    Reading the folder in mode ``published`` gives equal recordings and graphs. It appears whole or not at all.
+
+    Args:
+        folder: must not exist or be empty.
+        recordings: what was performed.
+        graphs: by activity id.
+        about: name, version, licence, citation, homepage for ``dataset.json``.
+
+    Raises:
+        UserError: if the folder is not empty, cannot be written, or the values cannot be said in this format
+            (an id with a slash, a segment whose step is not in the graph, ...).
+    """
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UserError(
+                "there is something here already.", where=str(folder), hint="name a new or an empty folder"
+            )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        work = folder.parent / f".{folder.name[:40]}.{secrets.token_hex(8)}.tmp"
+        work.mkdir()
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(folder)) from error
+    try:
+        count = _write_files(work, recordings, graphs, about)
+        load_folder(work)  # whatever cannot be read again must not be written
+        work.replace(folder)
+    except UserError as error:
+        raise UserError(
+            error.message.replace(str(work), str(folder)),
+            where=(error.where or "").replace(str(work), str(folder)),
+            hint=error.hint,
+        ) from None
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(folder)) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return count
+
+
+def _write_files(
+    work: Path,
+    recordings: Iterable[Recording],
+    graphs: Mapping[str, TaskGraph],
+    about: Mapping[str, str] | None,
+) -> int:
+    for number, graph in enumerate(graphs.values(), start=1):
+        slug = re.sub(r"[^a-z0-9]+", "-", graph.name.lower())[:40].strip("-")
+        _write_json(work / "activities" / f"{number:03d}-{slug}.json", _plain_activity(graph))
+    if about:
+        try:
+            _write_json(work / "dataset.json", msgspec.convert(dict(about), PlainDescription))
+        except msgspec.ValidationError as error:
+            raise UserError(f"the description cannot be written: {error}.", where="about") from None
+    return write_jsonl(work / "recordings.jsonl", (_plain_recording(r) for r in recordings))
+
+
+def _write_json(path: Path, value: msgspec.Struct) -> None:
+    with atomic_write(path) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _plain_activity(graph: TaskGraph) -> PlainActivity:
+    return PlainActivity(
+        id=graph.id,
+        name=graph.name,
+        steps=tuple(PlainStep(id=s.id, text=s.text) for s in graph.steps),
+        edges=graph.edges,
+        start=graph.start,
+        end=graph.end,
+    )
+
+
+def _plain_recording(recording: Recording) -> PlainRecording:
+    return PlainRecording(
+        id=recording.id,
+        activity=recording.activity_id,
+        segments=tuple(_plain_segment(s) for s in recording.segments),
+        video=recording.video,
+        duration=recording.duration,
+        attributes=dict(recording.attributes),
+    )
+
+
+def _plain_segment(segment: Segment) -> PlainSegment:
+    skipped = segment.end is None
+    return PlainSegment(
+        step=segment.step_id,
+        start=None if skipped else segment.start,
+        end=segment.end,
+        performed=segment.performed,
+        mistakes=tuple(PlainMistake(kind=m.kind, text=m.text) for m in segment.mistakes),
+        skipped=skipped,
+    )
