@@ -1,2 +1,43 @@
-mypy:
-	.venv/bin/mypy src
+# Everything a person or CI does here is one short command. Each target does its own set-up.
+.PHONY: demo test check bench format clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The whole job on the shipped sample, from recordings to a report (no network after installation, no keys).
+demo: $(VENV)/.demo
+	$(BIN)/proctor demo demo
+
+# All tests. Chromium and PostgreSQL are installed when the machine allows it; tests that lack them say so.
+test: $(VENV)/.dev $(VENV)/.system
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Style, strict types, who may import whom.
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Speed, measured side by side with the peer or the limit; writes docs/performance.md.
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/.demo: pyproject.toml scripts/make-venv
+	scripts/make-venv $(VENV) "video,report"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml scripts/make-venv
+	scripts/make-venv $(VENV) "dev"
+	touch $@ $(VENV)/.demo
+
+$(VENV)/.system: scripts/install-system
+	scripts/install-system
+	touch $@
