@@ -89,9 +89,7 @@ def _choose(
     for _ in range(count):
         free = [name for name in load if name not in chosen]
         lot = {name: rng.random() for name in free}
-        chosen.append(
-            min(free, key=lambda n: (load[n], sum(met[frozenset((n, c))] for c in chosen), lot[n]))
-        )
+        chosen.append(min(free, key=lambda n: (load[n], sum(met[frozenset((n, c))] for c in chosen), lot[n])))
     return chosen
 
 
