@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from proctor.errors import UserError
 __all__ = [
     "Dropped",
     "append_jsonl",
+    "atomic_folder",
     "atomic_write",
     "canonical_json",
     "content_hash",
@@ -204,6 +206,36 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a hidden folder to fill; it takes the name ``path`` only when the block ends without an error.
+
+    Raises:
+        UserError: if something is at ``path`` already (an empty folder may be), or it cannot be written.
+    """
+    work: Path | None = None
+    try:
+        if path.is_symlink() or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
+            raise UserError(
+                "there is something here already.", where=str(path), hint="name a new or an empty folder"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.tmp")
+        work.mkdir()
+        yield work
+        work.replace(path)
+        work = None
+    except OSError as error:
+        raise UserError(
+            f"cannot be written: {error.strerror or error}. Nothing was left behind.",
+            where=str(path),
+            hint="check permissions and free space, then run the same command again",
+        ) from error
+    finally:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _open_beside(path: Path) -> IO[bytes]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from proctor.datasets.plain.read import load_folder
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording, Segment
-from proctor.records import atomic_write, write_jsonl
+from proctor.records import atomic_folder, atomic_write, write_jsonl
 
 __all__ = ["write_plain"]
 
@@ -48,30 +46,16 @@ def write_plain(
         UserError: if the folder is not empty, cannot be written, or the values cannot be said in this format
             (an id with a slash, a segment whose step is not in the graph, ...).
     """
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    with atomic_folder(folder) as work:
+        try:
+            count = _write_files(work, recordings, graphs, about)
+            load_folder(work)  # whatever cannot be read again must not be written
+        except UserError as error:
             raise UserError(
-                "there is something here already.", where=str(folder), hint="name a new or an empty folder"
-            )
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = folder.parent / f".{folder.name[:40]}.{secrets.token_hex(8)}.tmp"
-        work.mkdir()
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(folder)) from error
-    try:
-        count = _write_files(work, recordings, graphs, about)
-        load_folder(work)  # whatever cannot be read again must not be written
-        work.replace(folder)
-    except UserError as error:
-        raise UserError(
-            error.message.replace(str(work), str(folder)),
-            where=(error.where or "").replace(str(work), str(folder)),
-            hint=error.hint,
-        ) from None
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror or error}.", where=str(folder)) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+                error.message.replace(str(work), str(folder)),
+                where=(error.where or "").replace(str(work), str(folder)),
+                hint=error.hint,
+            ) from None
     return count
 
 
