@@ -90,13 +90,17 @@ _FINISHED = re.compile(
     r"\byou (?:can|may) (?:now )?(?:serve|enjoy|eat|use|relax)\b|\bnothing (?:else|more|left)\b|\btime to (?:eat|enjoy|serve)\b|^enjoy\b|\bno (?:more|further|other) steps?\b"
 )
 _PRAISE = re.compile(
-    r"\bcorrect(?:ly)?\b|\bright(?: order| amount| way| so far|$)|\bperfect(?:ly)?\b|\bproper(?:ly)?\b|"
-    r"\bon (?:the right )?track\b|\b(?:doing|going|did) (?:fine|well|great|good)\b|\bas (?:instructed|required)\b|\bfine\b|\bgood\b|\bsmoothly\b"
+    r"\b(?:correct(?:ly)?|perfect(?:ly)?|proper(?:ly)?|accurate(?:ly)?|as (?:instructed|required))\b|"
+    r"\bright(?: order| amount| way|$)"
 )
 _WRONGNESS = re.compile(
     r"\btoo (?:much|many|little|few|long|short|hot|cold|high|low|big|small|thick|thin|fast|slow|early|late|soon)\b|\binstead\b|"
     r"\brather than\b|\b(?:wrong|wrongly|incorrect|incorrectly|improper|improperly|mistakes?|errors?|spilled|spilt|dropped|"
     r"accidentally|twice|more than|less than|not enough|only|just one|just use|exactly)\b|\bshould (?:only )?(?:have|be|not)\b|\bshould not\b"
+)
+_UNDONE = re.compile(
+    r"\b(?:have|has|had|did|are|is|were|was) not (?:yet |quite |been )*(?:\w+ed|done|put|cut|taken|made|all|everything)\b(?<!missed)"
+    r"(?<!skipped)(?<!omitted)(?<!overlooked)"
 )
 _NOT_YET = re.compile(
     r"\bnot (?:yet|now|quite|just yet|right now)\b|\btoo (?:early|soon)\b|\bwait\b|\bhold on\b"
@@ -167,9 +171,10 @@ def parse_answer(text: str) -> AnswerText:
         else plain
     )
     nothing = bool(_NOTHING.search(plain))
-    finished = bool(_FINISHED.search(body)) and not re.search(r"\b(?:not|before)\b", body)
+    finished = not _UNDONE.search(body) and bool(_FINISHED.search(body)) and not re.search(r"\b(?:not|before)\b", body)
     praise = bool(_PRAISE.search(body))
-    well = bool(_WELL.search(body)) and not re.search(
+    undone = bool(_UNDONE.search(body))
+    well = not undone and bool(_WELL.search(body)) and not re.search(
         r"\bnot (?:on track|correct|right|done|fine|all)\b", body
     )
     bare = not body or body == plain and plain in ("no", "yes", "nope", "none")

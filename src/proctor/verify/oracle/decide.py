@@ -15,7 +15,7 @@ from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.match import Reading, StepIndex
 from proctor.verify.oracle.moment import Moment
 from proctor.verify.oracle.question import Question
-from proctor.verify.oracle.text import concepts, is_talk
+from proctor.verify.oracle.text import concepts, content, is_talk, normalise
 
 __all__ = ["Ground", "Stance", "decide"]
 
@@ -77,6 +77,8 @@ def decide(question: Question, answer: AnswerText, moment: Moment, index: StepIn
     case = _Case(
         question, answer, moment, index, named, _stance(question, answer, named), _scope(question, index)
     )
+    if answer.restart and not named.foreign >= FOREIGN:
+        return _restart(case)
     if question.intent in ("forgot", "forgot_step", "all_good"):
         return _omission(case)
     if question.intent == "propose":
@@ -141,6 +143,13 @@ def _pick(case: _Case, preferred: Iterable[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
+def _restart(case: _Case) -> Ground:
+    moment = case.moment
+    if moment.missing or moment.disordered or moment.own_mistakes:
+        return case.ground("restart", 0.3, "tells to start over, and something went wrong")
+    return case.ground("restart_needless", -0.8, "tells to start over, but nothing went wrong")
+
+
 # -- "did I forget anything" -----------------------------------------------------------------------------------
 
 
@@ -175,16 +184,17 @@ def _denial(case: _Case, inside: frozenset[str], outside: bool) -> Ground:
     moment = case.moment
     if inside:
         step = next(i for i in moment.progress.missing if i in inside)
-        return case.ground("denies_missing", -0.9, f"says that nothing is missing, but {case.text(step)} is", [step])
+        lean = -0.4 if len(moment.missing) == 1 else -0.9
+        return case.ground("denies_missing", lean, f"says that nothing is missing, but {case.text(step)} is", [step])
     if outside:
         return case.ground("denies_outside", -0.2, "nothing is missing within what was asked, but elsewhere")
-    ahead = _ahead(case)
+    ahead = _ahead(case) or (moment.example.type == "next" and moment.following and (case.scope or case.question.before))
     if ahead and not case.question.past:
         return case.ground("denies_ahead", -0.1, "nothing was left out, but steps are still to come before that")
     if case.moment.targets_mistake:
         return case.ground("denies_mistake", -0.6, "says that all is well, but the last step went wrong")
     if case.answer.praise and (moment.current_mistakes or case.question.intent == "all_good" and moment.own_mistakes):
-        return case.ground("praises_mistake", -0.2, "praises what went wrong, though no step is missing")
+        return case.ground("praises_mistake", 0.2, "praises what went wrong, though no step is missing")
     if moment.own_mistakes:
         lean = 0.4 if case.answer.praise or moment.current_mistakes else 0.6
         return case.ground("nothing_missing_noisy", lean, "no step is missing, though something went wrong")
@@ -201,12 +211,14 @@ def _named_omission(case: _Case, inside: frozenset[str]) -> Ground:
     if hits:
         return case.ground("names_some_missing", 0.4, f"{case.text(hits[0])} is missing, other steps are not", steps)
     first = steps[0]
+    if _retells(case):
+        return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
     if first in moment.late:
         return case.ground("names_late", 0.5, f"{case.text(first)} came too late", steps)
     standing = moment.standing(first)
     if standing == "done":
-        if _speaks_of_mistake(case, first):
-            return case.ground("names_mistake", 0.6, f"{case.text(first)} was done, but not as it should be", steps)
+        if _went_wrong(case, first):
+            return case.ground("names_mistake", 0.5, f"{case.text(first)} was done, but not as it should be", steps)
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
     if first in _ahead(case) or not case.question.past:
         lean = 0.3 if case.stance != "clear" else -0.5
@@ -220,6 +232,8 @@ def _unnamed_trouble(case: _Case) -> Ground:
         if _overlap(case) >= 0.5 and moment.targets_mistake:
             return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
         return case.ground("unknown_step", -0.8, f"no step speaks of {_quoted(case.named.foreign_words)}")
+    if case.named.weight and _overlap(case) < 0.5:
+        return case.ground("vague", -0.3, "names no step of the procedure clearly")
     if moment.missing:
         return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
     if moment.targets_mistake or moment.current_mistakes:
@@ -227,8 +241,23 @@ def _unnamed_trouble(case: _Case) -> Ground:
     return case.ground("trouble_none", -0.6, "says that something is missing or wrong, but nothing is")
 
 
-def _speaks_of_mistake(case: _Case, step_id: str) -> bool:
-    return bool(case.moment.mistakes_of([step_id])) and (case.moment.targets_mistake or case.answer.wrongness)
+def _went_wrong(case: _Case, step_id: str) -> bool:
+    """True when the step was done, but with a mistake that doing it again would mend."""
+    return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
+
+
+def _retells(case: _Case) -> bool:
+    """True when the answer speaks of something done wrongly, in the words of a mistake that was noted."""
+    if not (case.answer.wrongness and case.moment.own_mistakes):
+        return False
+    if case.moment.targets_mistake:
+        return _overlap(case) >= 0.5
+    stems = [w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)]
+    held = [w in case.moment.mistake_stems for w in stems]
+    return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
+
+
+_CONTRAST: Final = frozenset({"instead", "not", "rather", "only", "too", "wrong", "wrongly", "used"})
 
 
 def _overlap(case: _Case) -> float:
@@ -272,7 +301,10 @@ def _nothing_left(case: _Case) -> Ground:
         return case.ground("finished", 0.95, "every step has been done")
     if case.answer.finished and moment.progress.blocked or moment.missing:
         step = next(iter(moment.progress.missing))
-        return case.ground("denies_missing", -0.9, f"says that nothing is left, but {case.text(step)} is missing", [step])
+        lean = -0.4 if len(moment.missing) == 1 and moment.progress.blocked else -0.9
+        return case.ground("denies_missing", lean, f"says that nothing is left, but {case.text(step)} is missing", [step])
+    if moment.example.type == "missing" and not case.answer.finished:
+        return case.ground("nothing_overdue", 0.3, "steps are left, but none is overdue")
     open_ = moment.pending & case.scope if case.scope else moment.pending
     if not open_:
         return case.ground("nothing_left_in_scope", 0.6, "nothing that was asked about is left to do")
@@ -288,15 +320,30 @@ def _named_following(case: _Case) -> Ground:
     if standing == "missing":
         return case.ground("names_missing", 0.8, f"{case.text(first)} is missing and can be done now", steps)
     if standing == "next":
-        if moment.missing:
-            step = moment.progress.missing[0]
-            return case.ground("next_before_missing", -0.2, f"{case.text(first)} may be next, but {case.text(step)} is missing", steps)
-        return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
+        return _named_next(case, steps)
     if standing == "stuck":
-        return case.ground("names_stuck", -0.4, f"{case.text(first)} is missing, but must wait for other missing steps", steps)
+        lean = 0.4 if case.question.intent == "left" or len(moment.unmet(first)) == 1 else -0.5
+        return case.ground("names_stuck", lean, f"{case.text(first)} is missing, but must wait for other missing steps", steps)
     if standing == "later":
         return case.ground("names_later", -0.6, f"{case.text(first)} is not due yet", steps)
     return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
+
+
+def _named_next(case: _Case, steps: tuple[str, ...]) -> Ground:
+    """A step whose direct prerequisites are done may still hang on missing ones further back.
+
+    People let one forgotten step pass and go on; when more is missing, going on is wrong.
+    """
+    moment, first = case.moment, steps[0]
+    if not moment.missing:
+        return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
+    unmet = [i for i in moment.progress.missing if i in moment.unmet(first)]
+    some, few = case.text((unmet or moment.progress.missing)[0]), len(moment.missing) == 1
+    if unmet:
+        lean = 0.4 if few else -0.6
+        return case.ground("next_before_missing", lean, f"before {case.text(first)}, {some} is missing", steps)
+    lean = 0.4 if few else -0.3
+    return case.ground("next_beside_missing", lean, f"{case.text(first)} may be done next, but {some} is missing", steps)
 
 
 # -- "shall I do this now" -------------------------------------------------------------------------------------
@@ -304,9 +351,9 @@ def _named_following(case: _Case) -> Ground:
 
 def _proposal(case: _Case) -> Ground:
     moment, graph = case.moment, case.moment.graph
-    asked = case.index.read((*case.question.stems,)).matches
+    asked = case.index.read(case.question.stems).matches
     if not asked or case.answer.polarity is None:
-        return _following(case)
+        return _within_scope(case, _following(case))
     standing = {moment.standing(i): i for m in asked[:1] for i in reversed(m.alternatives)}
     target = next((standing[s] for s in ("missing", "next", "stuck", "later", "done") if s in standing), asked[0].step_id)
     where = moment.standing(target)
@@ -323,6 +370,13 @@ def _proposal(case: _Case) -> Ground:
         return case.ground("names_not_unmet", -0.6, f"{case.text(steps[0])} does not have to come first", steps)
     refusal = {"missing": -0.7, "next": 0.0 if moment.missing else -0.7, "stuck": 0.6, "later": 0.6, "done": 0.6}
     return case.ground(f"refuses_{where}", refusal[where], f"{case.text(target)} is {_described(where)}", [target])
+
+
+def _within_scope(case: _Case, ground: Ground) -> Ground:
+    """Turn down a step that would be right by itself, but is not what was asked about."""
+    if ground.lean > 0 and ground.steps and case.scope and not case.scope & set(ground.steps):
+        return case.ground("beside_question", -0.4, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps)
+    return ground
 
 
 def _described(standing: str) -> str:
@@ -364,8 +418,8 @@ def _order(case: _Case) -> Ground:
 
 def _check(case: _Case) -> Ground:
     moment = case.moment
-    asked = case.scope & frozenset(moment.history) if case.scope else frozenset()
-    concerned = moment.mistakes_of(asked) if asked else ()
+    asked = frozenset(moment.history) & (case.scope or frozenset(moment.history))
+    concerned = moment.mistakes_of(asked)
     wrong = moment.targets_mistake or bool(concerned) or bool(moment.current_mistakes)
     if case.stance == "clear":
         if wrong:
@@ -380,11 +434,26 @@ def _check(case: _Case) -> Ground:
         if stated & moment.target_quantities:
             return case.ground("right_quantity", 0.9, "corrects the mistake with a quantity of the instruction")
         return case.ground("other_quantity", -0.1, "corrects the mistake with a quantity that the step does not hold")
+    if moment.targets_mistake and _other_mistake(case):
+        return case.ground("other_mistake", 0.1, "speaks of another mistake than the one asked about")
     if moment.targets_mistake:
         return case.ground("confirms_mistake", 0.8, "the last step went wrong, and the answer says so")
     if case.named.foreign >= FOREIGN:
         return case.ground("unknown_step", -0.5, f"no step speaks of {_quoted(case.named.foreign_words)}")
     return case.ground("confirms_mistake_noisy", 0.2, "something went wrong there, and the answer says so")
+
+
+def _other_mistake(case: _Case) -> bool:
+    """True when the answer uses words of the step's other mistakes and none of the one asked about."""
+    own = {w for t in case.moment.example.mistake_texts for w in content(normalise(t))}
+    others = {
+        w
+        for m in case.moment.current_mistakes
+        if m.text not in case.moment.example.mistake_texts
+        for w in content(normalise(m.text))
+    }
+    stems = {w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)}
+    return bool(stems & others - own) and not stems & own
 
 
 # -- everything else -------------------------------------------------------------------------------------------

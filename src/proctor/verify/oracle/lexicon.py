@@ -52,7 +52,8 @@ TALK_WORDS: Final = _words(
     performing action actions immediate immediately quickly remaining remain left rest ingredient ingredients
     component components material materials remember ensure check accurate way bit follow following followed
     strict choose different better actual actually important importantly careful carefully slightly recommended
-    call calls calling twice too
+    call calls calling twice too prepare prepares prepared preparing preparation preparations size sized small
+    smaller large larger big bigger piece pieces whole handle handled work working together back several various
     """
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""
@@ -76,7 +77,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
     _words(group)
     for group in (
         "chop cut slice dice mince trim carve halve quarter cube shred grate julienne",
-        "mix stir whisk beat blend combine blitz incorporate toss fold scramble agitate swirl recombine puree",
+        "mix mixture stir whisk beat blend combine blitz incorporate toss fold scramble agitate swirl recombine puree",
         "add put place pour transfer drop insert move include introduce splash sprinkle drizzle top spoon dump",
         "sprinkle season dust scatter garnish top",
         "spread coat smear brush cover apply distribute layer",

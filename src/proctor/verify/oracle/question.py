@@ -78,7 +78,7 @@ _ANYTHING = re.compile(
 )
 _SHOULD_HAVE = re.compile(
     r"\b(?:should(?: i| we| you)?(?: have| has)|should have|was i supposed|were we supposed|did i need|"
-    r"did i have to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
+    r"did i have to|i needed to|we needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
     r"\b(?:too (?:early|soon|late)|wrong (?:order|time|moment|to)|(?:right|correct|proper) (?:order|time|moment)|"
@@ -96,8 +96,9 @@ _BAD = re.compile(
 _CHANGE = re.compile(
     r"\b(?:different|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
 )
+_ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b")
 _WHOLE = re.compile(
-    r"\b(?:everything|all (?:the|of|my|set|good|done)|so far|up to (?:now|this|here)|on track)\b"
+    r"\b(?:everything|all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions)|set|good|done)|so far|up to (?:now|this|here)|on track)\b"
 )
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
@@ -107,6 +108,7 @@ _AMOUNT = re.compile(
     r"\b(?:what|which) (?:\w+ )?(?:amount|quantity|temperature|heat|setting|tool|utensil|size|time|speed|kind|type|"
     r"power|level|shape|torque|pressure|volume|length)\b"
 )
+_REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action)\b(?!.*\bready\b)|\bwhat is next\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
@@ -128,7 +130,7 @@ _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be) (?:okay|ok|alright|fine|right|good|safe|time) (?:to|if|for)|time to|should (?:i|we)|"
     r"can (?:i|we)|may i|am i supposed to|ready to)\b"
 )
-_NOW = re.compile(r"^(?:this|that|now|here|it|these|those|my last step|the last step|my previous step)?$")
+_NOW = re.compile(r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:mov|go|continu|proceed)(?:e|ing)?(?: on| forward| further| ahead)?|my last step|the last step|my previous step)?$")
 
 
 def _split_scope(plain: str) -> tuple[str, str, str]:
@@ -171,6 +173,8 @@ def _intent(plain: str, head: str, wh: bool) -> Intent:
 
 
 def _judging(plain: str, head: str, wh: bool) -> Intent:
+    if _REMIND.search(plain) and not _BAD.search(head) and not _GOOD.search(head) and not _ANYTHING.search(head):
+        return "next"
     if wh and not _BAD.search(head):
         if _FOLLOWING.search(plain) and not plain.startswith(("why", "how")):
             return "next"
