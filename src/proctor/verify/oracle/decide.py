@@ -7,6 +7,7 @@ sentence for people. Rules are stated in terms of intent, stance, recognised ste
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -73,10 +74,31 @@ class _Case:
 
 def decide(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Ground:
     """Return the ground on which an answer is right or wrong at this moment."""
+    case = _read(question, answer, moment, index)
+    return _measured(case, _decide(case))
+
+
+def _measured(case: _Case, ground: Ground) -> Ground:
+    """Turn down an answer that names the right step with quantities that neither it nor its mistakes hold."""
+    stated = frozenset(case.answer.quantities)
+    if ground.lean <= 0 or not stated or not ground.name.startswith(("names_", "next_", "agrees_")):
+        return ground
+    held = frozenset(q for i in ground.steps for q in case.index.quantities[i])
+    if not held or stated & (held | case.moment.target_quantities):
+        return ground
+    step = ground.steps[0]
+    return case.ground("other_quantity", -0.3, f"names {case.text(step)} with another quantity", ground.steps)
+
+
+def _read(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> _Case:
     named = _named(question, answer, moment, index)
-    case = _Case(
+    return _Case(
         question, answer, moment, index, named, _stance(question, answer, named), _scope(question, index)
     )
+
+
+def _decide(case: _Case) -> Ground:
+    question, answer, named = case.question, case.answer, case.named
     if answer.restart and not named.foreign >= FOREIGN:
         return _restart(case)
     if question.intent in ("forgot", "forgot_step", "all_good"):
@@ -102,7 +124,7 @@ def _named(question: Question, answer: AnswerText, moment: Moment, index: StepIn
     solid = [w for w in stems if not is_talk(w)]
     if answer.pronoun and solid and len(solid) <= 2:
         stems = (*stems, *(w for w in question.stems if w not in stems))
-    return index.read(stems, moment.mistake_stems)
+    return index.read(stems, moment.mistake_stems, frozenset(answer.quantities))
 
 
 def _stance(question: Question, answer: AnswerText, named: Reading) -> Stance:
@@ -223,11 +245,13 @@ def _named_omission(case: _Case, inside: frozenset[str]) -> Ground:
     if first in _ahead(case) or not case.question.past:
         lean = 0.3 if case.stance != "clear" else -0.5
         return case.ground("names_pending", lean, f"{case.text(first)} is still to be done", steps)
-    return case.ground("names_not_due", -0.5, f"{case.text(first)} was not due yet", steps)
+    return case.ground("names_not_due", -0.3, f"{case.text(first)} was not due yet", steps)
 
 
 def _unnamed_trouble(case: _Case) -> Ground:
     moment = case.moment
+    if moment.missing and _EVERYTHING.search(case.answer.plain):
+        return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
     if case.named.foreign >= FOREIGN:
         if _overlap(case) >= 0.5 and moment.targets_mistake:
             return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
@@ -246,12 +270,15 @@ def _went_wrong(case: _Case, step_id: str) -> bool:
     return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
 
 
+_EVERYTHING: Final = re.compile(r"\b(?:ingredients|components|parts|materials|everything|steps|things|preparations?)\b")
+
+
 def _retells(case: _Case) -> bool:
     """True when the answer speaks of something done wrongly, in the words of a mistake that was noted."""
+    if case.moment.targets_mistake and case.moment.own_mistakes:
+        return _overlap(case) >= 0.5
     if not (case.answer.wrongness and case.moment.own_mistakes):
         return False
-    if case.moment.targets_mistake:
-        return _overlap(case) >= 0.5
     stems = [w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)]
     held = [w in case.moment.mistake_stems for w in stems]
     return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
@@ -351,14 +378,19 @@ def _named_next(case: _Case, steps: tuple[str, ...]) -> Ground:
 
 def _proposal(case: _Case) -> Ground:
     moment, graph = case.moment, case.moment.graph
+    if not moment.pending and case.answer.finished:
+        return case.ground("finished", 0.8, "every step has been done")
+    if moment.targets_mistake and moment.current_id in case.scope:
+        return _check(case)
     asked = case.index.read(case.question.stems).matches
     if not asked or case.answer.polarity is None:
         return _within_scope(case, _following(case))
-    standing = {moment.standing(i): i for m in asked[:1] for i in reversed(m.alternatives)}
+    meant = frozenset(i for m in case.named.matches for i in m.alternatives) & case.scope
+    standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
     target = next((standing[s] for s in ("missing", "next", "stuck", "later", "done") if s in standing), asked[0].step_id)
     where = moment.standing(target)
     if case.answer.polarity == "yes":
-        leans = {"missing": 0.8, "next": -0.1 if moment.missing else 0.9, "stuck": -0.6, "later": -0.7, "done": -0.6}
+        leans = {"missing": 0.8, "next": _named_next(case, (target,)).lean, "stuck": -0.6, "later": -0.7, "done": -0.6}
         return case.ground(f"agrees_{where}", leans[where], f"{case.text(target)} is {_described(where)}", [target])
     if case.named.foreign >= FOREIGN:
         return case.ground("unknown_step", -0.8, f"no step speaks of {_quoted(case.named.foreign_words)}", [target])

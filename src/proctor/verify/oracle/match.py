@@ -27,6 +27,8 @@ DETAIL: Final = 0.35
 """Worth of words in brackets or behind "until" in a step text: people leave them out."""
 ENOUGH: Final = 0.42
 """A step that scores less is not recognised."""
+QUANTITY: Final = 0.08
+"""Bonus for a step that holds one of the stated quantities."""
 TIE: Final = 0.06
 """Steps within this distance of the best are as good as it."""
 
@@ -85,7 +87,7 @@ class StepIndex:
         }
         self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
         self._families = frozenset(f for w in self.weights for f in concepts(w))
-        self.quantities: dict[str, tuple[Quantity, ...]] = {i: find_quantities(t) for i, t in texts.items()}
+        self.quantities = {i: frozenset(find_quantities(t)) for i, t in texts.items()}
         self.stems_of = {i: frozenset(stems) for i, stems in raw.items()}
 
     @staticmethod
@@ -116,12 +118,19 @@ class StepIndex:
                 weighted[word] = self._rare * (0.5 if word in extra else 1.0)
         return weighted
 
-    def read(self, stems: Sequence[str], extra: frozenset[str] = frozenset(), limit: int = 6) -> Reading:
+    def read(
+        self,
+        stems: Sequence[str],
+        extra: frozenset[str] = frozenset(),
+        stated: frozenset[Quantity] = frozenset(),
+        limit: int = 6,
+    ) -> Reading:
         """Recognise steps in the stems of a text, greedily: the best step first, then what it left unexplained.
 
         Args:
             stems: content stems, in order.
             extra: stems that are known from elsewhere (what was really done), which are never foreign.
+            stated: quantities of the text; they tell apart steps that differ in nothing else.
             limit: the largest number of steps to recognise.
         """
         weighted = self.weigh(stems, extra)
@@ -129,7 +138,7 @@ class StepIndex:
         foreign = tuple(w for w in weighted if not self.knows(w) and w not in extra)
         left, matches, taken = dict(weighted), list[Match](), set[str]()
         while left and len(matches) < limit:
-            best = self._best(left, taken)
+            best = self._best(left, taken, stated)
             if best is None:
                 break
             matches.append(best)
@@ -144,12 +153,18 @@ class StepIndex:
         share = sum(weighted[w] for w in foreign) / total if total else 0.0
         return Reading(tuple(matches), share, foreign, total)
 
-    def _best(self, weighted: dict[str, float], taken: set[str]) -> Match | None:
-        scored = [(self._score(weighted, p), p.step_id) for p in self._profiles if p.step_id not in taken]
+    def _best(
+        self, weighted: dict[str, float], taken: set[str], stated: frozenset[Quantity]
+    ) -> Match | None:
+        scored = [
+            (self._score(weighted, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0), p.step_id)
+            for p in self._profiles
+            if p.step_id not in taken
+        ]
         if not scored:
             return None
         top, step_id = max(scored, key=lambda pair: pair[0])
-        if top < ENOUGH:
+        if top < ENOUGH + (QUANTITY if stated & self.quantities[step_id] else 0.0):
             return None
         close = tuple(i for score, i in scored if score >= top - TIE)
         return Match(step_id, min(1.0, top), close)

@@ -86,7 +86,12 @@ class Moment:
     @cached_property
     def late(self) -> frozenset[str]:
         """Steps done only after something they had to come before."""
-        return frozenset(before for before, _ in self.progress.out_of_order) & self._done
+        seen, found = 0, set[str]()
+        for step_id in self.progress.done:
+            if self.graph.mask(self.graph.descendants(step_id)) & seen:
+                found.add(step_id)
+            seen |= self.graph.mask([step_id])
+        return frozenset(found)
 
     def mistakes_of(self, step_ids: Iterable[str]) -> tuple[Mistake, ...]:
         """Mistakes in the performances of these steps, wrong order excepted where nothing else is asked."""

@@ -96,6 +96,7 @@ _BAD = re.compile(
 _CHANGE = re.compile(
     r"\b(?:different|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
 )
+_MORE_OF = re.compile(r"\b(?:more|other|additional|further) (?!with\b|than\b|time\b|to\b|or\b|now\b)[a-z]+")
 _ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b")
 _WHOLE = re.compile(
     r"\b(?:everything|all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions)|set|good|done)|so far|up to (?:now|this|here)|on track)\b"
