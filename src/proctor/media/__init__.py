@@ -1,1 +1,4 @@
-"""Video, images and frames: the only room that opens media files."""
+"""The only room that touches video: what a file is, its frames, clips, and our own synthetic recordings.
+
+PyAV and Pillow (extra ``video``) are imported when they are first needed.
+"""

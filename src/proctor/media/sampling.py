@@ -1,0 +1,106 @@
+"""Which moments of a recording to look at. Pure functions on numbers; no file is touched.
+
+Conventions: times are float seconds from the start of the recording; a span is half-open ``[start, end)``;
+results are increasing and lie inside the span. An empty span has no moments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from proctor.errors import UserError
+
+__all__ = ["at_times", "by_fps", "count_back", "published_times", "uniform"]
+
+T = TypeVar("T")
+
+
+def uniform(count: int, end: float, *, start: float = 0.0) -> list[float]:
+    """Return the middles of ``count`` equal parts of the span.
+
+    Args:
+        count: how many, at least 1.
+        end: seconds, exclusive.
+        start: seconds, inclusive.
+
+    Raises:
+        UserError: on a count below 1 or a span that is not finite and increasing.
+    """
+    if count < 1:
+        raise UserError(f"{count} frames were asked for; at least 1 is needed.")
+    if _empty(start, end):
+        return []
+    part = (end - start) / count
+    return _inside((start + (i + 0.5) * part for i in range(count)), start, end)
+
+
+def by_fps(fps: float, end: float, *, start: float = 0.0) -> list[float]:
+    """Return ``start, start + 1/fps, ...`` below ``end``.
+
+    Raises:
+        UserError: on a rate that is not positive and finite, or a bad span.
+    """
+    if not (math.isfinite(fps) and fps > 0):
+        raise UserError(f"a rate of {fps} frames a second is not possible.", hint="give a number above 0")
+    if _empty(start, end):
+        return []
+    count = math.ceil((end - start) * fps)
+    return _inside((start + i / fps for i in range(count + 1)), start, end)
+
+
+def at_times(times: Iterable[float], end: float, *, start: float = 0.0) -> list[float]:
+    """Return the given moments that lie in the span, increasing, each once.
+
+    Raises:
+        UserError: on a moment that is not a finite number, or a bad span.
+    """
+    chosen = sorted(set(times))
+    bad = [t for t in chosen if not math.isfinite(t)]
+    if bad:
+        raise UserError(f"{bad[0]} is not a moment in a recording.", hint="give seconds as finite numbers")
+    return [] if _empty(start, end) else _inside(chosen, start, end)
+
+
+def count_back(frames: Sequence[T], cap: int) -> list[T]:
+    """Keep every r-th frame counting back from the last, so that the last is always there.
+
+    The rule of the published ProMQA runs (specification section 7.1): ``r = 1`` if there are at most ``cap``
+    frames, else ``ceil(n / cap)``. At most ``cap`` frames remain, often far fewer.
+
+    Raises:
+        UserError: on a cap below 1.
+    """
+    if cap < 1:
+        raise UserError(f"a cap of {cap} frames leaves nothing to look at; give at least 1.")
+    stride = max(1, math.ceil(len(frames) / cap))
+    return list(frames[::-1][::stride][::-1])
+
+
+def published_times(end: float, cap: int) -> list[float]:
+    """Return the moments that the published ProMQA runs look at for a clip ``[0, end)``: 1 fps, then ``count_back``.
+
+    The last whole second before ``end`` is always among them.
+
+    Raises:
+        UserError: see ``by_fps`` and ``count_back``.
+    """
+    return count_back(by_fps(1.0, end), cap)
+
+
+def _empty(start: float, end: float) -> bool:
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise UserError(f"the span [{start}, {end}) is not finite.")
+    if end < start:
+        raise UserError(f"the span [{start}, {end}) ends before it starts.")
+    return end == start
+
+
+def _inside(times: Iterable[float], start: float, end: float) -> list[float]:
+    # rounding can carry a product onto or over the open end, or two moments onto each other; those are dropped
+    kept: list[float] = []
+    for time in times:
+        if start <= time < end and (not kept or time > kept[-1]):
+            kept.append(time)
+    return kept

@@ -1,0 +1,220 @@
+"""Open a local video file, and nothing else.
+
+FFmpeg opens URLs, playlists and concatenation scripts as readily as files, and a script can name any file of the
+machine. So only regular files are opened, by absolute path, with the protocol list cut down to ``file`` and the
+format list cut down to single-file containers. When FFmpeg says no, the bytes are looked at for a better reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from proctor.errors import MissingExtraError, UserError
+from proctor.media.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.codeccontext import VideoCodecContext
+    from av.video.stream import VideoStream
+
+__all__ = ["cut_off", "import_av", "local_file", "open_video", "read_failure"]
+
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+:")
+_FORMATS: Final = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,asf,flv,ogg,mxf,ivf,mp3,wav,flac,aac,w64,aiff,caf"
+)
+_MAGIC: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"#EXTM3U", "a playlist that names other files"),
+    (b"ffconcat", "a script that names other files"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file itself"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
+    (b"<?xml", "an XML document"),
+)
+_TEXT = frozenset(range(32, 127)) | {9, 10, 13}
+_MAX_BOXES: Final = 4096
+
+
+def import_av() -> ModuleType:
+    """Return the ``av`` package.
+
+    Raises:
+        MissingExtraError: when the extra ``video`` is not installed.
+    """
+    try:
+        import av
+        import av.error
+        import av.video.reformatter
+    except ImportError:
+        raise MissingExtraError("av", "video", "Reading and writing video") from None
+    return av
+
+
+def local_file(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a readable, non-empty regular file.
+
+    Raises:
+        UserError: for a URL or protocol string, a missing file, a folder, a symlink loop, a device, no bytes.
+    """
+    text = os.fspath(path)
+    if _SCHEME.match(text) or "\0" in text:
+        raise UserError(
+            "this is not a path on this machine; only local files are read.",
+            where=text.replace("\0", "\\0"),
+            hint="download the file first; if the name really holds a colon, give its absolute path",
+        )
+    absolute = Path(os.path.abspath(text))  # noqa: PTH100 - resolve() would raise on a symlink loop
+    try:
+        state = absolute.stat()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"cannot be opened: {reason}.", where=text, hint="check the path and its spelling"
+        ) from None
+    if stat.S_ISDIR(state.st_mode):
+        raise UserError("this is a folder, a video file was expected.", where=text)
+    if not stat.S_ISREG(state.st_mode):
+        raise UserError("this is not a regular file (a device, pipe or socket).", where=text)
+    if state.st_size == 0:
+        raise UserError(
+            "the file is empty (0 bytes).", where=text, hint="copy or download it again; the transfer failed"
+        )
+    return absolute
+
+
+@contextmanager
+def open_video(
+    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a local file and its first real video stream; close it at the end of the block.
+
+    Raises:
+        UserError: if the file is not a readable video; see ``read_failure`` for the reasons told.
+        MissingExtraError: when PyAV is not installed.
+    """
+    av = import_av()
+    file = local_file(path)
+    options = {"protocol_whitelist": "file", "format_whitelist": _FORMATS}
+    try:
+        container = av.open(
+            f"file:{file}",
+            container_options=options,
+            options={"max_pixels": str(limits.source_pixels)},
+            metadata_errors="replace",
+            timeout=limits.seconds,
+        )
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        raise read_failure(file, error) from None
+    with container:
+        yield container, _video_stream(file, container, limits)
+
+
+def _video_stream(file: Path, container: InputContainer, limits: Limits) -> VideoStream:
+    av = import_av()
+    pictures = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
+    if not pictures:
+        others = sorted({str(s.type) for s in container.streams}) or ["nothing"]
+        seen = "only a cover picture and " if container.streams.video else "only "
+        raise UserError(
+            f"there is no video in it, {seen}{' and '.join(others)}.",
+            where=str(file),
+            hint="was the right file exported? A recording needs pictures",
+        )
+    stream = pictures[0]
+    context: VideoCodecContext | None = stream.codec_context
+    if context is None:
+        raise UserError(
+            "the video's codec is unknown to this FFmpeg.", where=str(file), hint="re-encode as H.264"
+        )
+    if context.width * context.height > limits.source_pixels:
+        raise UserError(
+            f"one frame has {context.width}×{context.height} pixels, more than the limit of {limits.source_pixels:,}.",
+            where=str(file),
+            hint="scale the video down first",
+        )
+    context.thread_type = "AUTO"
+    return stream
+
+
+def read_failure(file: Path, error: Exception) -> UserError:
+    """Say why FFmpeg could not read a file, from its bytes where they tell more than the error."""
+    where = str(file)
+    cut = cut_off(file)
+    if cut:
+        return UserError(
+            cut,
+            where=where,
+            hint="copy the file again; if the camera stopped early, repair it with a recovery tool",
+        )
+    contents = _contents(file)
+    if contents:
+        return UserError(
+            f"this is not a video: its contents look like {contents}.",
+            where=where,
+            hint="give a video file (mp4, mov, mkv, webm, avi, ...); the name's ending does not matter",
+        )
+    reason = getattr(error, "strerror", None) or str(error)
+    return UserError(
+        f"no video could be read from it: {reason}.",
+        where=where,
+        hint="does it play elsewhere? Then re-encode it as H.264 in an mp4 file",
+    )
+
+
+def _contents(file: Path) -> str | None:
+    with file.open("rb") as stream:
+        head = stream.read(512)
+    for magic, name in _MAGIC:
+        if head.lstrip().startswith(magic):
+            return name
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "a WebP image"
+    if all(byte in _TEXT for byte in head):
+        return f"text starting with {head[:30].decode('ascii')!r}"
+    return None
+
+
+def cut_off(file: Path) -> str | None:
+    """Return how an mp4/mov file falls short of its own declared length; None if complete or of another kind."""
+    size = file.stat().st_size
+    kinds: list[str] = []
+    position = 0
+    with file.open("rb") as stream:
+        while position + 8 <= size and len(kinds) < _MAX_BOXES:
+            stream.seek(position)
+            header = stream.read(16)
+            length, kind = int.from_bytes(header[:4], "big"), header[4:8]
+            if not all(32 <= byte < 127 for byte in kind):
+                break
+            if length == 1:
+                length = int.from_bytes(header[8:16], "big")
+            if length == 0:
+                length = size - position
+            if length < 8:
+                break
+            kinds.append(kind.decode("ascii"))
+            position += length
+    if not kinds or kinds[0] not in ("ftyp", "moov", "mdat", "wide", "free", "skip"):
+        return None
+    if position > size:
+        return (
+            f"the file is cut off: its {kinds[-1]!r} part should reach byte {position:,}, "
+            f"the file ends at byte {size:,}."
+        )
+    if "moov" not in kinds:
+        return "the file has no index (its 'moov' part is missing): it was cut off or the recording never finished."
+    return None
