@@ -1,0 +1,161 @@
+"""Sampling: the release's id hashes, and what our own sampler promises."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from proctor.datasets.captaincook4d import DATASET
+from proctor.examples.derive import PUBLISHED, derive_examples
+from proctor.examples.example import Example, Performed, StepRef
+from proctor.examples.sample import Quota, exclusion_reason, sample_published, sample_quota
+from proctor.procedure.recording import Mistake
+
+
+def make(
+    n: int, kind: str = "next", *, noisy: bool = False, answer: bool = True, recording: str = ""
+) -> Example:
+    target = (StepRef("1", "x"),) if answer else ()
+    return Example(
+        id=f"{n}_{kind}",
+        clip_id=str(n),
+        recording_id=recording or f"r{n}",
+        activity_id="a",
+        activity_name="A",
+        type=kind,
+        end=10.0,
+        state="ongoing",
+        noisy=noisy,
+        next_steps=target if kind == "next" else None,
+        missing_steps=target if kind == "missing" else None,
+    )
+
+
+def pool(n: int) -> list[Example]:
+    rng = random.Random(0)
+    kinds = ["next", "missing", "order", "timing", "technique", "measurement", "preparation", "temperature"]
+    return [
+        make(
+            i,
+            rng.choice(kinds),
+            noisy=rng.random() < 0.5,
+            answer=rng.random() < 0.5,
+            recording=f"r{i % (n // 8)}",
+        )
+        for i in range(n)
+    ]
+
+
+class TestExclusion:
+    def test_an_ordinary_example_is_kept(self) -> None:
+        assert exclusion_reason(make(1)) is None
+
+    def test_more_than_five_targets_are_too_many(self) -> None:
+        refs = tuple(StepRef(str(i), "x") for i in range(6))
+        crowded = msgspec.structs.replace(make(1), next_steps=refs)
+        assert "right answers" in (exclusion_reason(crowded) or "")
+
+    def test_more_than_five_mistaken_steps_are_too_many(self) -> None:
+        bad = tuple(Performed(str(i), "x", mistakes=(Mistake("timing"),)) for i in range(6))
+        base = make(1, noisy=True)
+        assert exclusion_reason(msgspec.structs.replace(base, previous=bad)) is not None
+        assert exclusion_reason(msgspec.structs.replace(base, previous=bad[:5])) is None
+
+
+class TestQuota:
+    def test_cells_are_even_when_the_pool_allows(self) -> None:
+        _, report = sample_quota(pool(4000), Quota(total=400), seed=1)
+        for cell, n in report.asked.items():
+            assert report.achieved[cell] == n, cell
+
+    def test_the_total_is_met(self) -> None:
+        assert len(sample_quota(pool(4000), Quota(total=137), seed=1)[0]) == 137
+
+    def test_a_lack_goes_to_the_same_type_first(self) -> None:
+        examples = [make(i, noisy=False, answer=False) for i in range(100)]
+        chosen, report = sample_quota(examples, Quota(total=40, weights={"next": 1}), seed=3)
+        assert len(chosen) == 40
+        assert report.achieved == {("next", False, False): 40}
+
+    def test_too_small_a_pool_gives_what_there_is(self) -> None:
+        assert len(sample_quota([make(1), make(2)], Quota(total=40), seed=3)[0]) == 2
+        assert sample_quota([], Quota(), seed=3)[0] == []
+
+    def test_no_recording_gives_more_than_its_share_of_a_type(self) -> None:
+        chosen, _ = sample_quota(pool(4000), Quota(total=400, per_recording=1), seed=1)
+        assert max(Counter((e.type, e.recording_id) for e in chosen).values()) == 1
+
+    def test_every_recording_before_any_twice(self) -> None:
+        examples = [make(i, recording=f"r{i % 10}") for i in range(50)]
+        chosen, _ = sample_quota(examples, Quota(total=10, weights={"next": 1}), seed=5)
+        assert len({e.recording_id for e in chosen}) == 10
+
+    def test_the_order_of_the_input_does_not_matter(self) -> None:
+        examples = pool(800)
+        shuffled = examples[:]
+        random.Random(9).shuffle(shuffled)
+        assert ids(sample_quota(examples, Quota(total=90), 4)[0]) == ids(
+            sample_quota(shuffled, Quota(total=90), 4)[0]
+        )
+
+    def test_another_seed_draws_another_sample(self) -> None:
+        assert ids(sample_quota(pool(800), Quota(total=90), 1)[0]) != ids(
+            sample_quota(pool(800), Quota(total=90), 2)[0]
+        )
+
+    def test_another_example_does_not_change_the_luck_of_the_others(self) -> None:
+        examples = [make(i) for i in range(200)]
+        quota = Quota(total=50, weights={"next": 1})
+        before, after = (ids(sample_quota(e, quota, 1)[0]) for e in (examples, [*examples, make(999)]))
+        assert len(before ^ after) <= 2
+
+
+def ids(examples: Iterable[Example]) -> set[str]:
+    return {e.id for e in examples}
+
+
+@pytest.fixture(scope="module")
+def published(shared_data: Path) -> list[Example]:
+    result = DATASET.read(shared_data / "captaincook4d", "published")
+    return [e for e in derive_examples(result.recordings, result.graphs, PUBLISHED) if isinstance(e, Example)]
+
+
+def digest(examples: Iterable[Example]) -> str:
+    return hashlib.sha256("\n".join(e.id for e in examples).encode()).hexdigest()
+
+
+def test_the_release_pre_sample(published: list[Example]) -> None:
+    sample = sample_published(published, cut=None)
+    assert len(sample) == 1090
+    assert digest(sample) == "616218c34ccbde4109e44caf6242fcd98ddd54e7690f6ddbf42f68182272f5a4"
+
+
+def test_the_release_cut_to_500(published: list[Example]) -> None:
+    sample = sample_published(published)
+    assert digest(sample) == "47fe0178d7ccb7d0fc5d5eba96cc795dccc3596a6e5a0e9245d96e4040295c25"
+    assert sum(e.noisy for e in sample) == 266
+
+
+def test_the_exclusions_of_the_release(published: list[Example]) -> None:
+    excluded = Counter(e.type for e in published if exclusion_reason(e))
+    assert (excluded["next"], excluded["missing"]) == (943, 796)
+    assert sum(excluded.values()) - 943 - 796 == 650
+
+
+def test_our_sampler_keeps_the_balance_that_the_cut_loses(published: list[Example]) -> None:
+    ours, report = sample_quota(published, Quota(total=500), seed=1)
+    process = [e for e in ours if e.type in ("next", "missing")]
+    assert len(ours) == 500
+    assert abs(sum(e.noisy for e in process) - len(process) / 2) <= 1
+    assert abs(sum(e.has_answer for e in process) - len(process) / 2) <= 1
+    assert all(
+        report.achieved.get(cell, 0) == n
+        for cell, n in report.asked.items()
+        if cell[0] in ("next", "missing")
+    )
