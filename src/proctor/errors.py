@@ -23,10 +23,28 @@ class UserError(Exception):
         self.hint = hint
         super().__init__(self.render())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep all three parts when the error comes from another process."""
+        return _rebuild, (type(self), self.message, self.where, self.hint)
+
     def render(self) -> str:
         """Return the message with its place in front and its hint behind."""
         text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text}\n  → {self.hint}" if self.hint else text
+        return _visible(f"{text}\n  → {self.hint}" if self.hint else text)
+
+
+def _rebuild(type_: type[UserError], message: str, where: str | None, hint: str | None) -> UserError:
+    error = type_.__new__(type_)
+    UserError.__init__(error, message, where=where, hint=hint)
+    return error
+
+
+def _visible(text: str) -> str:
+    """Escape what does not print: messages quote files, and a file must not steer the terminal."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in text
+    )
 
 
 class MissingExtraError(UserError):
