@@ -1,0 +1,376 @@
+"""Marking an answer against the gold answers: 0 wrong, 1 partial, 2 match.
+
+``Judge`` is the interface; ``RuleJudge`` is a judge without any model. It reads answer and golds with
+``proctor.evaluate.reading`` and compares what they say: that all is well or that something is to be done, yes or
+no, which words (weighted by how much they tell in this activity), which steps, which amounts, what instead of
+what, what before what. Matching one of several golds suffices; an answer that gives several of them is held
+against all of them together. The judge knows the golds and the task graph, never the annotations, so it cannot
+accept a right answer that nobody wrote down: it is stricter than people there (docs/evaluate.md has the numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.reading import (
+    FAMILY,
+    Amount,
+    Reading,
+    Stance,
+    Vocabulary,
+    asks_for_fault,
+    is_yes_no,
+    read_answer,
+    read_question,
+)
+from proctor.procedure.graph import TaskGraph
+
+__all__ = ["ANSWER_LIMIT", "Judge", "RuleJudge", "Similarity", "compare_answer", "judge_predictions"]
+
+ANSWER_LIMIT = 20_000
+"""Characters beyond which an answer is no answer: a sentence was asked for. It is marked wrong, because leaving
+it unscored would reward whoever floods the judge."""
+
+
+class Judge(Protocol):
+    """Anyone who marks answers: the rules here, later a model, or a person."""
+
+    @property
+    def name(self) -> str:
+        """Name with version; part of every score's signature."""
+        ...
+
+    def judge(self, item: Item, graph: TaskGraph, prediction: Prediction) -> Judgement:
+        """Mark one answer; the result depends on nothing but the arguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """An answer held against golds.
+
+    Attributes:
+        value: in [0, 1]; what the thresholds of the judge cut.
+        gold: index of the gold that decided, None when there is none.
+        reason: for people.
+    """
+
+    value: float
+    gold: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What stays the same while the answers to one question are compared."""
+
+    vocabulary: Vocabulary
+    seeks_fault: bool | None
+    asked: frozenset[str]
+    asks_next: bool
+    yes_no: bool
+
+    def weight(self, word: str) -> float:
+        """Weight of a word; what the question already says tells little."""
+        return self.vocabulary.weight(word) * (0.35 if word in self.asked else 1.0)
+
+    def covered(self, stems: Collection[str], by: Collection[str]) -> float:
+        """Share of the weight of ``stems`` found in ``by``; another action of the same family counts half."""
+        families = {FAMILY[w] for w in by if w in FAMILY}
+        found = whole = 0.0
+        for stem in sorted(stems):
+            weight = self.weight(stem)
+            whole += weight
+            if stem in by:
+                found += weight
+            elif FAMILY.get(stem) in families:
+                found += weight / 2
+        return found / whole if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A reading in the light of the question."""
+
+    reading: Reading
+    stance: Stance | None
+    polarity: str | None
+    content: frozenset[str]
+    steps: frozenset[str]
+
+    @property
+    def well(self) -> bool:
+        """True when it says that nothing is wrong or left to do."""
+        return self.stance in ("fine", "finished")
+
+    @property
+    def bare(self) -> bool:
+        """True when it says yes or no and nothing else."""
+        return not self.content and not self.reading.amounts
+
+
+def _interpret(reading: Reading, question: _Question) -> _Said:
+    stance, polarity = reading.stance, reading.polarity
+    if stance is None and polarity is not None and question.seeks_fault is not None:
+        stance = "fine" if (polarity == "no") == question.seeks_fault else "act"
+    recognised = [question.vocabulary.recognise(unit) for unit in reading.units]
+    return _Said(reading, stance, polarity, reading.content, frozenset().union(*recognised))
+
+
+def _expected_polarity(said: _Said, question: _Question) -> str | None:
+    """Yes or no of an answer; where it is not said, what its stance would have been called."""
+    if said.polarity is not None or question.seeks_fault is None or said.stance in (None, "unknown"):
+        return said.polarity
+    return "no" if said.well == question.seeks_fault else "yes"
+
+
+# -- one answer against one gold -------------------------------------------------------------------------------
+
+
+def _compare(
+    answer: _Said, gold: _Said, pool: frozenset[str], steps: frozenset[str], question: _Question
+) -> tuple[float, str]:
+    """Similarity in [0, 1] and the reason; ``pool`` and ``steps`` are what all golds of the gold's stance say."""
+    same = _same_polarity(answer, gold, question)
+    if answer.stance == "unknown" or gold.stance == "unknown":
+        both = answer.stance == gold.stance
+        return (1.0, "both say that it cannot be told") if both else (0.0, "one says that it cannot be told")
+    if answer.well and gold.well:
+        said = answer.polarity is not None and answer.polarity == gold.polarity and question.yes_no
+        if answer.stance != gold.stance and question.asks_next and not said:
+            return 0.5, "one says that all is done, the other that all is well so far"
+        return (
+            (1.0, "both say that all is well")
+            if same
+            else (0.5, "both say that all is well, but yes against no")
+        )
+    if answer.well != gold.well:
+        if answer.reading.mixed or gold.reading.mixed:
+            return 0.45, "one adds to 'all is well' that something is not"
+        return 0.0, "one says that all is well, the other does not"
+    if answer.bare:
+        if answer.polarity is None or not same or not question.yes_no:
+            return 0.0, "says nothing that the gold says"
+        return (1.0, "the same yes or no") if gold.bare else (0.5, f"only the right '{answer.polarity}'")
+    if conflict := _conflict(answer.reading, gold.reading):
+        return 0.15, conflict
+    return _overlap(answer, gold, pool, steps, question, same)
+
+
+def _same_polarity(answer: _Said, gold: _Said, question: _Question) -> bool:
+    a, b = _expected_polarity(answer, question), _expected_polarity(gold, question)
+    return a is None or b is None or a == b
+
+
+def _overlap(
+    answer: _Said, gold: _Said, pool: frozenset[str], steps: frozenset[str], question: _Question, same: bool
+) -> tuple[float, str]:
+    recall = question.covered(gold.content, answer.content)
+    precision = 0.5 * (
+        question.covered(answer.content, gold.content) + question.covered(answer.content, pool)
+    )
+    value = 2 * recall * precision / (recall + precision) if recall and precision else 0.0
+    reason = f"{round(100 * recall)} % of the gold's words are there"
+    if answer.steps and gold.steps:
+        shared, extra = answer.steps & gold.steps, answer.steps - steps
+        if not shared:
+            value, reason = (
+                0.4 * value,
+                f"speaks of step {_ids(answer.steps)}, the gold of step {_ids(gold.steps)}",
+            )
+        else:
+            value, reason = value + 0.3 * (1 - value), f"speaks of step {_ids(shared)} like the gold"
+            if extra:
+                value, reason = min(value, 0.6), f"{reason}, but also of step {_ids(extra)}"
+    if not same:
+        value, reason = 0.4 * value, f"{reason}, but yes against no"
+    return value, reason
+
+
+def _ids(steps: Iterable[str]) -> str:
+    return ", ".join(sorted(steps)[:5])
+
+
+def _conflict(a: Reading, b: Reading) -> str:
+    """What the two contradict each other in; empty when in nothing."""
+    if a.direction * b.direction < 0:
+        return "one says too much, the other too little"
+    swapped = a.wanted & b.actual and a.actual & b.wanted
+    half = (a.wanted & b.actual and not a.wanted & b.wanted) or (
+        a.actual & b.wanted and not a.actual & b.actual
+    )
+    if swapped or half:
+        return "what should be and what was done are swapped"
+    if a.earlier & b.later and a.later & b.earlier and not a.earlier & b.earlier:
+        return "the order is the other way round"
+    return _amount_conflict(a.amounts, b.amounts)
+
+
+def _amount_conflict(a: Sequence[Amount], b: Sequence[Amount]) -> str:
+    for of in sorted({x.of for x in a} & {x.of for x in b}):
+        mine, theirs = [x for x in a if x.of == of], [x for x in b if x.of == of]
+        if not any(x.equals(y) for x in mine for y in theirs):
+            return f"amounts differ: {mine[0]} against {theirs[0]}"
+    return ""
+
+
+# -- one answer against all golds ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _vocabulary(graph: TaskGraph) -> Vocabulary:
+    return Vocabulary.of(graph)
+
+
+@lru_cache(maxsize=50_000)
+def _read(text: str) -> Reading:
+    return read_answer(text)
+
+
+def compare_answer(
+    answer: str, golds: Sequence[str], question: str, graph: TaskGraph, *, type_: str = ""
+) -> Similarity:
+    """Hold one answer against the golds of a question; the best gold decides.
+
+    Args:
+        answer: any text.
+        golds: accepted answers.
+        question: what was asked; its words count little, its wording says what "no" means.
+        graph: the activity.
+        type_: question type; only ``next`` tells "all done" from "all well so far".
+    """
+    frame = _Question(
+        _vocabulary(graph),
+        asks_for_fault(question),
+        read_question(question),
+        type_ == "next",
+        is_yes_no(question),
+    )
+    said = _interpret(read_answer(answer), frame)
+    if said.reading.contradictory:
+        return Similarity(0.0, None, "the answer says both yes and no")
+    if said.stance is None and said.polarity is None:
+        return Similarity(0.0, None, "the answer says nothing")
+    readings = [_interpret(_read(g), frame) for g in golds]
+    best = Similarity(0.0, None, "there is no gold answer")
+    for i, gold in enumerate(readings):
+        alike = [r for r in readings if r.well == gold.well]
+        pool = frozenset().union(*(r.content for r in alike))
+        steps = frozenset().union(*(r.steps for r in alike))
+        value, reason = _compare(said, gold, pool, steps, frame)
+        if best.gold is None or value > best.value:
+            best = Similarity(value, i, reason)
+    return best
+
+
+def _golds_disagree(golds: Sequence[str], question: str) -> bool:
+    frame = asks_for_fault(question)
+    sides = {r.polarity for g in golds if (r := _read(g)).polarity is not None}
+    wells = {r.stance in ("fine", "finished") for g in golds if (r := _read(g)).stance is not None}
+    return len(sides) > 1 or (frame is not None and len(wells) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleJudge:
+    """The rule-based judge.
+
+    Attributes:
+        partial: similarity from which an answer is partial (1).
+        match: similarity from which it is a match (2).
+    """
+
+    partial: float = 0.5
+    match: float = 0.7
+
+    @property
+    def name(self) -> str:
+        """Name with version and thresholds."""
+        return f"rules-1(partial={self.partial:g},match={self.match:g})"
+
+    def judge(self, item: Item, graph: TaskGraph, prediction: Prediction) -> Judgement:
+        """Mark one answer by the best of the item's golds; a failed prediction stays unscored."""
+        empty = Judgement(item_id=item.id, predictor=prediction.predictor, judge=self.name)
+        if prediction.answer is None:
+            return _unscored(empty, f"there is no answer: {prediction.failure or 'no reason given'}")
+        if not item.golds:
+            return _unscored(empty, "the item has no gold answer")
+        if len(prediction.answer) > ANSWER_LIMIT:
+            return _scored(
+                empty, 0, f"the answer has {len(prediction.answer):,} characters: no sentence", None
+            )
+        golds = [g.text for g in item.golds]
+        found = compare_answer(prediction.answer, golds, item.question, graph, type_=item.type)
+        score = 2 if found.value >= self.match else 1 if found.value >= self.partial else 0
+        reason = f"{found.reason} ({found.value:.2f})"
+        if found.gold is not None:
+            reason = f"nearest gold {found.gold + 1}, {golds[found.gold].strip()!r}: {reason}"
+        if _golds_disagree(golds, item.question):
+            reason += "; the golds contradict each other"
+        return _scored(empty, score, reason, found.gold)
+
+
+def _unscored(blank: Judgement, why: str) -> Judgement:
+    return Judgement(item_id=blank.item_id, predictor=blank.predictor, judge=blank.judge, failure=why)
+
+
+def _scored(blank: Judgement, score: int, rationale: str, gold: int | None) -> Judgement:
+    return Judgement(
+        item_id=blank.item_id,
+        predictor=blank.predictor,
+        judge=blank.judge,
+        score=score,
+        rationale=rationale,
+        gold=gold,
+    )
+
+
+# -- a whole run -----------------------------------------------------------------------------------------------
+
+
+def judge_predictions(
+    items: Iterable[Item],
+    graphs: Mapping[str, TaskGraph],
+    predictions: Iterable[Prediction],
+    judge: Judge,
+    *,
+    done: Collection[tuple[str, str]] = (),
+    progress: Callable[[], None] | None = None,
+) -> Iterator[Judgement]:
+    """Mark predictions in their order.
+
+    Args:
+        items: the benchmark.
+        graphs: task graph of each activity id.
+        predictions: of one or more predictors.
+        judge: who marks.
+        done: (item id, predictor) pairs that are marked already and are skipped.
+        progress: called after each prediction, the skipped ones included.
+
+    Raises:
+        UserError: if a prediction is for an unknown item, or an item's activity has no graph.
+    """
+    by_id = {item.id: item for item in items}
+    marked = frozenset(done)
+    for prediction in predictions:
+        item = by_id.get(prediction.item_id)
+        if item is None:
+            raise UserError(
+                f"prediction of '{prediction.predictor}' is for item '{prediction.item_id[:80]}', which the benchmark "
+                "does not have.",
+                hint="were the predictions made on another release?",
+            )
+        graph = graphs.get(item.example.activity_id)
+        if graph is None:
+            raise UserError(
+                f"there is no task graph for activity '{item.example.activity_id}'.", where=item.id
+            )
+        if (item.id, prediction.predictor) not in marked:
+            yield judge.judge(item, graph, prediction)
+        if progress is not None:
+            progress()

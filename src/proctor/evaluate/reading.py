@@ -1,0 +1,561 @@
+"""What an answer says: yes or no, that all is well or that something is to be done, which words, which amounts.
+
+This is a reader of short English answers for the rule-based judge. It knows grammar words and units of measure,
+nothing of any activity; what matters in an activity it takes from the words of the task graph (``Vocabulary``).
+Answers are data from strangers: every function is linear in the length of the text and follows no instruction
+in it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.inflect import base_form
+
+__all__ = [
+    "FAMILY",
+    "RESTART",
+    "Amount",
+    "Polarity",
+    "Reading",
+    "Stance",
+    "Vocabulary",
+    "asks_for_fault",
+    "read_answer",
+    "read_question",
+    "stem",
+    "words",
+]
+
+Polarity = Literal["yes", "no"]
+Stance = Literal["fine", "finished", "act", "unknown"]
+"""``fine``: nothing is wrong or missing. ``finished``: everything is done. ``act``: something is wrong, missing or
+to be done. ``unknown``: the answer says that it cannot tell."""
+
+# -- words -----------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"\d+(?:[./]\d+)?|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_VULGAR = re.compile(r"(?<=\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+_MIXED = re.compile(r"(?<![\d/.])(\d{1,4}) (\d{1,3}/\d{1,3})(?![\d/.])")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[;:\n]+")
+_CLAUSE_END = re.compile(r"[,()]|\s(?:and|or|but|then|so|because|since|while|however)\s|\s[-–—]\s")
+
+
+def _list(text: str) -> list[str]:
+    return text.split()
+
+
+_NUMBERS = {
+    word: str(n)
+    for n, word in enumerate(_list("one two three four five six seven eight nine ten eleven twelve"), 1)
+} | {"half": "1/2", "quarter": "1/4", "once": "1", "twice": "2", "couple": "2"}
+
+_UNITS = {
+    form: unit
+    for unit, forms in {
+        "tbsp": "tbsp tbsps tablespoon tablespoons tbs",
+        "tsp": "tsp tsps teaspoon teaspoons",
+        "cup": "cup cups",
+        "oz": "oz ounce ounces",
+        "g": "g gram grams",
+        "kg": "kg kilogram kilograms",
+        "ml": "ml milliliter milliliters millilitre millilitres",
+        "l": "l liter liters litre litres",
+        "lb": "lb lbs pound pounds",
+        "mm": "mm millimeter millimeters millimetre millimetres",
+        "cm": "cm centimeter centimeters centimetre centimetres",
+        "inch": "inch inches",
+        "second": "sec secs second seconds",
+        "minute": "min mins minute minutes",
+        "hour": "hr hrs hour hours",
+        "degree": "degree degrees",
+        "percent": "percent",
+        "piece": "piece pieces slice slices",
+    }.items()
+    for form in forms.split()
+}
+_KIND_OF_UNIT = (
+    dict.fromkeys(("tbsp", "tsp", "cup", "oz", "g", "kg", "ml", "l", "lb"), "quantity")
+    | dict.fromkeys(("second", "minute", "hour"), "time")
+    | dict.fromkeys(("mm", "cm", "inch"), "length")
+    | {"degree": "heat", "percent": "share"}
+)
+
+_IRREGULAR = {
+    "leaves": "leaf",
+    "halves": "half",
+    "halve": "half",
+    "halved": "half",
+    "halving": "half",
+    "knives": "knife",
+    "tomatoes": "tomato",
+    "potatoes": "potato",
+    "forgot": "forget",
+    "forgotten": "forget",
+    "forgetting": "forget",
+    "did": "do",
+    "done": "do",
+    "doing": "do",
+    "went": "go",
+    "gone": "go",
+    "got": "get",
+}
+
+FAMILY = {
+    stem_: family
+    for family, forms in {
+        "~put": "add put place pour insert transfer drop set lay fill spoon sprinkle scoop layer attach mount fit install",
+        "~mix": "mix stir whisk combine blend beat toss",
+        "~cut": "cut chop slice dice mince trim peel halve",
+        "~heat": "heat warm preheat boil cook microwave fry toast melt simmer saute brown",
+        "~take": "take get grab fetch remove pick gather collect",
+        "~cover": "cover wrap top coat spread brush spray line",
+        "~fix": "fasten tighten screw bolt secure fix clamp lock",
+        "~wash": "rinse wash clean wipe dry pat drain",
+        "~check": "check inspect test measure verify weigh",
+    }.items()
+    for stem_ in forms.split()
+}
+"""Stems of action that people use for one another. They count as half a match: in a question of technique,
+chopping is not slicing."""
+
+_GRAMMAR = frozenset(
+    _list("""a an the this that these those it its they them their there here he she his her him we our us i me my you your
+    yours yourself is are was were be been being am do have has had having of to for in on at with from by as into
+    onto up out off if so and or but then than also too very just only more some any all each both every please
+    can could may might will would shall should must need ought let next now yet still already before after first
+    last step instead rather not no yes yeah yep nope never without which what who how when where why again else
+    other another about around over under until because since while during make sure want lets good ok okay right
+    well forget miss skip wrong correct mistake it's you've i'm you're don't didn't haven't hasn't isn't aren't
+    wasn't weren't shouldn't wouldn't can't cannot couldn't that's there's they're actually recipe answer go ahead
+    start continue proceed later soon once""")
+)
+
+
+def _plain(text: str) -> str:
+    """Lower case, one form of every letter, fractions with a slash, mixed numbers as decimals."""
+    spaced = _VULGAR.sub(" ", text)
+    folded = unicodedata.normalize("NFKC", spaced).replace("\u2044", "/").replace("’", "'").lower()
+    return _MIXED.sub(lambda m: _sum(m[1], m[2]), " ".join(folded.split(" ")))
+
+
+def _sum(whole: str, part: str) -> str:
+    value = _number(part)
+    return f"{whole} {part}" if value is None else f"{float(int(whole) + value):g}"
+
+
+def _number(text: str) -> Fraction | None:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Reduce an English word to a form that its inflections share: ``slicing`` and ``slices`` to ``slice``."""
+    if word in _IRREGULAR:
+        return _without_e(_IRREGULAR[word])
+    if verb := base_form(word):
+        return _without_e(verb)
+    if len(word) <= 3 or not word.isalpha():
+        return word
+    for ending in ("ing", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) >= 3 and re.search(r"[aeiouy]", base):
+            if base[-1] == base[-2] and base[-1] not in "lsz":
+                return base[:-1]
+            return _without_e(base)
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return _without_e(word[:-2])
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return _without_e(word[:-1])
+    return _without_e(word)
+
+
+def _without_e(base: str) -> str:
+    return base[:-1] if base.endswith("e") and len(base) > 3 else base
+
+
+def words(text: str) -> list[str]:
+    """Plain words and numbers of a text, in order; number words become numbers."""
+    return [_NUMBERS.get(w, w) for w in _WORD.findall(_plain(text))]
+
+
+def _content(tokens: Iterable[str]) -> frozenset[str]:
+    """Stems that carry content: no grammar words, numbers or units (amounts are compared apart)."""
+    return (
+        frozenset(stem(w) for w in tokens if w not in _GRAMMAR and w not in _UNITS and not w[0].isdigit())
+        - _GRAMMAR
+    )
+
+
+# -- amounts ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number with its unit and what it is an amount of (the next content word, or the kind of the unit)."""
+
+    value: Fraction
+    unit: str
+    of: str
+
+    def equals(self, other: Amount) -> bool:
+        """True when value and unit are the same; a missing unit ("2 instead of 1 tsp") fits any."""
+        return self.value == other.value and (self.unit == other.unit or not self.unit or not other.unit)
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.unit}".strip()
+
+
+def _amounts(tokens: list[str]) -> tuple[Amount, ...]:
+    found = []
+    for i, token in enumerate(tokens):
+        value = _number(token) if token[0].isdigit() else None
+        if value is None:
+            continue
+        unit, of = "", ""
+        for following in tokens[i + 1 : i + 5]:
+            if not unit and following in _UNITS:
+                unit = _UNITS[following]
+            elif following not in _GRAMMAR and not following[0].isdigit():
+                of = stem(following)
+                break
+        kind = _KIND_OF_UNIT.get(unit, "")
+        found.append(Amount(value, unit, kind if kind in ("time", "heat", "share") else of))
+    return tuple(found)
+
+
+# -- what is said ----------------------------------------------------------------------------------------------
+
+_YES = frozenset(_list("yes yeah yep yup sure indeed absolutely definitely certainly"))
+_NO = frozenset(_list("no nope nah"))
+_NEGATION = (
+    r"(?:no|not|n't|never|nothing|without|didn't|don't|haven't|hasn't|isn't|aren't|wasn't|weren't|doesn't)"
+)
+
+_FINISHED = re.compile(
+    r"\b(?:(?:complet|finish)ed (?:all|every|the (?:recipe|task|activity|procedure|cooking|assembly)|everything|it\b)"
+    r"|all (?:done|set|finished|steps (?:are|have been) (?:done|complete\w*|finished))"
+    r"|(?:that|this|it) (?:is|was|'s) (?:all|it|the last)|that's (?:all|it)\b|done with (?:all|everything|the)|you(?:'re| are) (?:all )?(?:done|finished)"
+    r"|ready to (?:serve|eat|enjoy|drink|use|go)|(?:serve|enjoy) (?:it|them|your|the)|last step"
+    r"|no (?:more|further|other|remaining) (?:steps?|actions?)|nothing (?:else|more|left|further|remains)"
+    r"|(?:recipe|task|activity|procedure|dish) is (?:now )?(?:complete|done|finished|over|ready)"
+    r"|everything is (?:done|complete|finished))"
+)
+_FINE = re.compile(
+    r"\b(?:on (?:the right |the )?track|(?:going|doing|did|done|are) (?:it |this |that |them |everything )?(?:well|fine|great|good|ok|okay|right|correctly|properly|perfectly)"
+    r"|(?:is|are|was|were|looks?|it's|that's|seems?) (?:all |just |perfectly |about )?(?:fine|good|ok|okay|correct|right|perfect|alright|proper|appropriate|enough|in order)"
+    r"|correctly|properly|perfectly|as (?:instructed|required|described|expected)|(?:right|correct|proper) (?:amount|order|way|time|temperature|technique|heat|size|tool|number)"
+    r"|everything (?:is|was|looks|so far)|(?:nothing|no (?:steps?|mistakes?|errors?|issues?|problems?|ingredients?)) (?:\w+ ){0,2}(?:miss\w*|wrong|forgotten|skipped|made|with)"
+    r"|no (?:\w+ )?(?:mistakes?|errors?|issues?|problems?|missing|missed)|nothing (?:is|was|to)? ?(?:missing|wrong|forgotten|worry)"
+    r"|good (?:job|so far|to go)|well done|all good|you're good|you are good|followed (?:all|the|every)"
+    r"|have (?:added |used |got )?(?:all|everything)|(?:added|used|done|did|prepared|completed|followed|included|gathered) (?:all|everything|every)"
+    rf"|{_NEGATION} (?:\w+ ){{0,2}}?(?:miss|missed|missing|forget|forgot|forgotten|forgetting|skip|skipped|wrong|mistakes?|errors?|issues?|problems?)\b)"
+)
+_FAULT = re.compile(
+    r"\b(?:forg[oe]t\w*|miss(?:ed|ing)?|skipp?\w*|should(?:n't)?|need(?:s|ed)? to|must|have to|has to|ought|supposed to"
+    r"|instead|rather than|wrong(?:ly)?|incorrect(?:ly)?|improper(?:ly)?|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow|thick|thin|big|small|large)"
+    r"|not (?:enough|yet|the right|correct|right|proper|sufficient|fully|properly|correctly|well)|\w+n't (?:proper|correct|right|enough|sufficient|properly|correctly)"
+    r"|mistakes?|errors?|start over|go back|more than|less than|longer|first|before|remember to|fail(?:ed)?|without|insufficient(?:ly)?)\b"
+)
+_UNKNOWN = re.compile(
+    r"\b(?:(?:can't|cannot|can not|couldn't|unable to|impossible to|not possible to|hard to|difficult to) (?:\w+ )?"
+    r"(?:see|tell|determine|say|know|judge|answer|assess|verify|confirm|assist|help)"
+    r"|(?:don't|do not) (?:know|have enough|see)|not (?:sure|clear|visible)|unclear|unsure|no idea|insufficient information|not enough information)\b"
+)
+_EXCESS = re.compile(
+    r"\btoo (?:much|many|long|high|hot|fast|big|large|thick|hard|late)\b|\bmore than\b|\bexcess\w*|\bover(?:cook|heat|mix|fill|bake)\w*"
+)
+_LACKING = re.compile(
+    r"\btoo (?:little|few|short|low|cold|slow|small|thin|early|soon)\b|\bless than\b|\bnot (?:\w+ )?enough\b|\binsufficient\w*|\bunder(?:cook|heat|mix|fill|bake)\w*|\blonger\b"
+)
+_CONTRAST = re.compile(r"\b(?:instead of|rather than|and not|, not)\b|\binstead\b")
+_REALLY_DONE = re.compile(
+    r"\byou(?:'ve| have)? (?:\w+ly )?(?!should|need|must|have|can|forgot|missed|are|were|may|could|might|will|skipped)\w+"
+)
+_WISHED = re.compile(
+    r"\b(?:should|need|must|have to|supposed|ought|recipe (?:says|needs|calls|asks|requires)|use)\b"
+)
+_ORDER = re.compile(r"\b(before|after|until)\b")
+
+_SEEKS_FAULT = re.compile(
+    r"\b(?:forg[oe]t\w*|miss\w*|skip\w*|overlook\w*|wrong\w*|mistakes?|errors?|issues?|problems?|off with|incorrect\w*"
+    r"|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow)"
+    r"|should i have|should've|should have|i should|supposed to|something (?:off|wrong)|fix|redo)\b"
+)
+_SEEKS_MORE = re.compile(r"\b(?:else|more|left|remaining|another|anything|longer)\b")
+_SEEKS_PRAISE = re.compile(
+    r"\b(?:correct(?:ly)?|properly|right(?! now)|okay|ok|fine|good|well|enough|(?:added|have|done|did|got|used|prepared|completed) (?:all|everything)"
+    r"|(?:am i|are we|is it|is this|is that) (?:all )?(?:done|finished|complete|ready)|on track|accurate(?:ly)?|appropriate)\b"
+)
+
+
+def asks_for_fault(question: str) -> bool | None:
+    """Say what "no" means.
+
+    Returns:
+        True when it means that all is well ("Did I forget anything?"), False when it means that something is
+        wrong ("Did I do it correctly?"), None when the question has no such side.
+    """
+    text = _plain(question)
+    if _SEEKS_FAULT.search(text):
+        return True
+    if _SEEKS_PRAISE.search(text):
+        return False
+    return True if _SEEKS_MORE.search(text) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer says.
+
+    Attributes:
+        text: plain text that was read.
+        polarity: yes or no, where the answer starts with it.
+        contradictory: it says yes in one sentence and no in another.
+        stance: see ``Stance``; None when it says nothing of the kind (a bare yes or no).
+        mixed: all is said to be well and something is said to be wrong.
+        units: content stems clause by clause, of what is said in the foreground.
+        context: stems of what is only mentioned ("before ...", "because ...", "instead of ...").
+        amounts: numbers with units.
+        wanted: stems only on the side of what should be (``use X instead of Y``: X).
+        actual: stems only on the side of what was done (Y).
+        earlier: stems of what comes first (``X before Y``: X).
+        later: stems of what comes second.
+        direction: +1 for too much, -1 for too little, 0 for neither or both.
+    """
+
+    text: str
+    polarity: Polarity | None
+    contradictory: bool
+    stance: Stance | None
+    mixed: bool
+    units: tuple[frozenset[str], ...]
+    context: frozenset[str]
+    amounts: tuple[Amount, ...]
+    wanted: frozenset[str]
+    actual: frozenset[str]
+    earlier: frozenset[str]
+    later: frozenset[str]
+    direction: int
+
+    @property
+    def content(self) -> frozenset[str]:
+        """All content stems, context included."""
+        return self.context.union(*self.units)
+
+
+def is_yes_no(question: str) -> bool:
+    """True when a bare yes or no can answer the question: its last sentence starts with an auxiliary verb."""
+    return bool(_AUXILIARY.search(_plain(question)))
+
+
+_AUXILIARY = re.compile(
+    r"(?:^|[.!?,:;]\s+|\b(?:so|and|but|or|hey|wait|hm+|also) )(?:is|are|was|were|am|do|does|did|have|has|had|should|shall|can|could|will|would|must|may|might)(?:n't)? "
+)
+
+
+def read_question(text: str) -> frozenset[str]:
+    """Content stems of a question."""
+    return _content(words(text))
+
+
+def read_answer(text: str) -> Reading:
+    """Read one answer; any text is fine, the empty one says nothing."""
+    plain = _plain(text)
+    sentences = [s for s in (part.strip(" ,-*\"'") for part in _SENTENCE_END.split(plain)) if s]
+    polarities = [p for s in sentences if (p := _polarity(s)) is not None]
+    wanted, actual = _contrast(sentences)
+    earlier, later = _order(sentences)
+    parts = [_foreground(s) for s in sentences]
+    clauses = [c for front, _ in parts for c in _CLAUSE_END.split(front)]
+    units = tuple(u for c in clauses if (u := _content(words(c))))
+    if _RESTART.search(plain):
+        units = (frozenset({RESTART}), *units)
+    stance, mixed = _stance(plain, units)
+    return Reading(
+        text=plain,
+        polarity=polarities[0] if polarities else None,
+        contradictory=len(set(polarities)) > 1 or any(_hedges(s) for s in sentences[:1]),
+        stance=stance,
+        mixed=mixed,
+        units=units,
+        context=_content(words(" ".join(behind for _, behind in parts))),
+        amounts=_amounts(words(plain)),
+        wanted=wanted - actual,
+        actual=actual - wanted,
+        earlier=earlier - later,
+        later=later - earlier,
+        direction=bool(_EXCESS.search(plain)) - bool(_LACKING.search(plain)),
+    )
+
+
+def _polarity(sentence: str) -> Polarity | None:
+    first = _WORD.search(sentence)
+    if first is None:
+        return None
+    if first[0] in _YES:
+        return "yes"
+    follows = sentence[first.end() :].lstrip()
+    if first[0] in _NO or (first[0] == "not" and follows.startswith(("yet", "really", "at all"))):
+        # "No steps are missing" begins with a number of steps, not with an answer.
+        return (
+            "no"
+            if not follows
+            or not follows[0].isalpha()
+            or first[0] != "no"
+            or follows.startswith(("you", "it", "i ", "they", "there", "that", "this", "need"))
+            else None
+        )
+    return None
+
+
+def _hedges(sentence: str) -> bool:
+    return bool(re.match(r"(?:yes (?:and|or) no|no (?:and|or) yes|yes[,/ ]+no|no[,/ ]+yes)\b", sentence))
+
+
+_NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,2} $")
+_BUT = re.compile(r"\b(?:but|however|except|although|though|yet)\b")
+_RESTART = re.compile(
+    r"\b(?:(?:start|begin|prepare|make it|do it) (?:all )?(?:over|again|from)|from (?:the (?:beginning|start)|scratch)|restart|redo (?:everything|all))\b"
+)
+RESTART = "~restart"
+"""Stands among the content stems for "start over": an intervention is another answer than a repair."""
+
+
+def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | None, bool]:
+    """Return the stance, and whether the answer also says the opposite ("that is fine, but ...")."""
+    well: Stance | None = None
+    negated = False
+    for pattern, stance in ((_FINE, "fine"), (_FINISHED, "finished")):
+        for match in pattern.finditer(plain):
+            if _NEGATED_BEFORE.search(plain, max(0, match.start() - 30), match.start()):
+                negated = True
+            else:
+                well = "finished" if stance == "finished" else "fine"
+    rest_text = _FINISHED.sub(" ", _FINE.sub(" ", plain))
+    but = _BUT.search(rest_text)
+    fault = (
+        negated
+        or bool(_FAULT.search(rest_text))
+        or bool(but and len(_content(words(rest_text[but.end() :]))) > 1)
+    )
+    if well and not fault:
+        return well, False
+    if _UNKNOWN.search(plain):
+        return "unknown", False
+    if fault or units:
+        return "act", bool(well)
+    return None, False
+
+
+_MENTION = re.compile(r"\b(?:before|after|until|because|since|instead of|rather than|when|while|so that)\b")
+
+
+def _foreground(sentence: str) -> tuple[str, str]:
+    """Split a sentence into what it says and what it only mentions: "Add salt | before stirring"."""
+    match = _MENTION.search(sentence)
+    if match is None:
+        return sentence, ""
+    front, behind = sentence[: match.start()], sentence[match.end() :]
+    if _content(words(front)):
+        return front, behind
+    mention, comma, rest = behind.partition(",")
+    return (f"{front} {rest}", mention) if comma else (behind, "")
+
+
+def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Stems of what should be and of what was done, from "X instead of Y"."""
+    wanted, actual = set[str](), set[str]()
+    for sentence in sentences:
+        match = _CONTRAST.search(sentence)
+        if match is None:
+            continue
+        left, right = sentence[: match.start()], sentence[match.end() :]
+        if not (words(left) and words(right)):
+            continue
+        sides = [set(_content(words(s))) | _amount_marks(_amounts(words(s))) for s in (left, right)]
+        done_first = bool(_REALLY_DONE.search(left)) and not _WISHED.search(left)
+        wanted |= sides[1] if done_first else sides[0]
+        actual |= sides[0] if done_first else sides[1]
+    return frozenset(wanted), frozenset(actual)
+
+
+def _amount_marks(amounts: Iterable[Amount]) -> set[str]:
+    """Amounts as stems: the bare number, and the number with its unit."""
+    return {mark for a in amounts for mark in (f"#{a.value}", f"#{a.value}{a.unit}")}
+
+
+def _order(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
+    earlier, later = set[str](), set[str]()
+    for sentence in sentences:
+        match = _ORDER.search(sentence)
+        if match is None:
+            continue
+        left, right = _content(words(sentence[: match.start()])), _content(words(sentence[match.end() :]))
+        first, second = (right, left) if match[0] == "after" else (left, right)
+        earlier |= first
+        later |= second
+    return frozenset(earlier), frozenset(later)
+
+
+# -- the words of an activity ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How much each word tells about which step of an activity is meant."""
+
+    steps: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, graph: TaskGraph) -> Vocabulary:
+        """Take the words of all steps of a task graph."""
+        return cls({s.id: _content(words(s.text)) for s in graph.actions})
+
+    @cached_property
+    def _frequency(self) -> Counter[str]:
+        return Counter(w for tokens in self.steps.values() for w in tokens)
+
+    def weight(self, word: str) -> float:
+        """Inverse document frequency over the steps; words of no step count like a word of some steps."""
+        n = len(self.steps)
+        seen = self._frequency.get(word)
+        return math.log((n + 1) / (seen + 0.5)) if seen else 0.6 * math.log(n + 2)
+
+    def total(self, tokens: Iterable[str]) -> float:
+        """Summed weight of words."""
+        return math.fsum(self.weight(t) for t in tokens)
+
+    def knows(self, word: str) -> bool:
+        """True when some step has the word."""
+        return word in self._frequency
+
+    def recognise(self, unit: frozenset[str], threshold: float = 0.5) -> frozenset[str]:
+        """Steps that a clause speaks of: those whose words cover it best; empty when none does well enough."""
+        known = [t for t in unit if self.knows(t)]
+        if not known:
+            return frozenset()
+        whole = self.total(known) + 0.25 * self.total(t for t in unit if not self.knows(t))
+        scored = {}
+        for step_id, tokens in self.steps.items():
+            shared = self.total(t for t in known if t in tokens)
+            if shared:
+                scored[step_id] = 0.7 * shared / whole + 0.3 * shared / self.total(tokens)
+        best = max(scored.values())
+        return (
+            frozenset(i for i, s in scored.items() if s >= best - 0.05) if best >= threshold else frozenset()
+        )
