@@ -17,6 +17,7 @@ from proctor.examples.promqa import (
     kind_to_tag,
     parse_clock,
     read_promqa,
+    read_promqa_graphs,
     render_clock,
     tag_to_kind,
     to_example,
@@ -165,6 +166,38 @@ def test_missing_file_folder_and_loop(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", tmp_path, loop):
         with pytest.raises(UserError):
             read_promqa(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        (
+            '{"1": {"name": "T", "steps": {"0": "START", "1": "a", "2": "END"}, "edges": [[0, 7]]}}',
+            "unknown step '7'",
+        ),
+        (
+            '{"1": {"name": "T", "steps": {"0": "START", "1": "a", "2": "END"}, "edges": [[0, 1], [1, 0]]}}',
+            "cycle: ",
+        ),
+        ('{"1": {"name": "T", "steps": {"0": "START", "x": "a"}, "edges": []}}', "whole numbers"),
+        ('{"1": {"name": "T", "steps": {}, "edges": []}}', "must be 0"),
+        ('{"1": {"name": "T", "steps": {"0": 1}, "edges": []}}', "Expected `str`"),
+        ("[]", "Expected `object`"),
+    ],
+)
+def test_graphs_that_are_none_are_refused(tmp_path: Path, content: str, seen: str) -> None:
+    path = tmp_path / "graphs.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=seen):
+        read_promqa_graphs(path)
+
+
+def test_published_graphs_are_read(tmp_path: Path, tests_data: Path, tea: TaskGraph) -> None:
+    path = tmp_path / "graphs.json"
+    path.write_text(
+        json.dumps({"7": {"name": "Tea", **json.loads((tests_data / "promqa/tea.json").read_text())}})
+    )
+    assert read_promqa_graphs(path) == {"7": tea}
 
 
 # -- translation ---------------------------------------------------------------------------------------------

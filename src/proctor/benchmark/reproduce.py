@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.benchmark.promqa import merge_published
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.promqa import START_ID, PromqaExample, PromqaStep, kind_to_tag, render_clock
 from proctor.generate.parse import parse_pairs
@@ -21,8 +22,10 @@ __all__ = [
     "MECHANICAL_FIELDS",
     "FieldCount",
     "Reproduction",
+    "compare_adjudication",
     "compare_fields",
     "compare_parsing",
+    "differences",
     "published_fields",
 ]
 
@@ -134,3 +137,29 @@ def differences(published: PromqaExample, example: Example) -> Iterator[str]:
         value = getattr(published, name)
         if value is not None and _plain(value) != fields.get(name):
             yield name
+
+
+_MERGED: Final = ("question", "question_approved_by", "answers", "answer_tags", "answer_approved_by")
+
+
+def compare_adjudication(published: Sequence[PromqaExample]) -> tuple[FieldCount, FieldCount]:
+    """Rebuild the adjudication case, and the merged answers, from the raw judgements alone.
+
+    Returns:
+        The counts for the case (shuffled answers, their origin, initial values, whether an adjudicator was
+        needed) and for the merge (question, answers, who wrote and who approved them).
+    """
+    wrong_case, wrong_merge = [], []
+    for one in published:
+        rebuilt = merge_published(one)
+        if rebuilt["adjudication"] != one.origin["adjudication"] or rebuilt["needs_adjudication"] != (
+            one.adjudication.judge is not None
+        ):
+            wrong_case.append(one.question_id)
+        if any(rebuilt[name] != one.origin[name] for name in _MERGED):
+            wrong_merge.append(one.question_id)
+    n = len(published)
+    return (
+        FieldCount(n, n - len(wrong_case), tuple(wrong_case)),
+        FieldCount(n, n - len(wrong_merge), tuple(wrong_merge)),
+    )

@@ -18,7 +18,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.examples.example import QUESTION_TYPES, Example, Performed, StepRef
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import GraphError, Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake
 from proctor.records import read_json
@@ -39,6 +39,7 @@ __all__ = [
     "kind_to_tag",
     "parse_clock",
     "read_promqa",
+    "read_promqa_graphs",
     "render_clock",
     "tag_to_kind",
     "to_example",
@@ -240,6 +241,36 @@ def _target_problems(example: PromqaExample) -> Iterator[str]:
 def _kind_of(value: object) -> str:
     names = {dict: "an object", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+class _Graph(msgspec.Struct):
+    """One entry of the published ``graphs.json``."""
+
+    name: str
+    steps: dict[str, str]
+    edges: list[tuple[int, int]]
+
+
+def read_promqa_graphs(path: Path) -> dict[str, TaskGraph]:
+    """Read the published ``graphs.json``: activity id to name, steps and edges; START is 0, END the largest id.
+
+    Raises:
+        UserError: if the file cannot be read or a graph is none.
+    """
+    found: dict[str, _Graph] = read_json(path, dict[str, _Graph])
+    graphs = {}
+    for activity_id, raw in found.items():
+        where = f"{path}: activity {activity_id[:40]}"
+        if "0" not in raw.steps or not all(key.isdecimal() for key in raw.steps):
+            raise UserError("step ids must be whole numbers, the start must be 0.", where=where)
+        steps = tuple(Step(key, text) for key, text in raw.steps.items())
+        edges = tuple((str(a), str(b)) for a, b in raw.edges)
+        try:
+            end = max(raw.steps, key=int)
+            graphs[activity_id] = TaskGraph(activity_id, raw.name, steps, edges, "0", end)
+        except GraphError as error:
+            raise UserError(f"{error}.", where=where) from None
+    return graphs
 
 
 # -- small translations --------------------------------------------------------------------------------------
