@@ -1,0 +1,135 @@
+"""Small charts that stand in table cells: SVG whose horizontal positions are percentages.
+
+There is no view box, so a chart is as wide as its column, its lines stay thin and nothing is scaled; the numbers
+themselves are text in the neighbouring cells, and the drawings are hidden from screen readers. Colours come from
+classes in the style sheet. Shapes differ by role, so that a chart can be read without colours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from proctor.metrics.score import Score
+from proctor.report.data import Role
+
+__all__ = [
+    "axis",
+    "bar",
+    "difference_chart",
+    "distribution_bar",
+    "interval_chart",
+    "legend",
+    "legend_line",
+    "swatch",
+]
+
+TICKS: Final = (0, 25, 50, 75, 100)
+
+_SHAPES: Final[dict[Role, str]] = {
+    "system": '<circle r="4.5"/>',
+    "human": '<rect x="-4" y="-4" width="8" height="8"/>',
+    "floor": '<circle r="4" class="hollow"/>',
+    "upper": '<path d="M0-5.5 5.5 0 0 5.5-5.5 0Z" class="hollow"/>',
+}
+
+
+def _svg(height: int, body: str, classes: str) -> Markup:
+    return Markup(  # noqa: S704 - numbers and fixed words only, no text from outside comes here
+        f'<svg class="{classes}" width="100%" height="{height}" aria-hidden="true" focusable="false">{body}</svg>'
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{min(100.0, max(0.0, value)):.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def _grid(height: int) -> str:
+    return "".join(f'<line class="grid" x1="{t}%" x2="{t}%" y1="0" y2="{height}"/>' for t in TICKS)
+
+
+def interval_chart(score: Score, role: Role, *, reference: float | None = None, height: int = 24) -> Markup:
+    """Draw a value between 0 and 100 with its interval; ``reference`` is a dashed line (the best floor)."""
+    middle = height / 2
+    body = _grid(height)
+    if reference is not None and not math.isnan(reference):
+        x = _percent(reference)
+        body += f'<line class="reference" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
+    if not math.isnan(score.value):
+        mark = _whisker(score.low, score.high, middle)
+        mark += f'<svg class="point" x="{_percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'
+        body += f'<g class="{role}">{mark}</g>'
+    return _svg(height, body, "chart")
+
+
+def _whisker(low: float | None, high: float | None, y: float) -> str:
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    a, b = _percent(low), _percent(high)
+    ends = "".join(f'<line x1="{x}" x2="{x}" y1="{y - 3.5:g}" y2="{y + 3.5:g}"/>' for x in (a, b))
+    return f'<g class="whisker"><line x1="{a}" x2="{b}" y1="{y:g}" y2="{y:g}"/>{ends}</g>'
+
+
+def axis() -> Markup:
+    """Draw the ticks and labels of the scale from 0 to 100."""
+    anchors = {0: "start", 100: "end"}
+    body = "".join(
+        f'<text x="{t}%" y="12" text-anchor="{anchors.get(t, "middle")}">{t}</text>' for t in TICKS
+    )
+    return _svg(16, body, "chart axis")
+
+
+def difference_chart(value: float, low: float | None, high: float | None, *, span: float) -> Markup:
+    """Draw a difference with its interval around a line at 0; the chart reaches from ``-span`` to ``span``."""
+    body = '<line class="zero" x1="50%" x2="50%" y1="0" y2="20"/>'
+
+    def place(x: float) -> float:
+        return 50 + 50 * x / span if span > 0 else 50
+
+    body += _whisker(None if low is None else place(low), None if high is None else place(high), 10)
+    body += f'<svg class="point" x="{_percent(place(value))}" y="10">{_SHAPES["system"]}</svg>'
+    return _svg(20, f'<g class="system">{body}</g>', "chart")
+
+
+def distribution_bar(counts: Sequence[tuple[str, int]]) -> Markup:
+    """Draw shares of a whole as one bar: pairs of class name and count, in order from the left."""
+    total = sum(n for _, n in counts)
+    body, x = "", 0.0
+    for name, n in counts:
+        if n:
+            width = 100 * n / total
+            body += (
+                f'<rect class="part part-{name}" x="{_percent(x)}" width="{_percent(width)}" height="16"/>'
+            )
+            x += width
+    return _svg(16, body, "chart stack")
+
+
+def bar(value: float, largest: float, *, height: int = 10) -> Markup:
+    """Draw a plain bar from 0."""
+    width = _percent(100 * value / largest) if largest > 0 else "0%"
+    return _svg(height, f'<rect class="bar" x="0" y="0" width="{width}" height="{height}"/>', "chart")
+
+
+def legend(role: Role) -> Markup:
+    """Draw the mark of a role alone."""
+    return _sample(f'<g class="{role}"><svg class="point" x="8" y="8">{_SHAPES[role]}</svg></g>')
+
+
+def legend_line() -> Markup:
+    """Draw the line of the best floor alone."""
+    return _sample('<line class="reference" x1="8" x2="8" y1="0" y2="16"/>')
+
+
+def swatch(name: str) -> Markup:
+    """Draw a part of a distribution bar alone."""
+    return _sample(f'<rect class="part part-{name}" x="1" y="3" width="14" height="10"/>')
+
+
+def _sample(body: str) -> Markup:
+    return Markup(  # noqa: S704 - fixed words only
+        f'<svg class="chart sample" width="16" height="16" aria-hidden="true" focusable="false">{body}</svg>'
+    )

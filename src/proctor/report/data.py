@@ -1,0 +1,142 @@
+"""Everything a report is made from, as one immutable value.
+
+The caller gathers it (the command line from a workspace, a test by hand); the report reads no files and makes no
+picture. All text in it is untrusted: it comes from data sets, models and people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from proctor.benchmark.item import Item
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.generate.candidate import Candidate
+from proctor.procedure.graph import TaskGraph
+from proctor.verify.verdict import Verdict
+
+__all__ = ["ROLES", "About", "Frame", "ReportData", "ReportOptions", "Role", "Run", "Stage"]
+
+Role = Literal["floor", "system", "human", "upper"]
+
+ROLES: Final[Mapping[Role, str]] = {
+    "system": "system",
+    "human": "people",
+    "floor": "floor",
+    "upper": "upper bound",
+}
+"""What a run stands for, in words. A *floor* answers without looking, the *upper bound* reads the annotations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One predictor's answers to the benchmark and what the judge said of them."""
+
+    name: str
+    predictor: str
+    role: Role = "system"
+    predictions: tuple[Prediction, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One picture of the recording: its time in seconds and the bytes of a JPEG file."""
+
+    time: float
+    jpeg: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the making: how many came out of it, and how many were dropped for which reason.
+
+    Attributes:
+        name: derived, sampled, generated, verified, built, or the like.
+        count: how many it passed on.
+        unit: what is counted (examples, candidates, items).
+        dropped: how many were dropped for each reason code.
+        note: what a reader should know about the stage.
+    """
+
+    name: str
+    count: int
+    unit: str = "examples"
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the benchmark is: facts for the head of the report.
+
+    Attributes:
+        name: of the benchmark.
+        version: of the release.
+        licence: of questions and annotations.
+        made: one or two sentences on how questions and answers were made and who verified them.
+        judge: who judged the answers, with version.
+        hashes: name of a file or record to its hash.
+        written: date that the caller wants printed; nothing is printed without it, so that reports are
+            reproducible.
+    """
+
+    name: str = "Benchmark"
+    version: str = ""
+    licence: str = ""
+    made: str = ""
+    judge: str = ""
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """The whole input of a report.
+
+    Attributes:
+        items: the benchmark.
+        title: of the page; the benchmark's name when empty.
+        about: facts for the head.
+        graphs: activity id to task graph; activities without one are shown as lists only.
+        runs: in the order in which they should be listed where scores are equal.
+        candidates: every question that was verified, kept or not (for approval rates); empty when unknown.
+        verdicts: what annotators, the oracle included, said of the candidates.
+        funnel: stages of the making, in order.
+        frames: item id to pictures in time order.
+    """
+
+    items: tuple[Item, ...]
+    title: str = ""
+    about: About = field(default_factory=About)
+    graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    funnel: tuple[Stage, ...] = ()
+    frames: Mapping[str, tuple[Frame, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """Choices about the page.
+
+    Attributes:
+        drawing: ``dot`` draws graphs with the Graphviz program, ``page`` lets the page draw them (adds 1.3 MB),
+            ``none`` keeps the lists only, ``auto`` takes ``dot`` where the program exists, else ``page``.
+        max_text: characters of one text that are kept; the page states what was cut.
+        max_frames: pictures kept per item, evenly spread, the last one always among them.
+        max_frame_bytes: bytes of pictures in the whole page; the page states how many items have theirs.
+        resamples: of the bootstrap behind the intervals.
+        confidence: level of the intervals.
+        seed: of the bootstrap.
+    """
+
+    drawing: Literal["auto", "dot", "page", "none"] = "auto"
+    max_text: int = 20_000
+    max_frames: int = 6
+    max_frame_bytes: int = 24_000_000
+    resamples: int = 2_000
+    confidence: float = 0.95
+    seed: int = 0

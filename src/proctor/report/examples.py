@@ -1,0 +1,250 @@
+"""The examples that a reader pages through, as compact plain values for the page's data island.
+
+Keys are short because they repeat for every item; ``static/report.js`` is their only reader and names them once.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from proctor.benchmark.item import Item
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.examples.example import Example, Performed
+from proctor.generate.candidate import Candidate
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.phrase import render_step
+from proctor.report.data import Frame, ReportData, ReportOptions
+from proctor.report.drawing import show_step
+from proctor.report.plaintext import clip_text
+from proctor.report.standings import Standings
+from proctor.report.states import STATE_WORDS, StepState, derive_step_states
+from proctor.verify.verdict import Verdict
+
+__all__ = ["FramePick", "describe_examples", "pick_frames", "show_clock"]
+
+_STATE_CODES: Final = {"done": "d", "current": "c", "next": "n", "missing": "m", "future": "f"}
+
+
+def show_clock(seconds: float) -> str:
+    """Return minutes and seconds, ``12:05``, with hours where there are some; a dash for no time."""
+    if seconds != seconds or seconds in (float("inf"), float("-inf")):
+        return "–"
+    sign, whole = ("−" if seconds < 0 else ""), int(abs(seconds))
+    hours, rest = divmod(whole, 3600)
+    clock = f"{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+    return f"{sign}{hours}:{clock}" if hours else f"{sign}{clock}"
+
+
+def describe_examples(data: ReportData, standings: Standings, options: ReportOptions) -> dict[str, Any]:
+    """Return the data island: runs, graphs and one compact record an item, in the items' order."""
+    writer = _Writer(data, options.max_text)
+    return {
+        "runs": [[writer.text(row.run.name), row.run.role] for row in standings.rows],
+        "states": {code: STATE_WORDS[name] for name, code in _STATE_CODES.items()},
+        "flags": {"late": STATE_WORDS["out_of_order"], "mistaken": STATE_WORDS["mistaken"]},
+        "graphs": [writer.graph(graph) for graph in data.graphs.values()],
+        "items": [
+            {**writer.item(item), "P": [writer.answer(item, row.run.name) for row in standings.rows]}
+            | {"O": [row.outcomes[n] for row in standings.rows]}
+            for n, item in enumerate(data.items)
+        ],
+    }
+
+
+class _Writer:
+    """Holds the look-ups that every item needs."""
+
+    def __init__(self, data: ReportData, max_text: int) -> None:
+        self._limit = max_text
+        self._graphs = data.graphs
+        self._graph_number = {key: n for n, key in enumerate(data.graphs)}
+        self._candidates = {c.id: c for c in data.candidates}
+        self._verdicts: dict[str, list[Verdict]] = defaultdict(list)
+        for verdict in data.verdicts:
+            self._verdicts[verdict.candidate_id].append(verdict)
+        self._predictions = {r.name: {p.item_id: p for p in r.predictions} for r in data.runs}
+        self._judgements = {r.name: {j.item_id: j for j in r.judgements} for r in data.runs}
+
+    def text(self, text: str) -> str:
+        return clip_text(text, self._limit)
+
+    def texts(self, pairs: Mapping[str, str]) -> list[list[str]]:
+        return [[self.text(k), self.text(v)] for k, v in sorted(pairs.items())]
+
+    def graph(self, graph: TaskGraph) -> dict[str, Any]:
+        number = {step.id: n for n, step in enumerate(graph.actions)}
+        return {
+            "name": self.text(graph.name or graph.id),
+            "steps": [
+                [
+                    self.text(step.id),
+                    self.text(show_step(step)),
+                    graph.index[step.id],
+                    [number[i] for i in graph.predecessors(step.id) if i in number],
+                ]
+                for step in graph.actions
+            ],
+        }
+
+    def item(self, item: Item) -> dict[str, Any]:
+        example, graph = item.example, self._graphs.get(item.example.activity_id)
+        candidate = self._candidates.get(item.candidate_id)
+        verdicts = self._verdicts.get(item.candidate_id, [])
+        record = {
+            "i": item.id,
+            "t": self.text(item.type),
+            "a": self.text(example.activity_name or example.activity_id),
+            "r": self.text(item.recording_id),
+            "g": self._graph_number.get(example.activity_id, -1),
+            "e": show_clock(example.end),
+            "s": example.state,
+            "z": int(example.noisy),
+            "q": self.text(item.question),
+            "G": [[self.text(g.text), g.source, g.approved_by, g.kind] for g in item.golds],
+            "D": self._history(example, graph),
+            "c": int(example.current is not None),
+            "p": self._provenance(item, candidate),
+        }
+        if graph is not None:
+            record |= _states(derive_step_states(example, graph))
+        if example.mistake_texts:
+            record["m"] = [self.text(t) for t in example.mistake_texts]
+        if verdicts:
+            record["V"] = [self._verdict(v) for v in verdicts]
+            record["A"] = [self.text(a.text) for a in candidate.answers] if candidate is not None else []
+        return record
+
+    def _history(self, example: Example, graph: TaskGraph | None) -> list[list[Any]]:
+        return [self._performed(p, graph) for p in example.performed]
+
+    def _performed(self, performed: Performed, graph: TaskGraph | None) -> list[Any]:
+        """Text, mistakes, time and step id; then the instruction where the performance differs from it."""
+        known = graph[performed.step_id].text if graph is not None and performed.step_id in graph else ""
+        instruction = performed.instruction or known
+        differs = bool(instruction) and instruction.split() != performed.text.split()
+        times = [show_clock(t) for t in (performed.start, performed.end) if t is not None]
+        return [
+            self.text(render_step(performed.text)),
+            [[self.text(m.kind), self.text(m.text)] for m in performed.mistakes],
+            "–".join(times),
+            self.text(performed.step_id),
+            *([self.text(render_step(instruction))] if differs else []),
+        ]
+
+    def _provenance(self, item: Item, candidate: Candidate | None) -> list[list[str]]:
+        example = item.example
+        facts = {
+            "candidate": item.candidate_id,
+            "candidate hash": item.candidate_hash,
+            "clip": example.clip_id,
+            "video": example.video or "",
+            "recording hash": example.recording_hash,
+            "question approved by": item.question_approved_by,
+        }
+        if candidate is not None:
+            made = candidate.provenance
+            facts |= {
+                "generator": f"{made.generator} {made.version}".strip(),
+                "seed": "" if made.seed is None else str(made.seed),
+                "form": made.form or "",
+                "model": made.model or "",
+                "prompt hash": made.prompt_hash or "",
+                "example hash": made.example_hash,
+                **made.details,
+            }
+        return [[self.text(k), self.text(v)] for k, v in facts.items() if v]
+
+    def _verdict(self, verdict: Verdict) -> dict[str, Any]:
+        return {
+            "who": self.text(verdict.annotator),
+            "kind": verdict.annotator_kind,
+            "role": verdict.role,
+            "q": [verdict.question.value, self.text(verdict.question.reason)],
+            "a": [
+                [a.value, a.confidence, self.text(a.reason), self.texts(a.evidence)] for a in verdict.answers
+            ],
+            "own": [self.text(t) for t in verdict.own_answers],
+            "note": self.text(verdict.note),
+        }
+
+    def answer(self, item: Item, run: str) -> list[Any] | int:
+        """Answer, failure, rationale, judge, deciding gold, judge's failure, number of frames; 0 when not asked."""
+        prediction: Prediction | None = self._predictions[run].get(item.id)
+        judgement: Judgement | None = self._judgements[run].get(item.id)
+        if prediction is None:
+            return 0
+        fields: list[Any] = [
+            None if prediction.answer is None else self.text(prediction.answer),
+            self.text(prediction.failure or ""),
+            "" if judgement is None else self.text(judgement.rationale),
+            "" if judgement is None else self.text(judgement.judge),
+            None if judgement is None else judgement.gold,
+            "" if judgement is None else self.text(judgement.failure or ""),
+            len(prediction.frame_times),
+        ]
+        while fields and fields[-1] in (None, "", 0):
+            fields.pop()
+        return fields
+
+
+def _states(states: Sequence[StepState]) -> dict[str, Any]:
+    """One letter a step, and what is special by step number."""
+    special = {
+        str(n): [int(s.out_of_order), list(s.mistakes)]
+        for n, s in enumerate(states)
+        if s.out_of_order or s.mistakes
+    }
+    return {"S": "".join(_STATE_CODES[s.name] for s in states), "X": special}
+
+
+# -- frames ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FramePick:
+    """Pictures that go into the page.
+
+    Attributes:
+        islands: item number to pairs of clock time and base64 JPEG.
+        items: how many items had pictures.
+        bytes: of all pictures taken.
+        left_out: items whose pictures did not fit into the limit.
+        unreadable: pictures that were not JPEG.
+    """
+
+    islands: Mapping[int, list[tuple[str, str]]]
+    items: int
+    bytes: int
+    left_out: int
+    unreadable: int
+
+
+def pick_frames(data: ReportData, options: ReportOptions) -> FramePick:
+    """Choose the pictures: few an item, items in order until the limit of the page is reached."""
+    islands: dict[int, list[tuple[str, str]]] = {}
+    total = left_out = unreadable = offered = 0
+    for n, item in enumerate(data.items):
+        frames = data.frames.get(item.id, ())
+        readable = [f for f in frames if f.jpeg.startswith(b"\xff\xd8\xff")]
+        unreadable += len(frames) - len(readable)
+        if not readable:
+            continue
+        offered += 1
+        chosen = list(_spread_frames(readable, options.max_frames))
+        size = sum(len(f.jpeg) for f in chosen)
+        if not chosen or total + size > options.max_frame_bytes:
+            left_out += 1
+            continue
+        total += size
+        islands[n] = [(show_clock(f.time), base64.b64encode(f.jpeg).decode("ascii")) for f in chosen]
+    return FramePick(islands, offered, total, left_out, unreadable)
+
+
+def _spread_frames(frames: Sequence[Frame], limit: int) -> Iterable[Frame]:
+    """Take frames evenly spread in their order; the last one is the moment that is asked about."""
+    count = min(len(frames), limit)
+    return [frames[-1 - (len(frames) * k) // count] for k in range(count)][::-1] if count > 0 else []

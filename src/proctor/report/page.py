@@ -1,0 +1,350 @@
+"""One self-contained HTML page from report data: no other file, no request, no time stamp of its own.
+
+The page's only scripts are this package's, allowed by their hash in its content security policy; all data comes in
+as text or as JSON that no browser executes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from proctor.metrics.significance import Comparison
+from proctor.procedure.graph import TaskGraph
+from proctor.records import atomic_write
+from proctor.report import charts
+from proctor.report.data import ROLES, ReportData, ReportOptions
+from proctor.report.drawing import (
+    Drawing,
+    draw_in_page,
+    draw_with_graphviz,
+    find_graphviz,
+    show_step,
+)
+from proctor.report.examples import describe_examples, pick_frames, show_clock
+from proctor.report.plaintext import clip_text, json_island
+from proctor.report.standings import OUTCOMES, Standings, compute_standings
+from proctor.report.states import STATE_WORDS, derive_step_states
+from proctor.report.statistics import PUBLISHED_PROMQA, DatasetStatistics, compute_statistics
+from proctor.report.summary import ALPHA, decided, summarize
+from proctor.report.tables import show_interval, show_value
+
+__all__ = ["render_report", "write_report"]
+
+_HERE = Path(__file__).parent
+
+
+def write_report(path: Path, data: ReportData, options: ReportOptions | None = None) -> Path:
+    """Write the report as one HTML file, whole or not at all, and return its path.
+
+    Raises:
+        UserError: if the folder cannot be written.
+        ValueError: see ``render_report``.
+    """
+    page = render_report(data, options=options)
+    with atomic_write(path) as stream:
+        stream.write(page.encode("utf-8", "replace"))
+    return path
+
+
+def render_report(data: ReportData, *, options: ReportOptions | None = None) -> str:
+    """Return the report as one HTML page; equal data and options give equal text.
+
+    Raises:
+        ValueError: if two runs have the same name.
+    """
+    options = options or ReportOptions()
+    standings = compute_standings(data, options)
+    statistics = compute_statistics(
+        data.items, graphs=data.graphs, candidates=data.candidates, verdicts=data.verdicts
+    )
+    drawings = _draw(data.graphs, options)
+    frames = pick_frames(data, options)
+    needs_viz = any(drawing.dot for drawing in drawings.values())
+    style, script = _asset("report.css"), _asset("report.js")
+    viz = _asset("viz/viz-global.js") if needs_viz else ""
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        data=data,
+        options=options,
+        clip=lambda text: clip_text(str(text), options.max_text),
+        policy=_policy(style, [script, *([viz] if viz else [])], wasm=bool(viz)),
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
+        viz=Markup(viz),  # noqa: S704 - our own file
+        title=data.title or data.about.name or "Benchmark",
+        sentences=summarize(statistics, standings),
+        standings=standings,
+        statistics=statistics,
+        comparisons=_pairs(standings),
+        matrix=_matrix(standings),
+        floor=_best_floor(standings),
+        differences_span=_difference_span(standings),
+        figures=_key_figures(statistics),
+        published=PUBLISHED_PROMQA if statistics.published else None,
+        graphs=_graph_views(data, drawings),
+        sources=_dot_sources(data, drawings),
+        specimens=_specimens(data),
+        frames=frames,
+        islands={n: Markup(json_island(v)) for n, v in frames.islands.items()},  # noqa: S704 - escaped JSON
+        island=Markup(json_island(describe_examples(data, standings, options))),  # noqa: S704 - escaped JSON
+    )
+
+
+# -- parts of the page -------------------------------------------------------------------------------------------
+
+
+@cache
+def _asset(name: str) -> str:
+    """Read one of our own files; a script must not end the element that it stands in."""
+    return (_HERE / "static" / name).read_text("utf-8").replace("</script", "<\\/script")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(
+        charts=charts,
+        clock=show_clock,
+        outcomes=OUTCOMES,
+        roles=ROLES,
+        state_words=STATE_WORDS,
+        decided=decided,
+    )
+    environment.globals["alpha"] = ALPHA
+    environment.filters.update(value=show_value, interval=show_interval, p=_show_p, signed=_signed)
+    return environment
+
+
+def _policy(style: str, scripts: list[str], *, wasm: bool) -> str:
+    hashes = " ".join(_source_hash(text) for text in scripts)
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {hashes}" + (" 'wasm-unsafe-eval'" if wasm else ""),
+            f"style-src {_source_hash(style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _source_hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def _draw(graphs: Mapping[str, TaskGraph], options: ReportOptions) -> Mapping[str, Drawing]:
+    program = find_graphviz() if options.drawing in ("auto", "dot") else None
+    if options.drawing == "none":
+        return dict.fromkeys(graphs, Drawing())
+    if program is not None:
+        return draw_with_graphviz(graphs, program)
+    if options.drawing == "dot":
+        return dict.fromkeys(graphs, Drawing(note="Not drawn: the Graphviz program 'dot' was not found."))
+    return draw_in_page(graphs.items())
+
+
+def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict[str, Any]]:
+    asked = Counter(
+        (i.example.activity_id, i.example.current.step_id) for i in data.items if i.example.current
+    )
+    items = Counter(i.example.activity_id for i in data.items)
+    views = []
+    for number, (key, graph) in enumerate(data.graphs.items()):
+        position = {step.id: n for n, step in enumerate(graph.actions, start=1)}
+        steps = [
+            {
+                "id": step.id,
+                "text": show_step(step),
+                "after": [position[i] for i in graph.predecessors(step.id) if i in position],
+                "asked": asked[key, step.id],
+            }
+            for step in graph.actions
+        ]
+        views.append(
+            {
+                "number": number,
+                "name": graph.name or key,
+                "items": items[key],
+                "steps": steps,
+                "edges": len(graph.edges),
+                "svg": Markup(drawings[key].svg),  # noqa: S704 - rebuilt from an allow-list
+                "in_page": bool(drawings[key].dot),
+                "note": drawings[key].note,
+            }
+        )
+    return views
+
+
+def _dot_sources(data: ReportData, drawings: Mapping[str, Drawing]) -> Markup:
+    sources = [drawings[key].dot for key in data.graphs]
+    return Markup(json_island(sources) if any(sources) else "")  # noqa: S704 - escaped JSON
+
+
+def _specimens(data: ReportData) -> list[dict[str, Any]]:
+    """One example of each type, for readers without scripts: the first one with a graph, else the first."""
+    chosen: dict[str, Any] = {}
+    for item in data.items:
+        known = item.example.activity_id in data.graphs
+        if item.type not in chosen or (known and not chosen[item.type]["states"]):
+            graph = data.graphs.get(item.example.activity_id)
+            states = derive_step_states(item.example, graph) if graph is not None else ()
+            steps = [(show_step(graph[s.step_id]), s.words) for s in states] if graph is not None else []
+            chosen[item.type] = {"item": item, "states": steps}
+    return [chosen[key] for key in sorted(chosen)]
+
+
+def _key_figures(s: DatasetStatistics) -> list[tuple[str, str, str]]:
+    """Key, label and value of the figures that the published benchmark also gives."""
+    agreement = s.agreement
+    share = (
+        agreement.answers_equal / agreement.answers_total if agreement and agreement.answers_total else None
+    )
+    question, answer = s.all.question_words, s.all.answer_words
+    approval = s.all.approval
+    steps = s.steps_per_activity
+    clip = s.clip_seconds
+    figures = [
+        ("items", "Questions", f"{s.all.items:,}"),
+        ("distinct_questions", "different question texts", f"{s.distinct_questions:,}"),
+        ("activities", "Activities", f"{len(s.activities):,}"),
+        ("recordings", "Recordings", f"{s.recordings:,}"),
+        (
+            "steps_per_activity_weighted",
+            "Steps per activity, weighted by question",
+            show_value(s.steps_per_activity_weighted.mean),
+        ),
+        (
+            "steps_per_activity",
+            "Steps per activity, each counted once",
+            _range(steps.mean, steps.low, steps.high),
+        ),
+        ("clip_seconds", "Length of what may be seen, mean", _minutes(clip.mean)),
+        ("clip_range", "shortest to longest", f"{_minutes(clip.low)} to {_minutes(clip.high)}"),
+        ("steps_so_far", "Steps performed up to the moment, mean", show_value(s.steps_so_far.mean)),
+        (
+            "answers_per_question",
+            "Accepted answers per question, mean",
+            show_value(s.answers_per_question, 2),
+        ),
+        ("question_tokens", "Words per question, punctuation counted", show_value(question.tokens)),
+        ("question_words", "split at white space", show_value(question.split)),
+        ("answer_tokens", "Words per answer, punctuation counted", show_value(answer.tokens)),
+        ("answer_words", "split at white space", show_value(answer.split)),
+        ("clean", "Clean moments: no earlier mistake", f"{s.all.clean:,}"),
+        ("noisy", "Noisy moments: after a mistake", f"{s.all.noisy:,}"),
+        ("approved", "Questions kept of those verified", _kept(approval.kept, approval.candidates)),
+        (
+            "answer_agreement",
+            "Agreement of two people on an answer",
+            "–" if share is None else f"{share:.2f}",
+        ),
+    ]
+    return figures
+
+
+def _range(mean: float | None, low: float | None, high: float | None) -> str:
+    if mean is None or low is None or high is None:
+        return "–"
+    return f"{mean:.1f} ({low:g} to {high:g})"
+
+
+def _minutes(seconds: float | None) -> str:
+    if seconds is None or seconds != seconds:
+        return "–"
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60:02d} s"
+
+
+def _kept(kept: int, offered: int | None) -> str:
+    return f"{kept:,} of {offered:,} ({kept / offered:.2f})" if offered else "–"
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------
+
+
+def _pairs(standings: Standings) -> list[Comparison]:
+    """Comparisons turned so that the first named run is the better one."""
+    return [_turn(c) if (c.difference or 0) > 0 else _flip(c) for c in standings.comparisons]
+
+
+def _flip(c: Comparison) -> Comparison:
+    """Read ``b - a`` as it is stored the other way round: the record then says ``a - b``."""
+    return replace(
+        c,
+        difference=None if c.difference is None else -c.difference,
+        low=None if c.high is None else -c.high,
+        high=None if c.low is None else -c.low,
+        wins=c.losses,
+        losses=c.wins,
+    )
+
+
+def _turn(c: Comparison) -> Comparison:
+    return replace(c, a=c.b, b=c.a, mean_a=c.mean_b, mean_b=c.mean_a)
+
+
+def _matrix(standings: Standings) -> list[list[dict[str, Any] | None]]:
+    """For every row and column the difference row minus column, and who is ahead as a word and a sign."""
+    names = [row.run.name for row in standings.rows]
+    found = {(c.a, c.b): c for c in standings.comparisons}
+    matrix: list[list[dict[str, Any] | None]] = []
+    for a in names:
+        line: list[dict[str, Any] | None] = []
+        for b in names:
+            pair = found.get((b, a)) or (_flip(found[a, b]) if (a, b) in found else None)
+            line.append(None if pair is None or pair.difference is None else _cell(pair))
+        matrix.append(line)
+    return matrix
+
+
+def _cell(pair: Comparison) -> dict[str, Any]:
+    difference = pair.difference or 0.0
+    if not decided(pair):
+        return {"difference": difference, "p": pair.p_holm, "word": "tie", "sign": "≈"}
+    better = difference > 0
+    return {
+        "difference": difference,
+        "p": pair.p_holm,
+        "word": "better" if better else "worse",
+        "sign": "▲" if better else "▼",
+    }
+
+
+def _best_floor(standings: Standings) -> float | None:
+    values = [r.score.value for r in standings.rows if r.run.role == "floor" and r.scored]
+    return max(values, default=None)
+
+
+def _difference_span(standings: Standings) -> float:
+    ends = [abs(v) for c in standings.comparisons for v in (c.low, c.high, c.difference) if v is not None]
+    return max([10.0, *ends])
+
+
+def _show_p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _signed(value: float | None, digits: int = 1) -> str:
+    if value is None or value != value:
+        return "–"
+    return ("+" if round(value, digits) > 0 else "") + show_value(value, digits)

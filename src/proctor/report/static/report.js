@@ -1,0 +1,332 @@
+"use strict";
+(() => {
+  // Data text only ever becomes text nodes and attribute values; nothing is parsed as markup.
+  const $ = (id) => document.getElementById(id);
+  const island = (id) => { const e = $(id); return e && e.textContent ? JSON.parse(e.textContent) : null; };
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function el(tag, props, ...children) {
+    const e = document.createElement(tag);
+    for (const [k, v] of Object.entries(props || {})) {
+      if (v === null || v === undefined || v === false) continue;
+      e.setAttribute(k === "cls" ? "class" : k, v === true ? "" : String(v));
+    }
+    for (const c of children.flat()) if (c !== null && c !== undefined && c !== "") e.append(c);
+    return e;
+  }
+  const text = (s) => { const b = document.createElement("bdi"); b.textContent = s; return b; };
+  const soft = (s) => el("span", { cls: "soft" }, s);
+
+  // -- theme ------------------------------------------------------------------------------------------------
+  const root = document.documentElement;
+  const store = { get() { try { return localStorage.getItem("proctor-theme"); } catch { return null; } },
+                  set(v) { try { localStorage.setItem("proctor-theme", v); } catch { /* private mode */ } } };
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
+  function paintToggle() {
+    $("theme").textContent = isDark() ? "Light" : "Dark";
+    $("theme").setAttribute("aria-label", isDark() ? "Change to light colours" : "Change to dark colours");
+  }
+  const stored = store.get();
+  if (stored === "light" || stored === "dark") root.dataset.theme = stored;
+  $("theme").hidden = false;
+  $("theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    store.set(root.dataset.theme);
+    paintToggle();
+  });
+  systemDark.addEventListener("change", paintToggle);
+  paintToggle();
+
+  // -- graphs drawn by the page --------------------------------------------------------------------------------
+  const SHAPES = new Set(["g", "path", "polygon", "polyline", "ellipse", "text"]);
+  const KEPT = ["d", "points", "x", "y", "cx", "cy", "rx", "ry", "text-anchor", "transform"];
+  function cleanSvg(source) {
+    if (!SHAPES.has(source.localName)) return null;
+    const e = document.createElementNS(SVG, source.localName);
+    for (const k of KEPT) if (source.hasAttribute(k)) e.setAttribute(k, source.getAttribute(k));
+    const cls = source.getAttribute("class") || "";
+    if (cls.startsWith("node")) { e.setAttribute("class", cls); e.dataset.n = (source.id || "n").slice(1); }
+    else if (cls === "edge") e.setAttribute("class", "edge");
+    if (source.localName === "text") e.textContent = source.textContent;
+    else for (const c of source.children) { const k = cleanSvg(c); if (k) e.append(k); }
+    return e;
+  }
+  const figures = new Map([...document.querySelectorAll(".drawing[data-graph]")].map((f) => [Number(f.dataset.graph), f]));
+  let engine = null;
+  function drawInPage(source, figure) {
+    if (!engine) engine = globalThis.Viz ? globalThis.Viz.instance() : Promise.reject(new Error("no engine"));
+    return engine.then((viz) => {
+      const drawn = viz.renderSVGElement(source);
+      const view = drawn.getAttribute("viewBox").split(" ").map(Number);
+      const svg = document.createElementNS(SVG, "svg");
+      for (const [k, v] of Object.entries({ class: "graph", viewBox: view.join(" "), width: Math.round(view[2] * 1.15), height: Math.round(view[3] * 1.15), "aria-hidden": "true", focusable: "false" })) svg.setAttribute(k, v);
+      for (const c of drawn.children) { const k = cleanSvg(c); if (k) svg.append(k); }
+      figure.append(svg);
+      return svg;
+    });
+  }
+  const dot = island("dot");
+  const ready = new Map();
+  function graphSvg(g) {
+    const figure = figures.get(g);
+    if (!figure) return Promise.resolve(null);
+    const there = figure.querySelector("svg.graph");
+    if (there) return Promise.resolve(there);
+    if (!dot || !dot[g]) return Promise.resolve(null);
+    if (!ready.has(g)) ready.set(g, drawInPage(dot[g], figure).catch(() => null));
+    return ready.get(g);
+  }
+  for (const d of document.querySelectorAll("details.activity")) {
+    const f = d.querySelector(".drawing[data-graph]");
+    if (!f) continue;
+    const draw = () => { if (d.open) graphSvg(Number(f.dataset.graph)); };
+    d.addEventListener("toggle", draw);
+    draw();
+  }
+
+  // -- examples ------------------------------------------------------------------------------------------------
+  const data = island("data");
+  if (!data || !data.items.length || !$("browser")) return;
+  $("browser").hidden = false;
+  const { items, runs, graphs } = data;
+  const OUTCOME = { 2: "2 match", 1: "1 partial", 0: "0 wrong", failed: "failed", unscored: "unscored", absent: "not asked" };
+  const SIGN = { d: "✓", c: "●", n: "→", m: "!", f: "·" };
+  const WORD = { right: "right", wrong: "wrong", unsure: "cannot tell" };
+  const byId = new Map(items.map((item, n) => [item.i, n]));
+  let shown = items.map((_, n) => n);
+  let at = 0;
+
+  function stateWords(item, k) {
+    const parts = [data.states[item.S[k]]];
+    const special = item.X[k];
+    if (special && special[0]) parts.push(data.flags.late);
+    if (special && special[1].length) parts.push((special[1].length === 1 ? "mistake: " : "mistakes: ") + special[1].join(", "));
+    return parts.join(", ");
+  }
+
+  // Filters
+  const option = (value, label) => el("option", { value }, label);
+  const distinct = (key) => [...new Set(items.map((i) => i[key]))];
+  $("f-type").append(option("", "all"), ...distinct("t").map((t) => option(t, t)));
+  $("f-activity").append(option("", "all"), ...distinct("a").sort().map((a) => option(a, a)));
+  $("f-run").append(option("", "any"), ...runs.map(([name], n) => option(n, name)));
+  $("f-mark").append(option("", "any"), ...["2", "1", "0", "failed", "unscored", "absent"].map((k) => option(k, OUTCOME[k])),
+    ...(runs.length > 1 ? [option("differ", "runs differ")] : []));
+  $("f-verdict").append(...[["", "any"], ["none", "none"], ["wrong", "an answer is wrong"], ["unsure", "cannot tell"], ["disagree", "annotators differ"]].map(([v, l]) => option(v, l)));
+
+  const blobs = [];
+  function blob(n) {
+    if (blobs[n] === undefined) {
+      const i = items[n];
+      blobs[n] = [i.i, i.q, i.a, i.r, ...i.G.map((g) => g[0]), ...i.D.map((d) => d[0]), ...i.P.map((p) => (p && p[0]) || "")].join("\n").toLowerCase();
+    }
+    return blobs[n];
+  }
+  function verdictMatches(item, wanted) {
+    const all = item.V || [];
+    if (wanted === "none") return !all.length;
+    const values = all.flatMap((v) => [v.q[0], ...v.a.map((a) => a[0])]);
+    if (wanted !== "disagree") return values.includes(wanted);
+    const said = all.map((v) => JSON.stringify([v.q[0], v.a.map((a) => a[0])]));
+    return new Set(said).size > 1;
+  }
+  function markMatches(item, run, mark) {
+    if (mark === "differ") return new Set(item.O).size > 1;
+    return run === "" ? item.O.includes(mark) : item.O[Number(run)] === mark;
+  }
+  function matches(item, n, f) {
+    return (!f.type || item.t === f.type) && (!f.activity || item.a === f.activity) && (f.noisy === "" || item.z === Number(f.noisy))
+      && (!f.mark || markMatches(item, f.run, f.mark)) && (!f.verdict || verdictMatches(item, f.verdict))
+      && f.words.every((w) => blob(n).includes(w));
+  }
+  function filters() {
+    const f = Object.fromEntries(["type", "activity", "noisy", "run", "mark", "verdict"].map((k) => [k, $(`f-${k}`).value]));
+    return { ...f, words: $("f-text").value.toLowerCase().split(/\s+/).filter(Boolean) };
+  }
+  function applyFilters() {
+    const current = shown[at], f = filters();
+    shown = items.map((_, n) => n).filter((n) => matches(items[n], n, f));
+    at = Math.max(0, shown.indexOf(current));
+    show({ keepHash: true });
+  }
+
+  // List: a window of neighbours, so that thousands of items stay quick
+  const WINDOW = 60;
+  function paintList() {
+    const first = Math.max(0, Math.min(at - WINDOW / 2, shown.length - WINDOW));
+    const rows = shown.slice(first, first + WINDOW).map((n, k) => {
+      const item = items[n];
+      return el("li", {}, el("a", { href: `#item=${encodeURIComponent(item.i)}`, "aria-current": first + k === at ? "true" : null },
+        el("span", { cls: "meta" }, text(`${item.t} · ${item.a}`)), text(item.q.length > 160 ? `${item.q.slice(0, 160)}…` : item.q)));
+    });
+    $("list").replaceChildren(...rows);
+    $("list").setAttribute("start", first + 1);
+    $("list-more").textContent = shown.length > WINDOW ? `${first + 1} to ${first + rows.length} of ${shown.length}` : "";
+    const now = $("list").querySelector("[aria-current]"), box = now && now.closest(".item-list");
+    if (box) box.scrollTop += now.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+  }
+
+  // One example
+  function head(item) {
+    return [el("p", { cls: "meta" }, el("b", {}, text(item.t)), " · ", text(item.a), " · recording ", text(item.r), ` · at ${item.e} · `,
+      item.z ? "noisy (after a mistake)" : "clean", ` · ${item.s}`), el("h3", {}, text(item.q))];
+  }
+  function golds(item) {
+    return [el("h4", {}, item.G.length === 1 ? "Accepted answer" : `${item.G.length} accepted answers`),
+      el("ol", { cls: "golds" }, item.G.map(([t, source, approved, kind]) => el("li", {}, text(t), " ", soft(`${kind} · written by ${source} · approved by ${approved}`))))];
+  }
+  function answers(item) {
+    if (!runs.length) return [];
+    const rows = runs.map(([name], k) => {
+      const outcome = item.O[k], p = item.P[k] || [];
+      const [answer, failure, rationale, judge, gold, judgeFailure, frames] = p;
+      const said = answer === null || answer === undefined ? soft(failure ? ["No answer: ", text(failure)] : outcome === "absent" ? "This run was not asked." : "No answer.") : el("span", { cls: "said" }, text(answer));
+      const why = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? ` Decided by accepted answer ${gold + 1}.` : "",
+        judge ? [" — ", text(judge)] : "", frames ? ` (${frames} frames shown)` : ""].flat().filter(Boolean);
+      return el("tr", {}, el("th", { scope: "row" }, text(name)), el("td", { cls: "mark" }, el("span", { cls: `pill pill-${outcome}` }, OUTCOME[outcome])),
+        el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null));
+    });
+    return [el("h4", {}, "Answers of the runs"), el("table", { cls: "answers" }, el("tbody", {}, rows))];
+  }
+  function history(item) {
+    const rows = item.D.map(([what, mistakes, when, id, told], k) => {
+      const now = item.c && k === item.D.length - 1;
+      return el("li", { cls: [now && "now", mistakes.length && "bad"].filter(Boolean).join(" ") || null }, text(what), now ? soft(" — just done") : null,
+        when ? el("time", {}, when) : null,
+        told ? el("span", { cls: "told" }, "instruction: ", text(told)) : null,
+        mistakes.map(([kind, words]) => el("span", { cls: "wrong" }, "⚠ ", text(kind), words ? ": " : "", words ? text(words) : null)));
+    });
+    return [el("h4", {}, "What had happened"), rows.length ? el("ol", { cls: "history" }, rows) : el("p", { cls: "note" }, "Nothing had been done yet."),
+      ...(item.m ? [el("p", { cls: "note" }, "The mistake asked about: ", item.m.map((m, k) => [k ? "; " : "", text(m)]).flat())] : [])];
+  }
+  function moment(item) {
+    const graph = graphs[item.g];
+    if (!graph || !item.S) return [];
+    const rows = graph.steps.map(([id, words, , before], k) => el("li", { cls: `s-${item.S[k]}${item.X[k] ? " s-x" : ""}` },
+      el("span", { cls: "sign", "aria-hidden": "true" }, SIGN[item.S[k]]),
+      el("span", {}, text(words), el("span", { cls: "words" }, stateWords(item, k)))));
+    const drawing = el("figure", { cls: "drawing", role: "group", tabindex: "0", "aria-label": "Drawing of the task graph at this moment; the list beside it says the same" });
+    const box = el("div", { cls: "moment" }, drawing, el("ol", { cls: "state-list", "aria-label": "Steps and their states" }, rows));
+    graphSvg(item.g).then((svg) => { if (svg) drawing.append(stated(svg, item, graph)); else { drawing.remove(); box.classList.add("no-drawing"); } });
+    return [el("h4", {}, "Where the person stood"), legend(), box];
+  }
+  function legend() {
+    return el("ul", { cls: "legend" }, Object.entries(SIGN).map(([code, sign]) => el("li", {}, `${sign} ${data.states[code]}`)), el("li", {}, `⚠ ${data.flags.mistaken}`), el("li", {}, `⇅ ${data.flags.late}`));
+  }
+  function corner(node) {
+    const shape = node.querySelector("path, polygon");
+    const numbers = ((shape && (shape.getAttribute("d") || shape.getAttribute("points"))) || "").match(/-?\d+(\.\d+)?/g);
+    if (!numbers) return null;
+    const xs = numbers.filter((_, n) => n % 2 === 0).map(Number), ys = numbers.filter((_, n) => n % 2 === 1).map(Number);
+    return { x: Math.min(...xs), y: Math.min(...ys) };
+  }
+  function badge(node, code, sign, offset) {
+    const p = corner(node);
+    if (!p) return offset;
+    const g = document.createElementNS(SVG, "g"), r = document.createElementNS(SVG, "rect"), t = document.createElementNS(SVG, "text");
+    g.setAttribute("class", `badge badge-${code}`);
+    for (const [k, v] of Object.entries({ x: p.x + offset, y: p.y - 6, width: 14, height: 12, rx: 3 })) r.setAttribute(k, v);
+    for (const [k, v] of Object.entries({ x: p.x + offset + 7, y: p.y + 3.2, "text-anchor": "middle" })) t.setAttribute(k, v);
+    t.textContent = sign;
+    g.append(r, t);
+    node.append(g);
+    return offset + 16;
+  }
+  function stated(svg, item, graph) {
+    const copy = svg.cloneNode(true);
+    graph.steps.forEach(([, , n], k) => {
+      const node = copy.querySelector(`[data-n="${n}"]`), code = item.S[k];
+      if (!node) return;
+      node.classList.add(`st-${code}`);
+      let offset = 4;
+      if (code !== "f") offset = badge(node, code, SIGN[code], offset);
+      const special = item.X[k];
+      if (special && special[1].length) offset = badge(node, "x", "⚠", offset);
+      if (special && special[0]) badge(node, "x", "⇅", offset);
+    });
+    return copy;
+  }
+  function frames(n) {
+    const pictures = island(`frames-${n}`);
+    if (!pictures) return [];
+    return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, jpeg]) =>
+      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, loading: "lazy" }), el("figcaption", {}, time))))];
+  }
+  function verdicts(item) {
+    if (!item.V) return [];
+    const blocks = item.V.map((v) => el("div", { cls: "verdict" },
+      el("p", {}, el("b", {}, text(v.who)), soft(` ${v.kind}, ${v.role}`), " — question ", el("b", {}, WORD[v.q[0]]), v.q[1] ? [": ", text(v.q[1])] : null),
+      v.a.length ? el("ul", {}, v.a.map(([value, confidence, reason, evidence], k) => el("li", {}, el("b", {}, WORD[value]), confidence === null ? "" : ` (${Math.round(confidence * 100)} %)`, " ",
+        item.A && item.A[k] ? [text(`“${item.A[k]}”`), " "] : `answer ${k + 1} `, reason ? text(reason) : null,
+        evidence.length ? el("span", { cls: "evidence" }, " ", evidence.map(([a, b]) => text(`${a}: ${b}`)).flatMap((x, j) => (j ? ["; ", x] : [x]))) : null))) : null,
+      v.own.length ? el("p", {}, "wrote: ", v.own.map((o, k) => [k ? "; " : "", text(o)]).flat()) : null,
+      v.note ? el("p", { cls: "note" }, text(v.note)) : null));
+    return [el("h4", {}, "Verification"), ...blocks];
+  }
+  function provenance(item) {
+    return [el("details", {}, el("summary", {}, "Where it comes from"), el("dl", { cls: "provenance" }, [["item", item.i], ...item.p].map(([k, v]) => [el("dt", {}, text(k)), el("dd", {}, el("code", {}, text(v)))]).flat()))];
+  }
+
+  function show({ keepHash = false, focus = false } = {}) {
+    $("previous").disabled = at <= 0;
+    $("next").disabled = at >= shown.length - 1;
+    if (!shown.length) {
+      $("position").textContent = `No example matches, of ${items.length}`;
+      $("item").replaceChildren(el("p", { cls: "empty" }, "Nothing matches these filters."));
+      $("list").replaceChildren();
+      $("list-more").textContent = "";
+      return;
+    }
+    const n = shown[at], item = items[n];
+    $("position").textContent = `${at + 1} of ${shown.length}${shown.length < items.length ? ` that match, of ${items.length}` : ""}`;
+    $("item").replaceChildren(...head(item), ...golds(item), ...answers(item), ...frames(n), ...history(item), ...moment(item), ...verdicts(item), ...provenance(item));
+    paintList();
+    if (!keepHash) rememberItem(item.i);
+    if (focus) $("item").focus({ preventScroll: true });
+  }
+  function rememberItem(id) {
+    try { browserHistory.replaceState(null, "", `#item=${encodeURIComponent(id)}`); } catch { /* sandboxed frame */ }
+  }
+  const browserHistory = globalThis.history;
+  function step(by) {
+    const to = at + by;
+    if (to < 0 || to >= shown.length) return;
+    at = to;
+    show();
+  }
+  function fromHash(scroll) {
+    const found = /^#item=(.+)$/.exec(location.hash);
+    if (!found) return false;
+    let id;
+    try { id = decodeURIComponent(found[1]); } catch { return false; }
+    const n = byId.get(id);
+    if (n === undefined) return false;
+    if (!shown.includes(n)) clear();
+    at = shown.indexOf(n);
+    show({ keepHash: true });
+    if (scroll) $("examples").scrollIntoView({ behavior: "auto" });
+    return true;
+  }
+  function clear() {
+    for (const s of document.querySelectorAll("#filters select")) s.value = "";
+    $("f-text").value = "";
+    shown = items.map((_, n) => n);
+  }
+
+  $("previous").addEventListener("click", () => step(-1));
+  $("next").addEventListener("click", () => step(1));
+  $("filters").addEventListener("submit", (e) => e.preventDefault());
+  $("filters").addEventListener("change", applyFilters);
+  let timer = 0;
+  $("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(applyFilters, 120); });
+  $("f-clear").addEventListener("click", () => { clear(); applyFilters(); });
+  addEventListener("hashchange", () => fromHash(false));
+  addEventListener("keydown", (e) => {
+    if (e.altKey || e.ctrlKey || e.metaKey || e.shiftKey || e.defaultPrevented) return;
+    if (e.target.closest && e.target.closest("input, select, textarea, .scroll, .drawing, .frames")) return;
+    if (e.key === "ArrowLeft") step(-1);
+    else if (e.key === "ArrowRight") step(1);
+  });
+  if (!fromHash(true)) show({ keepHash: true });
+})();

@@ -1,0 +1,312 @@
+"""The data set tables of a question-answering benchmark (promqa.md 8), as plain values.
+
+Conventions: means are over items unless the name says otherwise; an undefined mean (nothing to average) is None,
+never 0. Words are counted twice: split at white space, and as tokens with punctuation, which is how the published
+figures were counted. *Steps so far* counts the performed steps up to the moment, the start moment as one, as the
+published figure does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.benchmark.item import Item
+from proctor.examples.example import QUESTION_TYPES, Example
+from proctor.generate.candidate import Candidate
+from proctor.metrics.text_statistics import first_words, mean_tokens, mean_words
+from proctor.procedure.graph import TaskGraph
+from proctor.verify.verdict import Verdict
+
+__all__ = [
+    "PUBLISHED_PROMQA",
+    "Agreement",
+    "Approval",
+    "DatasetStatistics",
+    "Spread",
+    "TypeStatistics",
+    "WordCount",
+    "compute_statistics",
+    "is_published_promqa",
+    "order_types",
+]
+
+PUBLISHED_PROMQA: Final[Mapping[str, str]] = {
+    "items": "401",
+    "activities": "24",
+    "recordings": "231",
+    "steps_per_activity_weighted": "14.3",
+    "clip_seconds": "6 min 47 s",
+    "steps_so_far": "6.4",
+    "answers_per_question": "1.9",
+    "question_tokens": "8.9",
+    "answer_tokens": "11.8",
+    "clean": "176",
+    "noisy": "225",
+    "approved": "401 of 500 (0.80)",
+    "answer_agreement": "0.87",
+    "next": "158 of 179 (0.88)",
+    "missing": "148 of 180 (0.82)",
+    "order": "20 of 26 (0.77)",
+    "preparation": "14 of 24 (0.58)",
+    "measurement": "17 of 21 (0.81)",
+    "timing": "25 of 33 (0.76)",
+    "technique": "9 of 21 (0.43)",
+    "temperature": "10 of 16 (0.62)",
+}
+"""Figures as the ProMQA paper prints them (Tables 2 and 12, section 3). Its text swaps clean and noisy; the values
+here are those of its tables."""
+
+_PUBLISHED_IDS: Final = "f83fbe76fdc510756c12e0ad739a3ecbb512729a6c9e92f503d1c48808fd3475"
+"""SHA-256 of the 401 published ids, sorted, one a line."""
+
+FIRST_WORDS_SHOWN: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean, smallest and largest of some numbers; all None when there are none."""
+
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """Mean words of some texts: split at white space, and as tokens with punctuation."""
+
+    split: float | None
+    tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """How many of the verified candidates were kept; ``candidates`` is None when only the kept ones are known."""
+
+    kept: int
+    candidates: int | None
+
+    @property
+    def rate(self) -> float | None:
+        """Share kept, None when unknown."""
+        return self.kept / self.candidates if self.candidates else None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often two annotators said the same, over all pairs of annotators of a candidate.
+
+    Attributes:
+        answers_equal: pairs of judgments of one answer that are equal.
+        answers_total: pairs of judgments of one answer; only where both accepted the question.
+        answers_pi: the same corrected for chance, with the marginals of both annotators pooled (Scott's pi):
+            who is first and who is second has no meaning here. None when undefined.
+        questions_equal: pairs of judgments of one question that are equal.
+        questions_total: pairs of judgments of one question.
+    """
+
+    answers_equal: int
+    answers_total: int
+    answers_pi: float | None
+    questions_equal: int
+    questions_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeStatistics:
+    """The figures of one question type (or of all, under the name ``all``)."""
+
+    name: str
+    items: int
+    clean: int
+    noisy: int
+    with_target: int
+    recordings: int
+    approval: Approval
+    answers: int
+    sources: Mapping[str, int]
+    kinds: Mapping[str, int]
+    question_words: WordCount
+    answer_words: WordCount
+    first_question_words: tuple[tuple[str, int], ...]
+    first_answer_words: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetStatistics:
+    """Every table of the data set section.
+
+    Attributes:
+        all: figures over all items.
+        types: figures by question type, in the order of ``QUESTION_TYPES``, others behind.
+        activities: name of every activity with its number of items, most first.
+        recordings: number of different recordings.
+        steps_per_activity: mean number of actions of a task graph, every activity counted once; of known graphs.
+        steps_per_activity_weighted: the same, every item counted once.
+        clip_seconds: length of what may be seen, in seconds.
+        steps_so_far: performed steps up to the moment, the start moment counted as one.
+        answers_histogram: number of golds to number of items, ascending.
+        distinct_questions: number of different question texts.
+        agreement: of the people who verified; None when fewer than two looked at the same candidate.
+        published: True when the items are exactly those of the published ProMQA.
+    """
+
+    all: TypeStatistics
+    types: tuple[TypeStatistics, ...]
+    activities: tuple[tuple[str, int], ...]
+    recordings: int
+    steps_per_activity: Spread
+    steps_per_activity_weighted: Spread
+    clip_seconds: Spread
+    steps_so_far: Spread
+    answers_histogram: tuple[tuple[int, int], ...]
+    distinct_questions: int
+    agreement: Agreement | None
+    published: bool
+
+    @property
+    def answers_per_question(self) -> float | None:
+        """Mean number of golds."""
+        return self.all.answers / self.all.items if self.all.items else None
+
+
+def compute_statistics(
+    items: Sequence[Item],
+    *,
+    graphs: Mapping[str, TaskGraph] | None = None,
+    candidates: Sequence[Candidate] = (),
+    verdicts: Sequence[Verdict] = (),
+) -> DatasetStatistics:
+    """Compute the tables of a benchmark.
+
+    Args:
+        items: the benchmark.
+        graphs: activity id to task graph, for the steps per activity.
+        candidates: all candidates that went into verification, the rejected ones included; without them the
+            approval rates are unknown.
+        verdicts: of annotators; those of machines do not enter the agreement between people.
+    """
+    graphs = graphs or {}
+    offered = Counter(c.type for c in candidates)
+    sizes = {a: len(graphs[a].actions) for a in {i.example.activity_id for i in items} if a in graphs}
+    return DatasetStatistics(
+        all=_describe("all", items, sum(offered.values()) or None),
+        types=tuple(
+            _describe(name, [i for i in items if i.type == name], offered[name] if candidates else None)
+            for name in order_types({*(i.type for i in items), *offered})
+        ),
+        activities=_count_activities(items),
+        recordings=len({i.recording_id for i in items}),
+        steps_per_activity=_spread(sizes.values()),
+        steps_per_activity_weighted=_spread(
+            sizes[i.example.activity_id] for i in items if i.example.activity_id in sizes
+        ),
+        clip_seconds=_spread(i.example.end for i in items),
+        steps_so_far=_spread(_steps_so_far(i.example) for i in items),
+        answers_histogram=tuple(sorted(Counter(len(i.golds) for i in items).items())),
+        distinct_questions=len({i.question for i in items}),
+        agreement=_agree([v for v in verdicts if v.annotator_kind == "human" and v.role == "annotator"]),
+        published=is_published_promqa(items),
+    )
+
+
+def order_types(names: Iterable[str]) -> tuple[str, ...]:
+    """Return question types in their published order, unknown ones behind in alphabetical order."""
+    known = set(names)
+    return (*(t for t in QUESTION_TYPES if t in known), *sorted(known.difference(QUESTION_TYPES)))
+
+
+def is_published_promqa(items: Sequence[Item]) -> bool:
+    """True when the ids are exactly the 401 of the published benchmark (told by their hash)."""
+    digest = hashlib.sha256("\n".join(sorted(i.id for i in items)).encode("utf-8", "replace"))
+    return digest.hexdigest() == _PUBLISHED_IDS
+
+
+def _describe(name: str, items: Sequence[Item], offered: int | None) -> TypeStatistics:
+    golds = [g for i in items for g in i.golds]
+    noisy = sum(i.example.noisy for i in items)
+    return TypeStatistics(
+        name=name,
+        items=len(items),
+        clean=len(items) - noisy,
+        noisy=noisy,
+        with_target=sum(i.example.has_answer for i in items),
+        recordings=len({i.recording_id for i in items}),
+        approval=Approval(len({i.candidate_id for i in items}), offered),
+        answers=len(golds),
+        sources=Counter(g.source for g in golds),
+        kinds=Counter(g.kind for g in golds),
+        question_words=_count_words([i.question for i in items]),
+        answer_words=_count_words([g.text for g in golds]),
+        first_question_words=_top_words(i.question for i in items),
+        first_answer_words=_top_words(g.text for g in golds),
+    )
+
+
+def _count_activities(items: Iterable[Item]) -> tuple[tuple[str, int], ...]:
+    counts = Counter((i.example.activity_name or i.example.activity_id, i.example.activity_id) for i in items)
+    return tuple((name, n) for (name, _), n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _steps_so_far(example: Example) -> int:
+    return len(example.previous) + 1
+
+
+def _spread(values: Iterable[float]) -> Spread:
+    numbers = list(values)
+    if not numbers:
+        return Spread(0, None, None, None)
+    return Spread(len(numbers), sum(numbers) / len(numbers), min(numbers), max(numbers))
+
+
+def _count_words(texts: Sequence[str]) -> WordCount:
+    return WordCount(mean_words(texts), mean_tokens(texts)) if texts else WordCount(None, None)
+
+
+def _top_words(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(first_words(texts)[:FIRST_WORDS_SHOWN])
+
+
+# -- agreement ---------------------------------------------------------------------------------------------------
+
+
+def _agree(verdicts: Sequence[Verdict]) -> Agreement | None:
+    by_candidate: dict[str, dict[str, Verdict]] = defaultdict(dict)
+    for verdict in verdicts:
+        by_candidate[verdict.candidate_id][verdict.annotator] = verdict  # the last word of each annotator
+    pairs = [
+        (a, b)
+        for voices in by_candidate.values()
+        for n, a in enumerate(voices.values())
+        for b in list(voices.values())[n + 1 :]
+    ]
+    if not pairs:
+        return None
+    answers = [
+        (x.value, y.value)
+        for a, b in pairs
+        if a.question.value == b.question.value == "right"
+        for x, y in zip(a.answers, b.answers, strict=False)
+    ]
+    return Agreement(
+        answers_equal=sum(x == y for x, y in answers),
+        answers_total=len(answers),
+        answers_pi=_scott_pi(answers),
+        questions_equal=sum(a.question.value == b.question.value for a, b in pairs),
+        questions_total=len(pairs),
+    )
+
+
+def _scott_pi(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Chance-corrected agreement with the marginals of both annotators pooled; None when undefined."""
+    if not pairs:
+        return None
+    observed = sum(x == y for x, y in pairs) / len(pairs)
+    marginal = Counter(value for pair in pairs for value in pair)
+    expected = sum((n / (2 * len(pairs))) ** 2 for n in marginal.values())
+    return None if expected == 1 else (observed - expected) / (1 - expected)
