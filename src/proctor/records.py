@@ -294,3 +294,5 @@ def append_jsonl(path: Path, record: object) -> None:
             where=str(path),
             hint="check permissions and free space, then run the same command again",
         ) from error
+    except ValueError as error:
+        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
