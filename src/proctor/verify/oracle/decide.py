@@ -109,7 +109,9 @@ def _decide(case: _Case) -> Ground:
         return _order(case)
     if question.intent == "check":
         return _check(case)
-    if question.intent in ("next", "left"):
+    if question.intent == "left":
+        return _within_scope(case, _following(case))
+    if question.intent == "next":
         return _following(case)
     return _other(case)
 
@@ -216,7 +218,7 @@ def _denial(case: _Case, inside: frozenset[str], outside: bool) -> Ground:
     if case.moment.targets_mistake:
         return case.ground("denies_mistake", -0.6, "says that all is well, but the last step went wrong")
     if case.answer.praise and (moment.current_mistakes or case.question.intent == "all_good" and moment.own_mistakes):
-        return case.ground("praises_mistake", 0.2, "praises what went wrong, though no step is missing")
+        return case.ground("praises_mistake", 0.1, "praises what went wrong, though no step is missing")
     if moment.own_mistakes:
         lean = 0.4 if case.answer.praise or moment.current_mistakes else 0.6
         return case.ground("nothing_missing_noisy", lean, "no step is missing, though something went wrong")
@@ -362,6 +364,8 @@ def _named_next(case: _Case, steps: tuple[str, ...]) -> Ground:
     People let one forgotten step pass and go on; when more is missing, going on is wrong.
     """
     moment, first = case.moment, steps[0]
+    if not moment.missing and case.question.intent == "left" and moment.example.type == "missing":
+        return case.ground("names_not_overdue", 0.2, f"{case.text(first)} may be done next, but nothing is overdue", steps)
     if not moment.missing:
         return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
     unmet = [i for i in moment.progress.missing if i in moment.unmet(first)]
@@ -383,19 +387,24 @@ def _proposal(case: _Case) -> Ground:
     if moment.targets_mistake and moment.current_id in case.scope:
         return _check(case)
     asked = case.index.read(case.question.stems).matches
-    if not asked or case.answer.polarity is None:
-        return _within_scope(case, _following(case))
+    if not asked:
+        return _following(case)
     meant = frozenset(i for m in case.named.matches for i in m.alternatives) & case.scope
     standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
     target = next((standing[s] for s in ("missing", "next", "stuck", "later", "done") if s in standing), asked[0].step_id)
     where = moment.standing(target)
+    wanted = (frozenset(graph.ancestors(target)) & moment.pending) | moment.missing
+    if case.answer.polarity is None:
+        steps = _pick(case, ("missing", "next", "stuck", "later", "done"))
+        if steps and steps[0] in wanted - {target}:
+            return case.ground("names_unmet", 0.7, f"{case.text(steps[0])} has to come first", steps)
+        return _within_scope(case, _following(case))
     if case.answer.polarity == "yes":
         leans = {"missing": 0.8, "next": _named_next(case, (target,)).lean, "stuck": -0.6, "later": -0.7, "done": -0.6}
         return case.ground(f"agrees_{where}", leans[where], f"{case.text(target)} is {_described(where)}", [target])
     if case.named.foreign >= FOREIGN:
         return case.ground("unknown_step", -0.8, f"no step speaks of {_quoted(case.named.foreign_words)}", [target])
     steps = tuple(i for i in _pick(case, ("missing", "next", "stuck", "later", "done")) if i != target)
-    wanted = (frozenset(graph.ancestors(target)) & moment.pending) | moment.missing
     if steps and set(steps) & wanted:
         return case.ground("names_unmet", 0.9, f"{case.text(steps[0])} has to come first", steps)
     if steps:

@@ -78,7 +78,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
     for group in (
         "chop cut slice dice mince trim carve halve quarter cube shred grate julienne",
         "mix mixture stir whisk beat blend combine blitz incorporate toss fold scramble agitate swirl recombine puree",
-        "add put place pour transfer drop insert move include introduce splash sprinkle drizzle top spoon dump",
+        "add put place pour transfer drop insert move include introduce splash sprinkle drizzle top spoon dump garnish season",
         "sprinkle season dust scatter garnish top",
         "spread coat smear brush cover apply distribute layer",
         "heat warm boil cook simmer fry saute microwave bake roast toast grill melt sear brown preheat",

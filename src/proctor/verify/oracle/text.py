@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -117,6 +118,19 @@ def content(plain: str) -> tuple[str, ...]:
 def is_talk(stemmed: str) -> bool:
     """True for stems of words that people use to talk about any procedure (step, order, correctly, ...)."""
     return stemmed in _TALK_STEMS
+
+
+def is_english(tokens: Sequence[str], vocabulary: Container[str]) -> bool:
+    """True when enough of the words are known: general English, or stems of the procedure's own vocabulary."""
+    named = [w for w in tokens[:100] if not w[0].isdigit()]
+    known = sum(
+        w in FUNCTION_WORDS or w in UNITS or w in NUMBER_WORDS or _known(stem(w), vocabulary) for w in named
+    )
+    return len(named) < 2 or known >= 0.34 * len(named)
+
+
+def _known(stemmed: str, vocabulary: Container[str]) -> bool:
+    return stemmed in vocabulary or stemmed in _TALK_STEMS or stemmed in _CONCEPT_OF
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,170 @@
+"""``proctor oracle``: measure the task-graph oracle against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proctor.cli.console import JsonFlag, emit, progress, table
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Measure the task-graph oracle against people."""
+
+
+@app.command()
+def evaluate(
+    annotations: Annotated[
+        Path, typer.Option("--annotations", help="Folder of the CaptainCook4D annotations (holds task_graphs/).")
+    ],
+    examples: Annotated[Path, typer.Option("--examples", help="Published ProMQA examples, a JSON list.")],
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold", min=0.5, max=1.0, help="Confidence from which an answer counts as decided (0.8)."
+        ),
+    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples", min=100, help="Draws of the bootstrap.")] = 2_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Let the oracle judge every machine answer and compare with the adjudicated judgment.
+
+    Two results are given: with the shipped weights (which were fitted on some recipes: see docs/oracle.md), and
+    with weights fitted anew for each recipe on all the others in the file.
+
+    Example: proctor oracle evaluate --annotations data/captaincook4d --examples examples.json --json
+    """
+    result = evaluate_file(annotations, examples, threshold=threshold, resamples=resamples, seed=seed, quiet=as_json)
+    emit(result, _render(result), as_json=as_json)
+
+
+def evaluate_file(
+    annotations: Path,
+    examples: Path,
+    *,
+    threshold: float | None = None,
+    resamples: int = 2_000,
+    seed: int = 0,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Measure the oracle on a file of published examples.
+
+    Raises:
+        UserError: if a file is missing or broken, a recipe has no graph, or nothing was judged.
+    """
+    from proctor.datasets.captaincook4d import activity_key, read_graphs
+    from proctor.errors import UserError
+    from proctor.examples.promqa import read_promqa
+    from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
+    from proctor.verify.oracle.confidence import load_calibration
+    from proctor.verify.oracle.evaluation import cross_validate
+    from proctor.verify.oracle.evaluation import evaluate as measure
+    from proctor.verify.oracle.published import answer_rows, graphs_by_key
+
+    level = DEFAULT_THRESHOLD if threshold is None else threshold
+    published = read_promqa(examples)
+    graphs = graphs_by_key(read_graphs(annotations), activity_key)
+    oracle = Oracle(threshold=level)
+    with progress("oracle", len(published), quiet=quiet) as step:
+        rows, unsettled = answer_rows(published, graphs, oracle, where=str(examples), step=step)
+    if not rows:
+        raise UserError("there is no judged machine answer in it.", where=str(examples))
+    weights = load_calibration()
+    known = sorted({r.group for r in rows} & set(weights.groups))
+    result = measure(rows, threshold=level, resamples=resamples, seed=seed)
+    crossed: dict[str, Any] | None = None
+    if len({r.group for r in rows}) > 1:
+        crossed = measure(cross_validate(rows), threshold=level, resamples=resamples, seed=seed)
+        for heavy in ("by_rule", "by_group", "disagreements"):
+            crossed.pop(heavy)
+    return {
+        "examples": str(examples),
+        "unsettled": unsettled,
+        "weights": {
+            "intercept": weights.intercept,
+            "slope": weights.slope,
+            "fitted_on_answers": weights.answers,
+            "fitted_on_recipes": list(weights.groups),
+            "recipes_of_this_file_seen": known,
+        },
+        **result,
+        "cross_validated_by_recipe": crossed,
+    }
+
+
+# -- for people ------------------------------------------------------------------------------------------------
+
+
+def _render(result: Mapping[str, Any]) -> str:
+    seen = result["weights"]["recipes_of_this_file_seen"]
+    how = (
+        f"weights fitted on {len(seen)} of the {result['groups']} recipes of this file: not a test"
+        if seen
+        else "no recipe of this file was used for fitting"
+    )
+    parts = [
+        f"{result['n']} answers to {result['questions']} questions, {result['groups']} recipes; {how}",
+        _headline(result),
+        "accepted as right, by probability",
+        table(
+            [
+                (f"{row['threshold']:.3f}", row["accepted"], _percent(row["coverage"]), *_cells(row["precision"]))
+                for row in result["accept_by_threshold"]
+            ],
+            ("from", "accepted", "coverage", "precision", "95% interval"),
+        ),
+        "by question type",
+        _breakdown(result["by_type"], "type"),
+        "by what the question asks",
+        _breakdown(result["by_intent"], "intent"),
+        _confusion(result["confusion_by_type"]),
+    ]
+    if result["cross_validated_by_recipe"]:
+        parts += ["weights fitted anew without the recipe", _headline(result["cross_validated_by_recipe"])]
+    return "\n\n".join(parts)
+
+
+def _headline(result: Mapping[str, Any]) -> str:
+    human = result["human"]["between_annotators"]
+    rows = [
+        ("agreement over all", *_cells(result["agreement_all"])),
+        (f"agreement over decided (confidence {result['threshold']:g})", *_cells(result["agreement_decided"])),
+        ("decided", _percent(result["coverage"]), f"{result['decided']} of {result['n']}"),
+        ("the two annotators agree with each other", *_cells(human)),
+        ("always saying 'right' would agree", _percent(result["always_right_agreement"]), ""),
+    ]
+    half = next(row for row in result["accept_by_coverage"] if row["wanted_coverage"] == 0.5)
+    rows.append((f"precision of the surest {_percent(half['coverage'])} accepted", *_cells(half["precision"])))
+    return table(rows, ("", "value", "95% interval"))
+
+
+def _breakdown(groups: Mapping[str, Any], title: str) -> str:
+    rows = [
+        (name, g["n"], g["right"], *_cells(g["agreement_all"]), g["decided"], *_cells(g["agreement_decided"]))
+        for name, g in groups.items()
+    ]
+    return table(rows, (title, "n", "right", "agreement", "95%", "decided", "agreement", "95%"))
+
+
+def _confusion(by_type: Mapping[str, Mapping[str, int]]) -> str:
+    names = ("right_said_right", "right_said_wrong", "wrong_said_right", "wrong_said_wrong")
+    rows = [(t, *(cells[n] for n in names)) for t, cells in by_type.items()]
+    return table(rows, ("type", *(n.replace("_", " ") for n in names)))
+
+
+def _cells(share: Mapping[str, Any]) -> tuple[str, str]:
+    if share["value"] is None:
+        return "-", ""
+    low, high = (share["low"], share["high"]) if share["low"] is not None else share["wilson"]
+    return _percent(share["value"]), f"{_percent(low)} to {_percent(high)}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}%"
