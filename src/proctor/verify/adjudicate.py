@@ -40,7 +40,9 @@ __all__ = [
     "Order",
     "Quorum",
     "Row",
+    "Settled",
     "check_adjudication",
+    "find_adjudication",
     "merge",
     "open_case",
     "settle",
@@ -54,6 +56,7 @@ only a common "wrong" rejects. ``majority``: more than half of those who are sur
 Order = Literal["blind", "published"]
 Approver = Literal["annotator", "adjudicator", "oracle", "model"]
 Settled = Literal["right", "wrong"]
+"""What is decided; None stands for what is not."""
 
 
 class Acceptance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -319,6 +322,23 @@ def check_adjudication(case: Case, verdict: Verdict) -> None:
             where=where,
             hint="adjudicate it again",
         )
+
+
+def find_adjudication(case: Case, verdicts: Iterable[Verdict]) -> tuple[Verdict | None, str]:
+    """Return the last adjudication that belongs to this case; without one, why the last one does not.
+
+    The last one is the latest by its own time, by the adjudicator's name where times are equal.
+    """
+    outdated = ""
+    given = [v for v in verdicts if v.role == "adjudicator" and v.candidate_id == case.candidate_id]
+    for verdict in sorted(given, key=lambda v: (v.at, v.annotator), reverse=True):
+        try:
+            check_adjudication(case, verdict)
+        except UserError as error:
+            outdated = outdated or error.message
+        else:
+            return verdict, ""
+    return None, outdated
 
 
 def merge(case: Case, adjudication: Verdict | None = None) -> Merge:

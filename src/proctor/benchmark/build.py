@@ -1,0 +1,295 @@
+"""From verified candidates to items, by declared rules; whatever does not become an item is told with its reason.
+
+The rules are a value (``BuildRules``) that goes into the release's manifest, so that a benchmark says how its
+questions were let in. ``RULES`` names the usual sets: ``humans`` merges as the published benchmark does, ``oracle``
+takes the task-graph oracle where it is sure, ``any``, ``all`` and ``majority`` take everybody's word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from proctor.benchmark.item import Gold, Item
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Answer, Candidate
+from proctor.records import Dropped, content_hash
+from proctor.verify.adjudicate import (
+    Acceptance,
+    Accepted,
+    Case,
+    Merge,
+    Order,
+    Quorum,
+    Settled,
+    find_adjudication,
+    merge,
+    open_case,
+)
+from proctor.verify.store import split_stale
+from proctor.verify.verdict import AnnotatorKind, Verdict
+
+__all__ = ["RULES", "BuildRules", "build_items", "parse_rules"]
+
+_R = TypeVar("_R", Candidate, Example)
+
+EVERYBODY: Final[tuple[AnnotatorKind, ...]] = ("human", "model", "oracle")
+
+
+class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How verdicts decide what becomes an item.
+
+    Attributes:
+        name: for people.
+        question: who must accept the question (``verify.adjudicate.Acceptance``).
+        answers: who must accept an answer.
+        conflict: what becomes of what the verdicts leave open and no adjudicator has decided. ``adjudicate``: the
+            candidate waits. ``drop``: an open answer is left out, an open question drops the candidate. That
+            the majority decides is a matter of ``question.quorum`` and ``answers.quorum``.
+        own_answers: what becomes of answers that annotators wrote: ``adjudicate`` (nobody else has seen them),
+            ``accept`` them, or ``ignore``.
+        every_answer: drop a candidate when any of its answers was not accepted. Where the answers are meant to be
+            *all* right ones, a missing gold would mark right predictions as wrong.
+        deduplicate: keep the first of answers that differ only in case, white space or final punctuation.
+        minimum_golds: fewer accepted answers drop the candidate; at least one is always needed.
+        per_example: at most so many items from one example, the first ones in the candidates' order; 0: no limit.
+        order: in which adjudication showed the answers (the published one only for imported data).
+    """
+
+    name: str = "custom"
+    question: Acceptance = Acceptance()
+    answers: Acceptance = Acceptance()
+    conflict: Literal["adjudicate", "drop"] = "adjudicate"
+    own_answers: Literal["adjudicate", "accept", "ignore"] = "adjudicate"
+    every_answer: bool = False
+    deduplicate: bool = True
+    minimum_golds: int = 1
+    per_example: int = 0
+    order: Order = "blind"
+
+
+def _everybody(quorum: Quorum) -> BuildRules:
+    voters = Acceptance(by=EVERYBODY, quorum=quorum)
+    return BuildRules(name=quorum, question=voters, answers=voters, conflict="drop", own_answers="ignore")
+
+
+RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
+    {
+        "humans": BuildRules(name="humans", deduplicate=False),
+        "oracle": BuildRules(
+            name="oracle",
+            question=Acceptance(by=("oracle",)),
+            answers=Acceptance(by=("oracle",), min_confidence=0.8),
+            conflict="drop",
+            own_answers="ignore",
+        ),
+        "any": _everybody("any"),
+        "all": _everybody("all"),
+        "majority": _everybody("majority"),
+    }
+)
+"""Named rules. ``humans``: two or more people agree or an adjudicator decides, as published. ``oracle``: the task
+graph is sure enough. ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than
+half of those who are sure. The last three make no difference between people and machines."""
+
+
+def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
+    """Return rules by name, or from a table of settings; a table's ``name`` may be that of rules to start from.
+
+    Raises:
+        UserError: if there are no such rules, a key is unknown or a value has another type or range.
+    """
+    if isinstance(value, str):
+        if value not in RULES:
+            raise UserError(f"there are no build rules '{value}'.", hint=f"known: {', '.join(RULES)}")
+        return RULES[value]
+    base = msgspec.to_builtins(RULES[value["name"]]) if value.get("name") in RULES else {}
+    try:
+        rules = msgspec.convert({**base, **value}, BuildRules)
+    except msgspec.ValidationError as error:
+        known = ", ".join(BuildRules.__struct_fields__)
+        raise UserError(f"{error}.", where="build rules", hint=f"known keys: {known}") from None
+    for acceptance in (rules.question, rules.answers):
+        if not 0 <= acceptance.min_confidence <= 1:
+            raise UserError(
+                f"min_confidence is {acceptance.min_confidence}, it must lie in 0 to 1.", where="build rules"
+            )
+    if rules.per_example < 0 or rules.minimum_golds < 0:
+        raise UserError("per_example and minimum_golds cannot be negative.", where="build rules")
+    return rules
+
+
+def build_items(
+    candidates: Iterable[Candidate],
+    examples: Iterable[Example],
+    verdicts: Iterable[Verdict],
+    rules: BuildRules | None = None,
+    *,
+    seed: int = 0,
+) -> tuple[list[Item], list[Dropped]]:
+    """Let verified candidates in, in their order.
+
+    Args:
+        candidates: what was generated.
+        examples: what they ask about.
+        verdicts: the latest of each annotator and role (``VerdictStore.latest``); their order changes nothing.
+        rules: ``RULES["humans"]`` by default.
+        seed: of the run; decides the order in which adjudicated answers were shown.
+
+    Returns:
+        The items, and what was dropped with one of these reasons: ``example-unknown``, ``example-changed``,
+        ``not-verified``, ``question-rejected``, ``question-in-conflict``, ``needs-adjudication``,
+        ``adjudication-outdated``, ``no-answer-accepted``, ``too-few-answers``, ``answer-not-accepted``,
+        ``example-has-enough``; and for verdicts that were given on something else ``candidate-unknown`` and
+        ``candidate-changed``.
+
+    Raises:
+        UserError: if a candidate's or example's id occurs twice, or a verdict judges another number of answers.
+    """
+    rules = rules or RULES["humans"]
+    by_id = _unique(candidates, "candidate")
+    moments = _unique(examples, "example")
+    hashes: dict[str, str] = {}
+    good, dropped = split_stale(verdicts, by_id)
+    said: dict[str, list[Verdict]] = {}
+    for verdict in good:
+        said.setdefault(verdict.candidate_id, []).append(verdict)
+    items: list[Item] = []
+    taken: dict[str, int] = {}
+    for candidate in by_id.values():
+        example = moments.get(candidate.example_id)
+        if example is not None and example.id not in hashes:
+            hashes[example.id] = content_hash(example)
+        result = _build_one(candidate, example, hashes, said.get(candidate.id, []), rules, seed)
+        if isinstance(result, Item) and 0 < rules.per_example <= taken.get(candidate.example_id, 0):
+            result = Dropped(candidate.id, "example-has-enough", f"example {candidate.example_id}")
+        if isinstance(result, Dropped):
+            dropped.append(result)
+        else:
+            items.append(result)
+            taken[candidate.example_id] = taken.get(candidate.example_id, 0) + 1
+    return items, dropped
+
+
+def _build_one(
+    candidate: Candidate,
+    example: Example | None,
+    hashes: Mapping[str, str],
+    verdicts: Sequence[Verdict],
+    rules: BuildRules,
+    seed: int,
+) -> Item | Dropped:
+    if example is None:
+        return Dropped(candidate.id, "example-unknown", f"example {candidate.example_id}")
+    seen, now = candidate.provenance.example_hash, hashes[example.id]
+    if seen and seen != now:
+        return Dropped(candidate.id, "example-changed", f"made from {seen}, the example is {now} now")
+    outcome = _decide(candidate, verdicts, rules, seed)
+    if isinstance(outcome, Dropped):
+        return outcome
+    golds = [_gold(answer, candidate.answers) for answer in outcome.answers]
+    if rules.deduplicate:
+        golds = _distinct(golds)
+    accepted = {answer.index for answer in outcome.answers}
+    lost = [a.text for i, a in enumerate(candidate.answers) if i not in accepted]
+    if rules.every_answer and lost:
+        return Dropped(
+            candidate.id, "answer-not-accepted", f"{len(lost)} of them, the first: {lost[0][:120]}"
+        )
+    if not golds:
+        return Dropped(candidate.id, "no-answer-accepted", f"of {len(candidate.answers)}")
+    if len(golds) < rules.minimum_golds:
+        return Dropped(candidate.id, "too-few-answers", f"{len(golds)} of {rules.minimum_golds}")
+    return Item(
+        id=candidate.id,
+        candidate_id=candidate.id,
+        question=candidate.question,
+        golds=tuple(golds),
+        example=example,
+        question_approved_by=outcome.question_approved_by,
+        candidate_hash=content_hash(candidate),
+    )
+
+
+# -- verdicts to an outcome ----------------------------------------------------------------------------------
+
+
+def _decide(
+    candidate: Candidate, verdicts: Sequence[Verdict], rules: BuildRules, seed: int
+) -> Merge | Dropped:
+    voters = {*rules.question.by, *rules.answers.by}
+    given = [v for v in verdicts if v.role == "annotator" and v.annotator_kind in voters]
+    if not given:
+        return Dropped(candidate.id, "not-verified", f"by {' or '.join(sorted(voters))}")
+    opened = open_case(
+        candidate, given, question=rules.question, answers=rules.answers, order=rules.order, seed=seed
+    )
+    case = _with_own_answers(opened, rules)
+    adjudication, outdated = find_adjudication(opened, verdicts)
+    if (
+        adjudication is not None
+    ):  # it fits the case as opened; settling own answers changes nothing about that
+        adjudication = msgspec.structs.replace(adjudication, case_hash="")
+    outcome = merge(case, adjudication)
+    if outcome.state == "rejected":
+        return Dropped(candidate.id, "question-rejected", f"by the {outcome.question_approved_by}")
+    if outcome.state == "accepted":
+        return outcome
+    if outdated and rules.conflict == "adjudicate":
+        return Dropped(candidate.id, "adjudication-outdated", outdated)
+    if rules.conflict == "adjudicate":
+        return Dropped(candidate.id, "needs-adjudication", f"{outcome.open_rows} answers are open")
+    if case.question_init is None:
+        return Dropped(candidate.id, "question-in-conflict", f"among {case.annotators} annotators")
+    return outcome
+
+
+def _with_own_answers(case: Case, rules: BuildRules) -> Case:
+    """Settle what annotators wrote, where the rules do not leave it to an adjudicator."""
+    if rules.own_answers == "adjudicate" or (rules.own_answers == "accept" and case.question_init != "right"):
+        return case
+    value: Settled = "right" if rules.own_answers == "accept" else "wrong"
+    rows = (replace(row, init=value) if row.source == "human" else row for row in case.rows)
+    return replace(case, rows=tuple(rows))
+
+
+# -- outcome to golds ----------------------------------------------------------------------------------------
+
+
+def _gold(accepted: Accepted, answers: Sequence[Answer]) -> Gold:
+    if accepted.index is None:
+        return Gold(text=accepted.text, source=accepted.source, approved_by=accepted.approved_by)
+    answer = answers[accepted.index]
+    return Gold(
+        text=answer.text,
+        source=accepted.source,
+        approved_by=accepted.approved_by,
+        kind=answer.kind,
+        step_ids=answer.step_ids,
+    )
+
+
+def _distinct(golds: Iterable[Gold]) -> list[Gold]:
+    seen: dict[str, Gold] = {}
+    for gold in golds:
+        seen.setdefault(_plain(gold.text), gold)
+    return list(seen.values())
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip().rstrip(".!").casefold()
+
+
+def _unique(records: Iterable[_R], what: str) -> dict[str, _R]:
+    found: dict[str, _R] = {}
+    for record in records:
+        if record.id in found:
+            raise UserError(f"the id '{record.id[:120]}' occurs more than once.", where=f"{what}s")
+        found[record.id] = record
+    return found
