@@ -17,9 +17,9 @@ from proctor.datasets.plain.format import (
     PlainSegment,
     Value,
 )
-from proctor.datasets.plain.parse import nearest
+from proctor.datasets.plain.parse import Parsed, nearest
 from proctor.datasets.plain.problems import Place, Problems
-from proctor.datasets.plain.times import parse_time
+from proctor.datasets.plain.times import parse_time, shown
 from proctor.procedure.graph import GraphError, Step, TaskGraph
 from proctor.procedure.recording import MISTAKE_KINDS, Mistake, Recording, Segment
 
@@ -131,7 +131,7 @@ def _checked_text(text: str, place: Place, problems: Problems) -> str:
 
 
 def build_recording(
-    plain: PlainRecording,
+    parsed: Parsed[PlainRecording],
     graphs: Mapping[str, TaskGraph | None],
     names: Mapping[str, StepNames],
     root: Path,
@@ -141,14 +141,14 @@ def build_recording(
     """Return the recording with its segments in the order of the file, or None when it has problems.
 
     Args:
-        plain: what the file says.
+        parsed: what the file says.
         graphs: by activity id; None for an activity that has problems of its own.
         names: by activity id.
         root: the folder; a video has to lie inside it.
         place: where it was read.
         problems: takes what was found.
     """
-    before = problems.count
+    before, plain = problems.count, parsed.value
     id_ = _checked_id(plain.id, place / "id", problems)
     activity = str(plain.activity)
     if activity not in graphs:
@@ -157,18 +157,18 @@ def build_recording(
             f"there is no activity '{activity[:60]}'.",
             lambda: _suggest_activity(activity, list(graphs)),
         )
-    if not plain.segments:
+    if parsed.complete and not plain.segments:
         problems.add(place / "segments", "the recording has no segments.", "list the steps that were done")
     graph = graphs.get(activity)
     segments = [
         _build_segment(segment, graph, names.get(activity), place / "segments" / i, problems)
-        for i, segment in enumerate(plain.segments)
+        for i, segment in zip(parsed.positions["segments"], plain.segments, strict=True)
     ]
     duration = _time(plain.duration, place / "duration", problems)
     if duration == 0:
         problems.add(place / "duration", "the video lasts no time.", "leave it out where it is not known")
     video = _checked_video(plain.video, root, place / "video", problems)
-    if problems.count > before or graph is None:
+    if problems.count > before or graph is None or not parsed.complete:
         return None
     attributes = {key: _attribute(value) for key, value in plain.attributes.items()}
     kept = tuple(s for s in segments if s is not None)
@@ -226,7 +226,7 @@ def _check_span(
     elif start is not None and end is not None and end <= start:
         problems.add(
             place,
-            f"it ends at {plain.end} and starts at {plain.start}.",
+            f"it ends at {shown(end)} s and starts at {shown(start)} s.",
             "are start and end swapped?" if end < start else "a step takes some time: end after start",
         )
 
@@ -237,7 +237,9 @@ def _time(value: float | str | None, place: Place, problems: Problems) -> float 
     try:
         return parse_time(value)
     except ValueError as error:
-        problems.add(place, f"{error}.", "seconds as a number, or 'MM:SS' or 'HH:MM:SS' in quotes")
+        problems.add(
+            place, f"{error}.", "seconds from the start as a number, or 'MM:SS' or 'HH:MM:SS' in quotes"
+        )
         return None
 
 

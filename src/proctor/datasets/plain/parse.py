@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Final, Never, TypeVar
+from typing import Any, Final, Generic, Never, TypeVar
 
 import msgspec
 
@@ -25,7 +26,7 @@ from proctor.datasets.plain.format import (
 )
 from proctor.datasets.plain.problems import Place, Problems
 
-__all__ = ["nearest", "parse_file"]
+__all__ = ["Parsed", "nearest", "parse_file"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -36,6 +37,18 @@ _PARTS: Final[dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]]] = {
 }
 """Lists whose members are read one by one, so that one broken member does not hide the others."""
 
+_Members = dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[S]):
+    """A document without the broken members of its lists, and where in the file the others are."""
+
+    value: S
+    positions: _Members
+    complete: bool
+
+
 _FORBIDDEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NAMES: Final = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 _NAMES_MORE: Final = {"object": "an object {…}", "array": "a list […]", "null": "null"}
@@ -43,7 +56,7 @@ _NAMES_MORE: Final = {"object": "an object {…}", "array": "a list […]", "nul
 
 def parse_file(
     data: bytes, type_: type[S], place: Place, problems: Problems, first_line: int = 1
-) -> S | None:
+) -> Parsed[S] | None:
     """Read one document; what is wrong goes to ``problems``.
 
     Args:
@@ -54,8 +67,9 @@ def parse_file(
         first_line: number of the first line of ``data`` in its file.
 
     Returns:
-        The value without its broken members, or None where nothing can be made of it.
+        What could be read, or None where nothing can be made of it.
     """
+    before = problems.count
     try:
         value = _parse_json(data, first_line)
         fine = _check_values(value, place, problems)
@@ -65,7 +79,9 @@ def parse_file(
     except RecursionError:
         problems.add(place, "it is nested too deeply to be read.")
         return None
-    return _parse_struct(value, type_, place, problems) if fine else None
+    positions: _Members = {}
+    parsed = _parse_struct(value, type_, place, problems, positions) if fine else None
+    return None if parsed is None else Parsed(parsed, positions, problems.count == before)
 
 
 # -- JSON ------------------------------------------------------------------------------------------------------
@@ -140,7 +156,10 @@ def _check_values(value: object, place: Place, problems: Problems) -> bool:
 # -- shape -----------------------------------------------------------------------------------------------------
 
 
-def _parse_struct(value: object, type_: type[S], place: Place, problems: Problems) -> S | None:
+def _parse_struct(
+    value: object, type_: type[S], place: Place, problems: Problems, positions: _Members | None = None
+) -> S | None:
+    """Read an object; broken members of its lists are left out where ``positions`` takes note of the others."""
     if not isinstance(value, dict):
         problems.add(place, f"expected an object {{…}}, found {_describe(value)}.")
         return None
@@ -158,8 +177,12 @@ def _parse_struct(value: object, type_: type[S], place: Place, problems: Problem
     except (msgspec.ValidationError, OverflowError) as error:
         _add_mismatch(str(error), given, place, problems)
         return None
-    kept = {key: tuple(m for m in built if m is not None) for key, built in members.items()}
-    return msgspec.structs.replace(parsed, **kept)
+    kept = {key: [i for i, m in enumerate(built) if m is not None] for key, built in members.items()}
+    if positions is not None:
+        positions.update({key: tuple(where) for key, where in kept.items()})
+    elif any(len(kept[key]) < len(built) for key, built in members.items()):
+        return None
+    return msgspec.structs.replace(parsed, **{k: tuple(members[k][i] for i in kept[k]) for k in members})
 
 
 def _suggest_key(key: str, known: set[str]) -> str:

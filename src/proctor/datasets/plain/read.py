@@ -74,9 +74,9 @@ def load_folder(root: Path) -> Folder:
     _require_folder(root)
     problems = Problems(str(root))
     folder = Folder(root)
-    names = _load_activities(folder, problems)
+    names, unread = _load_activities(folder, problems)
     graphs: dict[str, TaskGraph | None] = {id_: folder.graphs.get(id_) for id_ in names}
-    _load_recordings(folder, graphs, names, problems)
+    _load_recordings(folder, graphs, names, problems, unread)
     _load_about(folder, problems)
     _check_clip_ids(folder.recordings, problems)
     problems.raise_if_any()
@@ -120,26 +120,27 @@ def _read(path: Path, place: Place, problems: Problems) -> bytes | None:
         return None
 
 
-def _load_activities(folder: Folder, problems: Problems) -> dict[str, StepNames]:
+def _load_activities(folder: Folder, problems: Problems) -> tuple[dict[str, StepNames], bool]:
     names: dict[str, StepNames] = {}
+    unread = False
     first: dict[str, str] = {}
     for path in _files(folder.root, "activities"):
         place = Place(f"activities/{path.name}")
         data = _read(path, place, problems)
-        before = problems.count
-        activity = None if data is None else parse_file(data, PlainActivity, place, problems)
-        if activity is None:
+        parsed = None if data is None else parse_file(data, PlainActivity, place, problems)
+        if parsed is None:
+            unread = True
             continue
-        id_ = str(activity.id)
+        id_ = str(parsed.value.id)
         if id_ in first:
             problems.add(place / "id", f"the activity '{id_[:60]}' is also in {first[id_]}.", "rename one")
             continue
         first[id_] = place.file
-        graph = build_graph(activity, place, problems)
+        graph = build_graph(parsed.value, place, problems) if parsed.complete else None
         names[id_] = StepNames(graph.steps if graph is not None else ())
-        if graph is not None and problems.count == before:
+        if graph is not None:
             folder.graphs[id_] = graph
-    return names
+    return names, unread
 
 
 def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, bytes, int]]:
@@ -159,22 +160,25 @@ def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, byte
 
 def _load_recordings(
     folder: Folder,
-    graphs: Mapping[str, TaskGraph | None],
+    graphs: dict[str, TaskGraph | None],
     names: Mapping[str, StepNames],
     problems: Problems,
+    unread: bool,
 ) -> None:
     first: dict[str, str] = {}
     before = problems.count
     for place, data, line in _documents(folder, problems):
-        plain = parse_file(data, PlainRecording, place, problems, line)
-        if plain is None:
+        parsed = parse_file(data, PlainRecording, place, problems, line)
+        if parsed is None:
             continue
-        id_ = str(plain.id)
+        id_ = str(parsed.value.id)
         if id_ in first:
             problems.add(place / "id", f"the recording '{id_[:60]}' is also in {first[id_]}.", "rename one")
             continue
         first[id_] = place.file
-        built = build_recording(plain, graphs, names, folder.root, place, problems)
+        if unread:  # it may follow an activity whose file is broken: no second complaint about that
+            graphs.setdefault(str(parsed.value.activity), None)
+        built = build_recording(parsed, graphs, names, folder.root, place, problems)
         if built is not None:
             folder.recordings.append(built)
     if not first and problems.count == before:
@@ -188,10 +192,10 @@ def _load_about(folder: Folder, problems: Problems) -> None:
     if not (path.is_symlink() or path.exists()):
         return
     data = _read(path, Place(_ABOUT), problems)
-    about = None if data is None else parse_file(data, PlainDescription, Place(_ABOUT), problems)
-    if about is not None:
+    parsed = None if data is None else parse_file(data, PlainDescription, Place(_ABOUT), problems)
+    if parsed is not None:
         keys = ("name", "version", "licence", "citation", "homepage")
-        folder.about = {key: value for key in keys if (value := getattr(about, key)) is not None}
+        folder.about = {key: value for key in keys if (value := getattr(parsed.value, key)) is not None}
 
 
 def _check_clip_ids(recordings: list[Recording], problems: Problems) -> None:

@@ -7,7 +7,7 @@ import re
 
 from proctor.datasets.plain.format import MAX_SECONDS
 
-__all__ = ["parse_time"]
+__all__ = ["parse_time", "shown"]
 
 _CLOCK = re.compile(r"(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,5}):(?P<s>\d{2}(?:\.\d{1,9})?)", re.ASCII)
 
@@ -23,21 +23,25 @@ def parse_time(value: float | str) -> float:
     if not math.isfinite(seconds):
         raise ValueError(f"{value} is not a finite number")
     if seconds < 0:
-        raise ValueError(f"{value} is before the start of the recording")
+        raise ValueError(f"{shown(value)} is before the start of the recording")
     if seconds > MAX_SECONDS:
-        raise ValueError(f"{value!r} is longer than {MAX_SECONDS:,.0f} seconds; times are seconds")
+        raise ValueError(f"{shown(value)} is more than {MAX_SECONDS:,.0f} seconds (is it milliseconds?)")
     return seconds + 0.0  # turns -0.0 into 0.0
 
 
+def shown(value: float | str) -> str:
+    """Return a time as its author would recognise it."""
+    return f"'{value[:40]}'" if isinstance(value, str) else f"{value:.10g}"
+
+
 def _parse_clock(text: str) -> float:
-    shown = f"'{text[:40]}'"
     match = _CLOCK.fullmatch(text.strip())
     if match is None:
         hint = " (decimals take a point)" if "," in text else ""
-        raise ValueError(f"{shown} is not a time like 12.5, '01:05' or '00:01:05.250'{hint}")
+        raise ValueError(f"{shown(text)} is not a time like 12.5, '01:05' or '00:01:05.250'{hint}")
     hours, minutes, seconds = match["h"], int(match["m"]), float(match["s"])
     if seconds >= 60:
-        raise ValueError(f"{shown} has {match['s']} seconds; a minute ends at 59")
+        raise ValueError(f"{shown(text)} has {match['s']} seconds; a minute ends at 59")
     if hours is not None and minutes >= 60:
-        raise ValueError(f"{shown} has {match['m']} minutes; an hour ends at 59")
+        raise ValueError(f"{shown(text)} has {match['m']} minutes; an hour ends at 59")
     return int(hours or 0) * 3600 + minutes * 60 + seconds
