@@ -12,17 +12,23 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
+
+import numpy as np
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.predict import item_rng
 from proctor.evaluate.reading import words
-from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
+from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
 from proctor.metrics.separation import area_under_roc
 
 __all__ = ["CalibrationCase", "CaseKind", "Separation", "calibration_cases", "cross_validate", "separation"]
 
 CaseKind = Literal["accepted", "rejected", "other"]
+
+THRESHOLDS = tuple(step / 20 for step in range(2, 19))
+"""Similarities from 0.1 to 0.9 that ``cross_validate`` chooses from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,21 +185,22 @@ def _balanced_interval(
         [float(not c.good) for c in cases],
     ]
     sums = cluster_sums(columns, [c.item.example.activity_id for c in cases])
-    # Activities without good or bad cases are rare; a resample made of them alone is left out as undefined.
-    interval = bootstrap_interval(
-        sums + 1e-300,
-        lambda s: (s[:, 0] / s[:, 1] + s[:, 2] / s[:, 3]) / 2,
-        method="percentile",
-        resamples=2_000,
-    )
+    interval = bootstrap_interval(sums, _balanced_of_sums, method="percentile", resamples=2_000)
     return interval.low, interval.high
+
+
+def _balanced_of_sums(sums: Floats) -> Floats:
+    """Undefined (and left out) for a resample without good or without bad cases."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
+    return result
 
 
 def cross_validate(
     cases: Sequence[CalibrationCase],
     similarity: Callable[[CalibrationCase], float],
     *,
-    thresholds: Sequence[float] = tuple(t / 20 for t in range(2, 19)),
+    thresholds: Sequence[float] = THRESHOLDS,
 ) -> Separation:
     """Choose the threshold on all activities but one and apply it to that one, in turn; pool the results.
 
@@ -208,21 +215,16 @@ def cross_validate(
     if not thresholds:
         raise ValueError("there are no thresholds to choose from")
     values = [similarity(case) for case in cases]
-    chosen = {
-        held_out: max(thresholds, key=lambda t, out=held_out: _balanced(cases, values, t, out))  # type: ignore[misc]
-        for held_out in {c.item.example.activity_id for c in cases}
-    }
+    chosen = {}
+    for activity in sorted({c.item.example.activity_id for c in cases}):
+        seen = [
+            (c.good, v) for c, v in zip(cases, values, strict=True) if c.item.example.activity_id != activity
+        ]
+        chosen[activity] = max(thresholds, key=partial(_balanced, seen))
     return _separation(cases, values, [chosen[c.item.example.activity_id] for c in cases])
 
 
-def _balanced(
-    cases: Sequence[CalibrationCase], values: Sequence[float], threshold: float, held_out: str
-) -> float:
-    rest = [
-        (c.good, v >= threshold)
-        for c, v in zip(cases, values, strict=True)
-        if c.item.example.activity_id != held_out
-    ]
-    good = [above for is_good, above in rest if is_good]
-    bad = [above for is_good, above in rest if not is_good]
+def _balanced(seen: Sequence[tuple[bool, float]], threshold: float) -> float:
+    good = [value >= threshold for is_good, value in seen if is_good]
+    bad = [value >= threshold for is_good, value in seen if not is_good]
     return sum(good) / max(1, len(good)) - sum(bad) / max(1, len(bad))

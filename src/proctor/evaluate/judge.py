@@ -152,7 +152,7 @@ def _compare(
         )
     if answer.well != gold.well:
         if answer.reading.mixed or gold.reading.mixed:
-            return 0.45, "one adds to 'all is well' that something is not"
+            return 0.5, "one adds to 'all is well' that something is not"
         return 0.0, "one says that all is well, the other does not"
     if answer.bare:
         if answer.polarity is None or not same or not question.yes_no:
@@ -285,7 +285,7 @@ class RuleJudge:
         match: similarity from which it is a match (2).
     """
 
-    partial: float = 0.5
+    partial: float = 0.4
     match: float = 0.7
 
     @property

@@ -287,7 +287,7 @@ _REALLY_DONE = re.compile(
     r"\byou(?:'ve| have)? (?:\w+ly )?(?!should|need|must|have|can|forgot|missed|are|were|may|could|might|will|skipped)\w+"
 )
 _WISHED = re.compile(
-    r"\b(?:should|need|must|have to|supposed|ought|recipe (?:says|needs|calls|asks|requires)|use)\b"
+    r"\b(?:should|need|must|have to|supposed|ought|recipe (?:says|needs|calls|asks|requires))\b"
 )
 _ORDER = re.compile(r"\b(before|after|until)\b")
 
@@ -488,9 +488,12 @@ def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         if not (words(left) and words(right)):
             continue
         sides = [set(_content(words(s))) | _amount_marks(_amounts(words(s))) for s in (left, right)]
-        done_first = bool(_REALLY_DONE.search(left)) and not _WISHED.search(left)
-        wanted |= sides[1] if done_first else sides[0]
-        actual |= sides[0] if done_first else sides[1]
+        wished = bool(_WISHED.search(left))
+        if not wished and not _REALLY_DONE.search(left):
+            # "Use 2 instead of 1" may be advice or a report: nothing is known of the roles.
+            continue
+        wanted |= sides[0] if wished else sides[1]
+        actual |= sides[1] if wished else sides[0]
     return frozenset(wanted), frozenset(actual)
 
 
