@@ -91,6 +91,7 @@ class Phrase:
             question can refer to it without giving the answer away; empty when that cannot be done.
         brief_gerund: ``"peeling the garlic clove"`` or empty.
         brief_past: ``"peeled the garlic clove"`` or empty.
+        brief_participle: ``"peeled the garlic clove"`` (after "have") or empty.
     """
 
     imperative: str
@@ -102,6 +103,7 @@ class Phrase:
     brief: str = ""
     brief_gerund: str = ""
     brief_past: str = ""
+    brief_participle: str = ""
 
     @property
     def quoted(self) -> bool:
@@ -141,6 +143,7 @@ def parse_phrase(text: str) -> Phrase:
         brief=f"{verb}{joined}{brief}" if brief is not None else "",
         brief_gerund=f"{gerund(verb)}{_joined(joined, 'gerund')}{brief}" if brief is not None else "",
         brief_past=f"{past(verb)}{_joined(joined, 'past')}{brief}" if brief is not None else "",
+        brief_participle=f"{participle(verb)}{_joined(joined, 'participle')}{brief}" if brief is not None else "",
     )
 
 
@@ -338,6 +341,7 @@ def _continued(front: str, verb: str, rest: str) -> Phrase | None:
         brief=f"{inner}{brief}" if brief is not None else "",
         brief_gerund=f"{gerund(inner)}{brief}" if brief is not None else "",
         brief_past=f"{past(inner)}{brief}" if brief is not None else "",
+        brief_participle=f"{participle(inner)}{brief}" if brief is not None else "",
     )
 
 

@@ -1,0 +1,510 @@
+"""What can be asked about a mistake in the step just done, and the answers that the annotations give.
+
+Facts come from three places, most exact first: the difference between instruction and performed text where it can be
+read off, the annotators' remark, and the instruction itself. The remedy follows fixed rules (docs/generate.md): too
+little can be topped up and too short can be prolonged (suggestion), what was mixed in, cut, ground or heated too
+much cannot be taken back (intervention).
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from proctor.generate.ask_missing import IRREVERSIBLE
+from proctor.generate.candidate import Answer, AnswerKind
+from proctor.generate.moment import GROUPS, Moment, StepClass, stems
+from proctor.generate.quantity import Difference, Dimension, find_difference, find_levels, find_quantities
+from proctor.generate.remark import Remark, describe_performed, read_remark
+from proctor.generate.say import Ask, Option, answer, distinct, one_of
+from proctor.procedure.inflect import VERBS, base_form
+
+__all__ = ["mistake_options"]
+
+_DIMENSIONS: Final[Mapping[str, tuple[Dimension, ...]]] = {
+    "measurement": ("amount", "count", "length"),
+    "timing": ("time",),
+    "temperature": ("temperature",),
+}
+_BROAD: Final = ("preparation", "technique")
+"""Types whose questions ask for the step as a whole, so that its other mistakes are right answers too."""
+
+_DURATIVE: Final = frozenset(
+    [
+        "cook",
+        "microwave",
+        "boil",
+        "fry",
+        "saute",
+        "toast",
+        "bake",
+        "roast",
+        "grill",
+        "simmer",
+        "heat",
+        "wait",
+        "mix",
+        "stir",
+    ]
+    + [
+        "whisk",
+        "blend",
+        "blitz",
+        "grind",
+        "melt",
+        "soak",
+        "incubate",
+        "centrifuge",
+        "vortex",
+        "steam",
+        "shake",
+        "rest",
+        "let",
+    ]
+)
+_REDO: Final = frozenset(
+    [
+        "stir",
+        "whisk",
+        "mix",
+        "place",
+        "put",
+        "spread",
+        "fold",
+        "brush",
+        "coat",
+        "pat",
+        "wipe",
+        "rinse",
+        "lay",
+        "roll",
+        "combine",
+    ]
+    + [
+        "tighten",
+        "align",
+        "secure",
+        "cover",
+        "attach",
+        "fasten",
+        "insert",
+        "shake",
+        "press",
+        "clean",
+        "peel",
+        "drain",
+        "set",
+    ]
+)
+_MAX_GOLDS: Final = 6
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Everything known about the mistake of one type in the current step."""
+
+    moment: Moment
+    step: StepClass
+    kind: str
+    instruction: str
+    performed: str
+
+    @cached_property
+    def difference(self) -> Difference | None:
+        """What was done instead of what was asked for, if it can be read off exactly.
+
+        The performed text counts more than a remark; sources that contradict each other cancel out.
+        """
+        dimensions = _DIMENSIONS.get(self.kind, ())
+        if not dimensions:
+            return None
+        if self.performed and describe_performed(self.performed, self.instruction).text:
+            found = find_difference(self.instruction, self.performed, dimensions)
+            if found is not None:
+                return found
+        for text in reversed(self.moment.example.mistake_texts):
+            found = find_difference(self.instruction, text, dimensions)
+            if found is not None:
+                return found
+        return None
+
+    @cached_property
+    def replaced(self) -> tuple[str, str, bool] | None:
+        """(done with, asked for, is a tool or place) when exactly one thing was replaced by another."""
+        if self.kind not in _BROAD or not self.performed:
+            return None
+        return _replacement(self.instruction, self.performed)
+
+    @cached_property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the annotators said, latest first, without what contradicts the exact difference."""
+        read = [
+            read_remark(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)
+        ]
+        return tuple(dict.fromkeys(r for r in read if r.text))
+
+    def _contradicts(self, text: str) -> bool:
+        """True when a remark swaps the amounts ("1 instead of 2" where the instruction says 1)."""
+        found = self.difference
+        parts = re.split(r"\b(?:instead of|rather than)\b", text)
+        if found is None or len(parts) != 2:
+            return False
+        said, asked = find_quantities(parts[0]), find_quantities(found.right)
+        levels = find_levels(parts[0])
+        swapped_level = len(levels) == 1 and levels[0][0] == found.right
+        return swapped_level or (
+            len(said) == 1 == len(asked) and said[0].low in (asked[0].low, _plain_number(found.right))
+        )
+
+    @cached_property
+    def others(self) -> tuple[Remark, ...]:
+        """Remarks on other mistakes in the same step, for questions that ask for the step as a whole."""
+        current = self.moment.current
+        if self.kind not in _BROAD or current is None:
+            return ()
+        kinds = ("preparation", "measurement", "timing", "technique", "temperature", "other")
+        texts = [m.text for m in current.mistakes if m.kind in kinds and m.kind != self.kind]
+        return tuple(dict.fromkeys(r for r in map(read_remark, texts) if r.text and r not in self.remarks))
+
+    @cached_property
+    def instruction_answers(self) -> bool:
+        """True when quoting the instruction answers the question: it says what was not done."""
+        if self.difference is not None or self.replaced is not None:
+            return True
+        dimensions = _DIMENSIONS.get(self.kind)
+        if dimensions is not None and not self._states(dimensions):
+            return False
+        lost = stems(self.step.phrase.imperative) - stems(self.performed)
+        says_instead = any(
+            re.search(r"\binstead of\b|\brather than\b", t, re.I) for t in self.moment.example.mistake_texts
+        )
+        return bool(lost) if self.performed and lost != stems(self.step.phrase.imperative) else says_instead
+
+    def _states(self, dimensions: Sequence[Dimension]) -> bool:
+        text = self.step.phrase.imperative
+        stated = any(q.dimension in dimensions for q in find_quantities(text))
+        return stated or ("temperature" in dimensions and bool(find_levels(text)))
+
+
+def _plain_number(text: str) -> object:
+    found = find_quantities(text)
+    first = re.match(r"[\d/ .]+", text)
+    bare = find_quantities(first[0]) if first else ()
+    return bare[0].low if bare else (found[0].low if found else None)
+
+
+def mistake_options(moment: Moment) -> Iterator[Option]:
+    """Yield every intent that is certain for the mistake type of the example."""
+    current, step = moment.current, moment.current_class
+    if current is None or step is None:
+        return
+    case = _Case(moment, step, moment.example.type, moment.graph[current.step_id].text, current.text)
+    if not _statements(case, random.Random(0), ""):  # noqa: S311
+        return
+    kind = case.kind
+    yield Option(5, lambda rng: Ask(f"{kind}.wrong", _slots(case), _answers(case, rng, "Yes, ")))
+    yield Option(5, lambda rng: Ask(f"{kind}.right", _slots(case), _answers(case, rng, "No, ")))
+    yield Option(4, lambda rng: Ask(f"{kind}.what", _slots(case), _answers(case, rng, "")))
+    if case.difference is not None or case.replaced is not None or _asks_plainly(case):
+        yield Option(4, lambda rng: Ask(f"{kind}.should", _slots(case), _target(case, rng)))
+    if case.difference is not None and case.difference.direction and _is_comparable(case):
+        yield Option(3, lambda rng: _direction(case, rng))
+    if _remedy(case) is not None:
+        yield Option(3, lambda rng: Ask(f"{kind}.fix", _slots(case), _fix(case, rng)))
+
+
+def _is_comparable(case: _Case) -> bool:
+    return case.difference is not None and case.difference.dimension != "length"
+
+
+def _asks_plainly(case: _Case) -> bool:
+    """True when the instruction by itself answers how it should have been."""
+    return case.instruction_answers and not case.step.phrase.quoted
+
+
+def _slots(case: _Case) -> dict[str, str]:
+    slots: dict[str, str] = {}
+    brief = case.moment.current_brief
+    if brief is not None:
+        slots.update(
+            current_past=brief.brief_past, current_gerund=brief.brief_gerund, current_brief=brief.brief
+        )
+    found, noun = case.difference, case.step.phrase.object
+    if found is not None:
+        if found.noun and noun and found.dimension in ("amount", "count") and found.noun in stems(noun):
+            slots["object"] = noun
+        if found.dimension == "temperature" and not found.right.endswith("water"):
+            slots["setting"] = "power setting" if "microwave" in case.instruction.lower() else "heat setting"
+    return slots
+
+
+# -- answers -----------------------------------------------------------------------------------------------------
+
+
+def _statements(case: _Case, rng: random.Random, lead: str) -> list[Answer]:
+    """Every way to say what was wrong, each under the lead."""
+    out: list[Answer] = []
+    ids = case.step.ids if case.moment.current is None else (case.moment.current.step_id,)
+    if case.difference is not None:
+        out.append(answer(lead + _difference_words(case.difference), "direct", ids))
+    if case.replaced is not None:
+        out.append(answer(f"{lead}you used {case.replaced[0]} instead of {case.replaced[1]}", "direct", ids))
+    out += [answer(r.after(lead), "direct", ids) for r in (*case.remarks, *case.others)]
+    if case.instruction_answers:
+        p = case.step.phrase
+        text = one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}")
+        out.append(answer(lead + text, "direct", ids))
+    elif not out:
+        done = describe_performed(case.performed, case.instruction)
+        out += [answer(done.after(lead), "direct", ids)] if done.text else []
+    return out
+
+
+def _difference_words(found: Difference) -> str:
+    if found.dimension == "time":
+        return f"it was {found.wrong} instead of {found.right}"
+    if found.dimension == "length":
+        return f"it was {found.wrong} instead of {found.right}"
+    if (
+        found.dimension == "temperature"
+        and not found.right.endswith("water")
+        and not re.search(r"\d", found.right)
+    ):
+        return f"it was {found.wrong} instead of {found.right}"
+    return f"you used {found.wrong} instead of {found.right}"
+
+
+def _answers(case: _Case, rng: random.Random, lead: str) -> tuple[Answer, ...]:
+    out = _statements(case, rng, lead)
+    remedy = _remedy(case)
+    if remedy is not None:
+        out = [*out[: _MAX_GOLDS - 1], answer(f"{lead}{remedy[1]}", remedy[0], case.step.ids)]
+    return distinct(out, _MAX_GOLDS)
+
+
+def _target(case: _Case, rng: random.Random) -> tuple[Answer, ...]:
+    p, ids = case.step.phrase, case.step.ids
+    out: list[Answer] = []
+    if case.difference is not None:
+        right = case.difference.right
+        out.append(
+            answer(
+                one_of(rng, f"it should have been {right}", right, f"{right}, not {case.difference.wrong}"),
+                "direct",
+                ids,
+            )
+        )
+    if case.replaced is not None:
+        out.append(answer(f"you should have used {case.replaced[1]}", "direct", ids))
+    out.append(
+        answer(
+            one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}"),
+            "direct",
+            ids,
+        )
+    )
+    return distinct(out)
+
+
+def _direction(case: _Case, rng: random.Random) -> Ask | None:
+    found = case.difference
+    if found is None or found.direction is None:
+        return None
+    asked = rng.choice(("more", "less"))
+    lead = "Yes" if asked == found.direction else "No"
+    words = _difference_words(found)
+    out = [answer(f"{lead}, {words}", "direct", case.step.ids)]
+    opposite = {
+        "time": {"more": "it was too long", "less": "it was too short"},
+        "temperature": {"more": "it was too high", "less": "it was too low"},
+    }.get(found.dimension, {"more": "it was too much", "less": "it was too little"})
+    out.append(answer(f"{lead}, {opposite[found.direction]}", "direct", case.step.ids))
+    return Ask(f"{case.kind}.{asked}", _slots(case), distinct(out))
+
+
+# -- remedies ----------------------------------------------------------------------------------------------------
+
+
+def _fix(case: _Case, rng: random.Random) -> tuple[Answer, ...]:
+    remedy = _remedy(case)
+    if remedy is None:
+        return ()
+    lead = one_of(rng, "", "you should ") if not remedy[1].startswith(("what", "that", "it")) else ""
+    return (answer(lead + remedy[1], remedy[0], case.step.ids),)
+
+
+def _remedy(case: _Case) -> tuple[AnswerKind, str] | None:
+    """Return kind and words of the corrective action, by rule; None where no rule is certain."""
+    rules = {"measurement": _mend_amount, "timing": _mend_time, "temperature": _mend_heat}
+    rule = rules.get(case.kind, _mend_handling)
+    return rule(case)
+
+
+def _mend_amount(case: _Case) -> tuple[AnswerKind, str] | None:
+    found, verbs = case.difference, _verbs(case.step)
+    if found is None or found.direction is None or found.dimension == "length":
+        return None
+    mixed_in = bool(verbs & GROUPS["add"]) or "mix" in verbs
+    thing = case.step.phrase.object if found.noun and found.noun in stems(case.step.phrase.object) else ""
+    if found.direction == "less":
+        if not mixed_in:
+            return "suggestion", f"make up for the rest, so that it comes to {found.right}"
+        amount = f"another {found.remainder}" if found.remainder and found.dimension == "amount" else "more"
+        of_thing = f" of the {thing}" if thing and found.dimension == "amount" else ""
+        return (
+            "suggestion",
+            f"add {amount}{of_thing} to make up for it"
+            if amount != "more"
+            else f"add more, up to {found.right}",
+        )
+    if mixed_in:
+        return "intervention", f"what went in can't be taken out again, so start over with {found.right}"
+    if found.dimension == "count" or "take" in verbs or "measure" in verbs:
+        return "suggestion", f"set the surplus aside and go on with {found.right} only"
+    return None
+
+
+def _mend_time(case: _Case) -> tuple[AnswerKind, str] | None:
+    found, verbs = case.difference, _verbs(case.step)
+    if found is None or found.direction is None or not verbs & _DURATIVE:
+        return None
+    if found.direction == "less":
+        return (
+            "suggestion",
+            f"keep going for another {found.remainder}"
+            if found.remainder
+            else f"keep going until it has been {found.right}",
+        )
+    if verbs & IRREVERSIBLE:
+        return "intervention", f"that can't be undone, so start over and keep it to {found.right}"
+    return None
+
+
+def _mend_heat(case: _Case) -> tuple[AnswerKind, str] | None:
+    found = case.difference
+    if found is None or found.direction is None or re.search(r"\d", found.right):
+        return None
+    if found.right.endswith("water"):
+        return (
+            ("suggestion", f"do it again with {found.right}")
+            if _verbs(case.step) & {"rinse", "wash"}
+            else None
+        )
+    if "microwave" in case.instruction.lower():
+        return None
+    return "suggestion", f"turn the heat {'down' if found.direction == 'more' else 'up'} to {found.right}"
+
+
+def _mend_handling(case: _Case) -> tuple[AnswerKind, str] | None:
+    verbs, p = _verbs(case.step), case.step.phrase
+    texts = " ".join((*case.moment.example.mistake_texts, case.performed)).lower()
+    if re.search(r"\bspill|\bsplash", texts) and "spill" not in case.instruction.lower():
+        return "suggestion", "wipe up what was spilled before you go on"
+    if p.quoted:
+        return None
+    if case.replaced is not None:
+        done, asked, is_tool = case.replaced
+        if is_tool:
+            return "suggestion", f"switch to {asked}"
+        if verbs & GROUPS["add"] or "mix" in verbs:
+            return (
+                "intervention",
+                f"what went in can't be taken out again, so start over with {asked} and without {done}",
+            )
+        return None
+    if case.kind == "technique" and case.instruction_answers:
+        if verbs & (GROUPS["cut"] - {"peel"}):
+            return (
+                "intervention",
+                f"what is cut can't be put together again, so start over and {p.imperative}",
+            )
+        if verbs & _REDO:
+            return "suggestion", f"do it again and {p.imperative}"
+    return None
+
+
+def _verbs(step: StepClass) -> frozenset[str]:
+    words = step.phrase.imperative.lower().replace(",", " ").split()
+    return frozenset(base_form(w) for w in words[:4] if base_form(w)) | {step.phrase.verb}
+
+
+# -- one thing in place of another -------------------------------------------------------------------------------
+
+_ARTICLES: Final = ("a", "an", "the")
+_TOOL_PREPOSITIONS: Final = ("in", "into", "on", "onto", "with", "using", "to", "from")
+_FUNCTION_WORDS: Final = frozenset(
+    [
+        "to",
+        "in",
+        "on",
+        "with",
+        "and",
+        "but",
+        "or",
+        "of",
+        "for",
+        "until",
+        "not",
+        "no",
+        "without",
+        "using",
+        "into",
+        "onto",
+        "from",
+    ]
+    + [
+        "by",
+        "at",
+        "over",
+        "under",
+        "it",
+        "is",
+        "too",
+        "very",
+        "more",
+        "less",
+        "some",
+        "all",
+        "than",
+        "instead",
+        "while",
+        "that",
+    ]
+)
+
+
+def _replacement(instruction: str, performed: str) -> tuple[str, str, bool] | None:
+    """Find the one thing that was replaced, articles included; None unless everything else is word for word equal."""
+    asked, done = _plain_words(instruction), _plain_words(performed)
+    changes = [
+        c for c in difflib.SequenceMatcher(None, asked, done, autojunk=False).get_opcodes() if c[0] != "equal"
+    ]
+    if len(changes) != 1 or changes[0][0] != "replace":
+        return None
+    _, i1, i2, j1, j2 = changes[0]
+    right, wrong = asked[i1:i2], done[j1:j2]
+    if len(right) > 3 or len(wrong) > 3 or not _is_thing(right) or not _is_thing(wrong) or i1 == 0:
+        return None
+    before = asked[i1 - 1]
+    article = f"{before} " if before in _ARTICLES and right[0] not in _ARTICLES else ""
+    place = asked[i1 - 2] if article and i1 > 1 else before
+    return f"{article}{' '.join(wrong)}", f"{article}{' '.join(right)}", place in _TOOL_PREPOSITIONS
+
+
+def _plain_words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9/'-]+", text.lower())
+
+
+def _is_thing(words: list[str]) -> bool:
+    return not any(
+        re.search(r"\d", w)
+        or w in _FUNCTION_WORDS
+        or w.endswith(("ly", "ing"))
+        or (base_form(w) and w in VERBS and len(words) == 1)
+        for w in words
+    )
