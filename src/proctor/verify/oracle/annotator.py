@@ -14,8 +14,9 @@ from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 from proctor.verify.oracle.answer import AnswerText, parse_answer
+from proctor.verify.oracle.case import Ground
 from proctor.verify.oracle.confidence import Calibration, load_calibration
-from proctor.verify.oracle.decide import Ground, decide
+from proctor.verify.oracle.decide import decide
 from proctor.verify.oracle.match import StepIndex
 from proctor.verify.oracle.moment import Moment
 from proctor.verify.oracle.question import Question, parse_question
@@ -182,10 +183,15 @@ def judge_question(text: str) -> AnswerVerdict:
     if not words(text[:MAX_CHARACTERS].casefold()):
         return AnswerVerdict("wrong", None, "The question has no words.", {"rule": "empty_question"})
     if _PLACEHOLDER.search(text[:MAX_CHARACTERS]):
-        return AnswerVerdict("wrong", None, "The question holds an unfilled placeholder.", {"rule": "placeholder"})
+        return AnswerVerdict(
+            "wrong", None, "The question holds an unfilled placeholder.", {"rule": "placeholder"}
+        )
     if len(text) > MAX_CHARACTERS:
         return AnswerVerdict(
-            "unsure", None, f"The question is longer than {MAX_CHARACTERS:,} characters.", {"rule": "too_long"}
+            "unsure",
+            None,
+            f"The question is longer than {MAX_CHARACTERS:,} characters.",
+            {"rule": "too_long"},
         )
     parsed = parse_question(text)
     evidence = {"rule": "intent", "intent": parsed.intent, "trouble": parsed.trouble}

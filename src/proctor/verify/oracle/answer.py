@@ -171,13 +171,19 @@ def parse_answer(text: str) -> AnswerText:
         else plain
     )
     nothing = bool(_NOTHING.search(plain))
-    finished = not _UNDONE.search(body) and bool(_FINISHED.search(body)) and not re.search(r"\b(?:not|before)\b", body)
+    finished = (
+        not _UNDONE.search(body)
+        and bool(_FINISHED.search(body))
+        and not re.search(r"\b(?:not|before)\b", body)
+    )
     praise = bool(_PRAISE.search(body))
     undone = bool(_UNDONE.search(body))
-    well = not undone and bool(_WELL.search(body)) and not re.search(
-        r"\bnot (?:on track|correct|right|done|fine|all)\b", body
+    well = (
+        not undone
+        and bool(_WELL.search(body))
+        and not re.search(r"\bnot (?:on track|correct|right|done|fine|all)\b", body)
     )
-    bare = not body or body == plain and plain in ("no", "yes", "nope", "none")
+    bare = not body or (body == plain and plain in ("no", "yes", "nope", "none"))
     return AnswerText(
         polarity=polarity,
         clear=nothing or well or finished or (bare and polarity == "no"),

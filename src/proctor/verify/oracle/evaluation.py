@@ -77,7 +77,9 @@ class AnswerRow:
         return self.guess == self.label
 
 
-def evaluate(rows: Sequence[AnswerRow], *, threshold: float, resamples: int = 2_000, seed: int = 0) -> dict[str, Any]:
+def evaluate(
+    rows: Sequence[AnswerRow], *, threshold: float, resamples: int = 2_000, seed: int = 0
+) -> dict[str, Any]:
     """Return every figure about one set of rows, ready for JSON.
 
     Args:
@@ -133,7 +135,9 @@ def evaluate(rows: Sequence[AnswerRow], *, threshold: float, resamples: int = 2_
         "by_intent": _breakdown(rows, lambda r: r.intent, threshold, share),
         "by_rule": _breakdown(rows, lambda r: r.rule, threshold, share),
         "by_group": _breakdown(rows, lambda r: r.group, threshold, share),
-        "confusion_by_type": {t: _confusion(r for r in rows if r.type == t) for t in _keys(rows, lambda r: r.type)},
+        "confusion_by_type": {
+            t: _confusion(r for r in rows if r.type == t) for t in _keys(rows, lambda r: r.type)
+        },
         "confusion": _confusion(rows),
         "human": _humans(rows, share),
         "disagreements": [_disagreement(r, threshold) for r in rows if not r.agrees],

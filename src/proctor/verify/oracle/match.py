@@ -153,9 +153,7 @@ class StepIndex:
         share = sum(weighted[w] for w in foreign) / total if total else 0.0
         return Reading(tuple(matches), share, foreign, total)
 
-    def _best(
-        self, weighted: dict[str, float], taken: set[str], stated: frozenset[Quantity]
-    ) -> Match | None:
+    def _best(self, weighted: dict[str, float], taken: set[str], stated: frozenset[Quantity]) -> Match | None:
         scored = [
             (self._score(weighted, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0), p.step_id)
             for p in self._profiles

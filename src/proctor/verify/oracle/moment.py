@@ -111,7 +111,9 @@ class Moment:
     @cached_property
     def own_mistakes(self) -> int:
         """Performed steps with a mistake other than wrong order."""
-        return sum(any(m.kind not in ("order", "missing") for m in p.mistakes) for p in self.example.performed)
+        return sum(
+            any(m.kind not in ("order", "missing") for m in p.mistakes) for p in self.example.performed
+        )
 
     @cached_property
     def disordered(self) -> bool:

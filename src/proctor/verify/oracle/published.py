@@ -105,6 +105,8 @@ def _humans(published: PromqaExample, answer: int) -> tuple[bool | None, ...]:
     return tuple(j.answers[answer] if j.question else None for j in published.verification.judges)
 
 
-def graphs_by_key(graphs: Mapping[str, TaskGraph], key: Callable[[str], str]) -> Callable[[str], TaskGraph | None]:
+def graphs_by_key(
+    graphs: Mapping[str, TaskGraph], key: Callable[[str], str]
+) -> Callable[[str], TaskGraph | None]:
     """Return a look-up of graphs by activity name through a key function."""
     return lambda name: graphs.get(key(name))

@@ -109,7 +109,9 @@ _AMOUNT = re.compile(
     r"\b(?:what|which) (?:\w+ )?(?:amount|quantity|temperature|heat|setting|tool|utensil|size|time|speed|kind|type|"
     r"power|level|shape|torque|pressure|volume|length)\b"
 )
-_REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action)\b(?!.*\bready\b)|\bwhat is next\b")
+_REMIND = re.compile(
+    r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action)\b(?!.*\bready\b)|\bwhat is next\b"
+)
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
@@ -131,7 +133,9 @@ _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be) (?:okay|ok|alright|fine|right|good|safe|time) (?:to|if|for)|time to|should (?:i|we)|"
     r"can (?:i|we)|may i|am i supposed to|ready to)\b"
 )
-_NOW = re.compile(r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:mov|go|continu|proceed)(?:e|ing)?(?: on| forward| further| ahead)?|my last step|the last step|my previous step)?$")
+_NOW = re.compile(
+    r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:mov|go|continu|proceed)(?:e|ing)?(?: on| forward| further| ahead)?|my last step|the last step|my previous step)?$"
+)
 
 
 def _split_scope(plain: str) -> tuple[str, str, str]:
@@ -174,7 +178,12 @@ def _intent(plain: str, head: str, wh: bool) -> Intent:
 
 
 def _judging(plain: str, head: str, wh: bool) -> Intent:
-    if _REMIND.search(plain) and not _BAD.search(head) and not _GOOD.search(head) and not _ANYTHING.search(head):
+    if (
+        _REMIND.search(plain)
+        and not _BAD.search(head)
+        and not _GOOD.search(head)
+        and not _ANYTHING.search(head)
+    ):
         return "next"
     if wh and not _BAD.search(head):
         if _FOLLOWING.search(plain) and not plain.startswith(("why", "how")):

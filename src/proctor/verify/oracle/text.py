@@ -70,7 +70,7 @@ def stem(word: str) -> str:
     word = IRREGULAR.get(word, word)
     if len(word) <= 3 or not word.isalpha():
         return word
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
         word = word[:-3] + "y"
     elif word.endswith(("sses", "shes", "ches", "xes", "zes", "oes")):
         word = word[:-2]
@@ -141,7 +141,7 @@ class Quantity:
     unit: str = ""
 
 
-def _number(word: str) -> float | None:
+def _value_of(word: str) -> float | None:
     if word[0].isdigit():
         top, _, bottom = word.partition("/")
         try:
@@ -161,7 +161,7 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
     waiting: list[float] = []
     tokens = words(plain)
     for at, word in enumerate(tokens):
-        value = _number(word)
+        value = _value_of(word)
         if value is not None:
             if waiting and 0 < value < 1 and waiting[-1].is_integer() and "/" in word:
                 waiting[-1] += value

@@ -1,0 +1,160 @@
+"""One answer held against one moment: what all rules look at, and what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from proctor.verify.oracle.answer import AnswerText
+from proctor.verify.oracle.match import Reading, StepIndex
+from proctor.verify.oracle.moment import Moment, Standing
+from proctor.verify.oracle.question import Question
+from proctor.verify.oracle.text import concepts, is_talk
+
+__all__ = ["FOREIGN", "Case", "Ground", "Stance", "overlap", "pick", "quoted", "read_case"]
+
+Stance = Literal["trouble", "clear", "steps", "none"]
+"""``trouble``: something is to be done or went wrong. ``clear``: nothing is. ``steps``: names steps without saying
+yes or no. ``none``: says none of this."""
+
+FOREIGN: Final = 0.34
+"""Share of unknown content from which a named step counts as made up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Why an answer is right or wrong.
+
+    Attributes:
+        name: code of the rule.
+        lean: from -1 (speaks against) to 1 (speaks for).
+        reason: sentence for people.
+        steps: recognised steps.
+        stance: what the answer says.
+        match: score of the best recognised step, 0 when there is none.
+        foreign: share of content that the procedure does not know.
+    """
+
+    name: str
+    lean: float
+    reason: str
+    steps: tuple[str, ...] = ()
+    stance: Stance = "none"
+    match: float = 0.0
+    foreign: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything the rules look at.
+
+    Attributes:
+        question: parsed.
+        answer: parsed.
+        moment: the facts.
+        index: of the graph's steps.
+        named: the steps that the answer tells to do or says were missed.
+        stance: what the answer says.
+        scope: steps that the question confines itself to; empty means all.
+    """
+
+    question: Question
+    answer: AnswerText
+    moment: Moment
+    index: StepIndex
+    named: Reading
+    stance: Stance
+    scope: frozenset[str]
+
+    def ground(self, name: str, lean: float, reason: str, steps: Iterable[str] = ()) -> Ground:
+        """Return a ground with the recognised steps and their scores."""
+        score = self.named.matches[0].score if self.named.matches else 0.0
+        return Ground(name, lean, reason, tuple(steps), self.stance, score, self.named.foreign)
+
+    def text(self, step_id: str) -> str:
+        """Return a step's instruction in quotes."""
+        return f"'{self.moment.graph[step_id].text}'"
+
+    @property
+    def made_up(self) -> bool:
+        """True when too much of what the answer names is unknown to the procedure."""
+        return self.named.foreign >= FOREIGN
+
+    @property
+    def names_steps(self) -> bool:
+        """True when the answer names steps of the procedure and little else."""
+        return bool(self.named.matches) and not self.made_up
+
+
+def read_case(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Case:
+    """Recognise steps and stance."""
+    named = _read_named(question, answer, moment, index)
+    stance = _read_stance(question, answer, named)
+    return Case(question, answer, moment, index, named, stance, _read_scope(question, index))
+
+
+def _read_named(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Reading:
+    stems = answer.stems("do", "missed")
+    if not any(not is_talk(w) for w in stems):
+        stems = answer.stems("done")
+    solid = [w for w in stems if not is_talk(w)]
+    if answer.pronoun and solid and len(solid) <= 2:
+        stems = (*stems, *(w for w in question.stems if w not in stems))
+    return index.read(stems, moment.mistake_stems, frozenset(answer.quantities))
+
+
+def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stance:
+    if question.wh or answer.polarity is None:
+        if answer.clear:
+            return "clear"
+        return "steps" if named.weight or answer.quantities or answer.wrongness else "none"
+    if answer.polarity == question.trouble:
+        # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
+        contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches
+        return "clear" if contradicts and not answer.wrongness else "trouble"
+    return "clear"
+
+
+def _read_scope(question: Question, index: StepIndex) -> frozenset[str]:
+    """Steps that the question confines itself to, by the things and actions it names; empty means all."""
+    held = [w for w in question.stems if index.knows(w)]
+    if not held:
+        return frozenset()
+    found = []
+    for word in held:
+        families = concepts(word)
+        found.append(
+            {
+                i
+                for i, stems in index.stems_of.items()
+                if word in stems or any(families & concepts(s) for s in stems)
+            }
+        )
+    both = frozenset(set.intersection(*found))
+    return both or frozenset(set.union(*found))
+
+
+def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:
+    """Return for each match the alternative that stands best, so that equal texts never count against it."""
+    order = list(preferred)
+    chosen: list[str] = []
+    for match in case.named.matches:
+        standings = {case.moment.standing(i): i for i in reversed(match.alternatives)}
+        best = next((standings[s] for s in order if s in standings), match.step_id)
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def overlap(case: Case) -> float:
+    """Share of the answer's content that the mistake of the current step and its instruction hold."""
+    weighted = case.index.weigh(
+        w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)
+    )
+    total = sum(weighted.values())
+    return sum(v for w, v in weighted.items() if w in case.moment.target_stems) / total if total else 0.0
+
+
+def quoted(stems: Iterable[str]) -> str:
+    """Return the first few stems in quotes."""
+    return ", ".join(f"'{w}…'" for w in list(stems)[:3])

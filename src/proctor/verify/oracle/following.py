@@ -1,0 +1,175 @@
+"""Rules for "what now", "is there anything else", "shall I do this now"."""
+
+from __future__ import annotations
+
+from proctor.verify.oracle.case import FOREIGN, Case, Ground, pick, quoted
+from proctor.verify.oracle.correctness import judge_check
+
+__all__ = ["judge_following", "judge_named_following", "judge_nothing_left", "judge_proposal", "within_scope"]
+
+
+def judge_following(case: Case) -> Ground:
+    """Judge an answer to "what now" or "is there anything else"."""
+    moment = case.moment
+    closing = case.answer.finished and not moment.pending
+    if case.stance == "clear" and (closing or not _tells(case)):
+        return judge_nothing_left(case)
+    if case.made_up or not case.named.matches:
+        if not case.named.weight and case.stance == "trouble" and moment.pending:
+            return case.ground("affirms_pending", 0.4, "says that something is left, and something is")
+        if not case.named.weight:
+            return case.ground("says_nothing", -0.5, "names no step")
+        if not case.names_steps:
+            return case.ground("vague", -0.2, "names no step clearly")
+        return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
+    return judge_named_following(case)
+
+
+def _tells(case: Case) -> bool:
+    """True when the answer tells to do a step of the graph, whatever else it says."""
+    reading = case.index.read(case.answer.stems("do"))
+    return bool(reading.matches) and reading.foreign < FOREIGN and reading.matches[0].score > 0.6
+
+
+def judge_nothing_left(case: Case) -> Ground:
+    """Judge an answer that says that nothing is left to do."""
+    moment = case.moment
+    if not moment.pending:
+        return case.ground("finished", 0.95, "every step has been done")
+    if (case.answer.finished and moment.progress.blocked) or moment.missing:
+        step = next(iter(moment.progress.missing))
+        lean = -0.4 if len(moment.missing) == 1 and moment.progress.blocked else -0.9
+        return case.ground(
+            "denies_missing", lean, f"says that nothing is left, but {case.text(step)} is missing", [step]
+        )
+    if moment.example.type == "missing" and not case.answer.finished:
+        return case.ground("nothing_overdue", 0.3, "steps are left, but none is overdue")
+    open_ = moment.pending & case.scope if case.scope else moment.pending
+    if not open_:
+        return case.ground("nothing_left_in_scope", 0.6, "nothing that was asked about is left to do")
+    step = next((i for i in moment.progress.next if i in open_), min(open_))
+    return case.ground("denies_next", -0.8, f"says that nothing is left, but {case.text(step)} is", [step])
+
+
+def judge_named_following(case: Case) -> Ground:
+    """Judge an answer by where the step stands that it tells to do."""
+    moment = case.moment
+    steps = pick(case, ("missing", "next", "stuck", "later", "done"))
+    standings = [moment.standing(i) for i in steps]
+    first, standing = steps[0], standings[0]
+    if standing == "missing":
+        return case.ground("names_missing", 0.8, f"{case.text(first)} is missing and can be done now", steps)
+    if standing == "next":
+        return judge_named_next(case, steps)
+    if standing == "stuck":
+        lean = 0.4 if case.question.intent == "left" or len(moment.unmet(first)) == 1 else -0.5
+        return case.ground(
+            "names_stuck",
+            lean,
+            f"{case.text(first)} is missing, but must wait for other missing steps",
+            steps,
+        )
+    if standing == "later":
+        return case.ground("names_later", -0.6, f"{case.text(first)} is not due yet", steps)
+    return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
+
+
+def judge_named_next(case: Case, steps: tuple[str, ...]) -> Ground:
+    """A step whose direct prerequisites are done may still hang on missing ones further back.
+
+    People let one forgotten step pass and go on; when more is missing, going on is wrong.
+    """
+    moment, first = case.moment, steps[0]
+    if not moment.missing and case.question.intent == "left" and moment.example.type == "missing":
+        return case.ground(
+            "names_not_overdue", 0.2, f"{case.text(first)} may be done next, but nothing is overdue", steps
+        )
+    if not moment.missing:
+        return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
+    unmet = [i for i in moment.progress.missing if i in moment.unmet(first)]
+    some, few = case.text((unmet or moment.progress.missing)[0]), len(moment.missing) == 1
+    if unmet:
+        lean = 0.4 if few else -0.6
+        return case.ground(
+            "next_before_missing", lean, f"before {case.text(first)}, {some} is missing", steps
+        )
+    lean = 0.4 if few else -0.3
+    return case.ground(
+        "next_beside_missing", lean, f"{case.text(first)} may be done next, but {some} is missing", steps
+    )
+
+
+def judge_proposal(case: Case) -> Ground:
+    """Judge an answer to "shall I do this now"."""
+    moment, graph = case.moment, case.moment.graph
+    if not moment.pending and case.answer.finished:
+        return case.ground("finished", 0.8, "every step has been done")
+    if moment.targets_mistake and moment.current_id in case.scope:
+        return judge_check(case)
+    asked = case.index.read(case.question.stems).matches
+    if not asked:
+        return judge_following(case)
+    meant = frozenset(i for m in case.named.matches for i in m.alternatives) & case.scope
+    standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
+    target = next(
+        (standing[s] for s in ("missing", "next", "stuck", "later", "done") if s in standing),
+        asked[0].step_id,
+    )
+    where = moment.standing(target)
+    wanted = (frozenset(graph.ancestors(target)) & moment.pending) | moment.missing
+    if case.answer.polarity is None:
+        steps = pick(case, ("missing", "next", "stuck", "later", "done"))
+        if steps and steps[0] in wanted - {target}:
+            return case.ground("names_unmet", 0.7, f"{case.text(steps[0])} has to come first", steps)
+        return within_scope(case, judge_following(case))
+    if case.answer.polarity == "yes":
+        leans = {
+            "missing": 0.8,
+            "next": judge_named_next(case, (target,)).lean,
+            "stuck": -0.6,
+            "later": -0.7,
+            "done": -0.6,
+        }
+        return case.ground(
+            f"agrees_{where}", leans[where], f"{case.text(target)} is {_described(where)}", [target]
+        )
+    if case.made_up:
+        return case.ground(
+            "unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}", [target]
+        )
+    steps = tuple(i for i in pick(case, ("missing", "next", "stuck", "later", "done")) if i != target)
+    if steps and set(steps) & wanted:
+        return case.ground("names_unmet", 0.9, f"{case.text(steps[0])} has to come first", steps)
+    if steps:
+        return case.ground(
+            "names_not_unmet", -0.6, f"{case.text(steps[0])} does not have to come first", steps
+        )
+    refusal = {
+        "missing": -0.7,
+        "next": 0.0 if moment.missing else -0.7,
+        "stuck": 0.6,
+        "later": 0.6,
+        "done": 0.6,
+    }
+    return case.ground(
+        f"refuses_{where}", refusal[where], f"{case.text(target)} is {_described(where)}", [target]
+    )
+
+
+def within_scope(case: Case, ground: Ground) -> Ground:
+    """Turn down a step that would be right by itself, but is not what was asked about."""
+    if ground.lean > 0 and ground.steps and case.scope and not case.scope & set(ground.steps):
+        return case.ground(
+            "beside_question", -0.4, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps
+        )
+    return ground
+
+
+def _described(standing: str) -> str:
+    return {
+        "missing": "missing and can be made up for",
+        "next": "what may be done next",
+        "stuck": "missing, but must wait for other missing steps",
+        "later": "not due yet",
+        "done": "done already",
+    }[standing]

@@ -1,0 +1,154 @@
+"""Rules for "did I forget anything", "did I do everything right"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from proctor.verify.oracle.case import Case, Ground, overlap, pick, quoted
+from proctor.verify.oracle.text import is_talk
+
+__all__ = ["expected_missing", "judge_denial", "judge_named_omission", "judge_omission", "judge_unnamed"]
+
+
+def expected_missing(case: Case) -> tuple[frozenset[str], bool]:
+    """Return the missing steps that the question is about, and whether its scope left any out."""
+    missing = case.moment.missing
+    inside = missing & case.scope if case.scope else missing
+    if case.question.before and inside:
+        targets = case.index.read(case.question.before).matches
+        ahead = {a for m in targets for i in m.alternatives for a in case.moment.graph.ancestors(i)}
+        inside = inside & ahead or inside
+    return inside, bool(missing) and not inside
+
+
+def _ahead(case: Case) -> frozenset[str]:
+    """Steps still to do before a step that the question names and that has not been reached."""
+    targets = case.index.read(case.question.before).matches if case.question.before else ()
+    unreached = [i for m in targets for i in m.alternatives if i in case.moment.pending]
+    return frozenset(u for i in unreached for u in case.moment.unmet(i))
+
+
+def judge_omission(case: Case) -> Ground:
+    """Judge an answer to "did I forget anything" or "is everything done"."""
+    inside, outside = expected_missing(case)
+    if case.stance == "clear" and not _corrects(case):
+        return judge_denial(case, inside, outside)
+    if case.names_steps:
+        return judge_named_omission(case, inside)
+    return judge_unnamed(case)
+
+
+def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
+    """Judge an answer that says that all is well.
+
+    Args:
+        case: the case.
+        inside: missing steps that the question is about.
+        outside: steps are missing, but only such as the question is not about.
+    """
+    moment = case.moment
+    if inside:
+        step = next(i for i in moment.progress.missing if i in inside)
+        lean = -0.4 if len(moment.missing) == 1 else -0.9
+        return case.ground(
+            "denies_missing", lean, f"says that nothing is missing, but {case.text(step)} is", [step]
+        )
+    if outside:
+        return case.ground("denies_outside", -0.2, "nothing is missing within what was asked, but elsewhere")
+    ahead = _ahead(case) or (
+        moment.example.type == "next" and moment.following and (case.scope or case.question.before)
+    )
+    if ahead and not case.question.past:
+        return case.ground(
+            "denies_ahead", -0.1, "nothing was left out, but steps are still to come before that"
+        )
+    if case.moment.targets_mistake:
+        return case.ground("denies_mistake", -0.6, "says that all is well, but the last step went wrong")
+    if case.answer.praise and (
+        moment.current_mistakes or (case.question.intent == "all_good" and moment.own_mistakes)
+    ):
+        return case.ground("praises_mistake", 0.1, "praises what went wrong, though no step is missing")
+    if moment.own_mistakes:
+        lean = 0.4 if case.answer.praise or moment.current_mistakes else 0.6
+        return case.ground("nothing_missing_noisy", lean, "no step is missing, though something went wrong")
+    return case.ground("nothing_missing", 0.9, "no step is missing and nothing went wrong")
+
+
+def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
+    """Judge an answer that names what was left out; ``inside`` as in ``judge_denial``."""
+    moment = case.moment
+    steps = pick(case, ("missing", "stuck", "later", "next", "done"))
+    hits = [i for i in steps if i in moment.missing]
+    if len(hits) == len(steps):
+        lean = 0.9 if not inside or set(hits) & inside else 0.6
+        return case.ground("names_missing", lean, f"{case.text(steps[0])} is missing", steps)
+    if hits:
+        return case.ground(
+            "names_some_missing", 0.4, f"{case.text(hits[0])} is missing, other steps are not", steps
+        )
+    first = steps[0]
+    if _retells(case):
+        return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
+    if first in moment.late:
+        return case.ground("names_late", 0.5, f"{case.text(first)} came too late", steps)
+    standing = moment.standing(first)
+    if standing == "done":
+        if _went_wrong(case, first):
+            return case.ground(
+                "names_mistake", 0.5, f"{case.text(first)} was done, but not as it should be", steps
+            )
+        return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
+    if first in _ahead(case) or not case.question.past:
+        lean = 0.3 if case.stance != "clear" else -0.5
+        return case.ground("names_pending", lean, f"{case.text(first)} is still to be done", steps)
+    return case.ground("names_not_due", -0.3, f"{case.text(first)} was not due yet", steps)
+
+
+def judge_unnamed(case: Case) -> Ground:
+    """Judge an answer that says that something is wrong or missing, but names no step of the procedure."""
+    moment = case.moment
+    if moment.missing and _EVERYTHING.search(case.answer.plain):
+        return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
+    if case.made_up:
+        if overlap(case) >= 0.5 and moment.targets_mistake:
+            return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
+        return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
+    if case.named.weight and overlap(case) < 0.5:
+        return case.ground("vague", -0.3, "names no step of the procedure clearly")
+    if moment.missing:
+        return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
+    if moment.targets_mistake or moment.current_mistakes:
+        return case.ground("trouble_mistake", 0.5, "says that something is wrong, and something is")
+    return case.ground("trouble_none", -0.6, "says that something is missing or wrong, but nothing is")
+
+
+def _went_wrong(case: Case, step_id: str) -> bool:
+    """True when the step was done, but with a mistake that doing it again would mend."""
+    return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
+
+
+def _corrects(case: Case) -> bool:
+    """True for "no, but you need to ...": an answer that opens well and then names a missing step."""
+    if case.answer.clear or not case.names_steps or case.answer.already:
+        return False
+    return bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
+
+
+_EVERYTHING: Final = re.compile(
+    r"\b(?:ingredients|components|parts|materials|everything|steps|things|preparations?)\b"
+)
+
+
+def _retells(case: Case) -> bool:
+    """True when the answer speaks of something done wrongly, in the words of a mistake that was noted."""
+    if case.moment.targets_mistake and case.moment.own_mistakes:
+        return overlap(case) >= 0.5
+    if not (case.answer.wrongness and case.moment.own_mistakes):
+        return False
+    stems = [w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)]
+    held = [w in case.moment.mistake_stems for w in stems]
+    return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
+
+
+_CONTRAST: Final = frozenset({"instead", "not", "rather", "only", "too", "wrong", "wrongly", "used"})
