@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-__all__ = ["Frame", "FrameNote", "extract_frames", "iter_frames"]
+__all__ = ["Frame", "FrameNote", "extract_frames", "iter_frames", "walk_frames"]
 
 FrameNote = Literal["", "before_first", "past_last"]
 
@@ -156,6 +156,23 @@ def _checked(times: Iterable[float], height: int | None, where: str, limits: Lim
     return wanted
 
 
+def walk_frames(
+    path: str | os.PathLike[str], start: float, end: float, *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[Fraction, VideoFrame]]:
+    """Yield every decoded frame on screen during ``[start, end)`` with its time in seconds from ``start``.
+
+    The first is the one on screen at ``start`` and has the time 0 (unless the pictures begin later).
+
+    Raises:
+        UserError: as ``extract_frames``, and when the span begins after the last frame.
+    """
+    with ExitStack() as stack:
+        cursor = _Cursor(path, stack, limits)
+        for frame in cursor.span(start, end):
+            assert frame.pts is not None
+            yield max(Fraction(0), frame.pts * cursor.tick - cursor.zero - Fraction(start)), frame
+
+
 # -- finding ---------------------------------------------------------------------------------------------------
 
 _NEVER: Final = -(2**62)
@@ -183,11 +200,13 @@ class _Cursor:
         self._where = str(path)
         self._errors = import_av().error.FFmpegError
         self._deadline = Deadline(limits.seconds, self._where)
-        self._may_skip = self._may_seek = True
-        self._numbered = False
         self._delay = 0
         self._restart()
         stream = self._stream
+        # AVI stores no presentation times: with reordered frames those that FFmpeg makes up are wrong, so frames
+        # are counted from the start at the file's fixed rate
+        self._numbered = self._container.format.name == "avi" and stream.codec_context.has_b_frames
+        self._may_skip = self._may_seek = not self._numbered
         if not stream.time_base:
             raise UserError(
                 "the video stream has no time base.", where=self._where, hint="re-encode it as H.264"
@@ -224,6 +243,30 @@ class _Cursor:
                 )
             return self._sound(self._ahead[0]), "before_first"
         return self._sound(picture), self._note(picture, target)
+
+    def span(self, start: float, end: float) -> Iterator[VideoFrame]:
+        """Yield the frame on screen at ``start`` and all after it that appear before ``end``."""
+        first, note = self.frame_at(start, start)
+        if note == "past_last":
+            raise UserError(
+                f"nothing to see from {start:g} s on: the last frame ends before.",
+                where=self._where,
+                hint="give a span inside the video",
+            )
+        if not note:
+            yield first
+        limit = self._ticks(end)
+        self._may_skip = False
+        while True:
+            if self._ahead:
+                frame = self._ahead.popleft()
+                if _pts(frame) >= limit:
+                    return
+                yield self._sound(frame)
+            elif self._over:
+                return
+            else:
+                self._feed(limit, leaving=False)
 
     def _ticks(self, time: float) -> int:
         exact = Fraction(time).limit_denominator(1_000_000) + self.zero
@@ -326,7 +369,7 @@ class _Cursor:
                 self._current = self._ahead.popleft()
             if self._ahead or self._over:
                 return
-            if leaving and self._fed_dts > reach:
+            if leaving and self._fed_dts > reach and not self._numbered:
                 # every packet shown by then was fed (pts >= dts): empty the decoder instead of feeding more
                 self._collect(None)
                 self._over = self._drained = True
@@ -344,12 +387,6 @@ class _Cursor:
             self._collect(None)
             self._over = self._at_end = self._drained = True
             return
-        if packet.pts is None and not self._numbered:
-            # AVI stores no presentation times: count frames from the start, at the file's fixed rate
-            self._numbered, self._may_skip, self._may_seek = True, False, False
-            if self._entry is not None or self._fed > _NEVER:
-                self._restart()
-                return
         self._set_skipping(packet, reach, leaving)
         self._collect(packet)
         if packet.dts is not None:
@@ -388,6 +425,8 @@ class _Cursor:
                 )
             if entry is not None and frame.pts < entry:
                 continue
+            if self._ahead and frame.pts < _pts(self._ahead[-1]):
+                raise self._damaged(frame.pts, "the times of its frames run backwards")
             if entry is not None and self._count == 0:
                 self._check_entry(frame, entry)
             self._count += 1

@@ -188,12 +188,14 @@ def _end(container: InputContainer, stream: VideoStream, packets: _Packets, wher
     except import_av().error.FFmpegError:
         return None
     ends = [
-        (p.stream_index, ((p.pts or 0) + (p.duration or 0)) * p.time_base) for p in tail if p.pts is not None
+        (p.stream_index, Fraction(p.time_base) * (p.pts + (p.duration or 0)))
+        for p in tail
+        if p.pts is not None
     ]
     if len(tail) == _TAIL or not ends:
         return None
     last = max(end for _, end in ends)
-    if declared - last > max(2, declared / 20):
+    if declared - last > max(Fraction(2), declared / 20):
         raise UserError(
             f"it declares {float(declared):.1f} s, but its contents end at {float(last):.1f} s: it is cut off.",
             where=where,

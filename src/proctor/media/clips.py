@@ -1,0 +1,222 @@
+"""Cut a span out of a video, and make thumbnails.
+
+A clip that a person or a model judges is encoded again: copying packets would begin at the keyframe before the
+start and show what came earlier.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from proctor.errors import UserError
+from proctor.media.frames import extract_frames, walk_frames
+from proctor.media.limits import DEFAULT_LIMITS, Deadline, Limits
+from proctor.media.output import write_mp4
+from proctor.media.paint import encode_jpeg, upright_size
+from proctor.media.source import import_av, local_file, open_video
+from proctor.records import atomic_write
+
+if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
+    from av.container import OutputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+__all__ = ["cut_clip", "write_thumbnail"]
+
+_TICK: Final = Fraction(1, 90_000)
+_AUDIO_RATE: Final = 48_000
+_AUDIO_BLOCK: Final = 1024
+
+
+def cut_clip(
+    path: str | os.PathLike[str],
+    clip: Path,
+    start: float,
+    end: float,
+    *,
+    height: int | None = None,
+    quality: int = 21,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write ``[start, end)`` of a video as an mp4 of its own (H.264, and AAC when there is sound).
+
+    The first picture is the one on screen at ``start``; frame times are kept. A span that reaches past the end of
+    the video is cut there.
+
+    Args:
+        path: a local video file.
+        clip: where to write.
+        start: seconds from the start of the file.
+        end: seconds, exclusive.
+        height: pixels of the upright picture; None keeps the size.
+        quality: H.264 rate factor, 0 (best) to 51.
+        limits: bounds on the work.
+
+    Raises:
+        UserError: for an empty or impossible span, a bad video, a place that cannot be written. Nothing is left
+            half-written.
+    """
+    if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
+        raise UserError(
+            f"[{start}, {end}) is not a span of a video.", hint="give 0 <= start < end in seconds"
+        )
+    if local_file(path) == Path(os.path.abspath(clip)):  # noqa: PTH100 - resolve() raises on symlink loops
+        raise UserError("the clip would overwrite the video that it is cut from.", where=str(clip))
+    with write_mp4(clip) as out:
+        writer: _ClipWriter | None = None
+        for time, frame in walk_frames(path, start, end, limits=limits):
+            writer = writer or _ClipWriter(out, frame, *_looks(path, limits), height, quality)
+            writer.add(time, frame)
+        if writer is None:
+            raise UserError(f"no picture falls into [{start:g}, {end:g}) s.", where=str(path))
+        _copy_sound(path, writer, start, end, limits)
+        writer.finish(Fraction(end) - Fraction(start))
+
+
+def write_thumbnail(
+    path: str | os.PathLike[str],
+    image: Path,
+    time: float,
+    *,
+    height: int = 180,
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Write the frame on screen at ``time`` (seconds) as a JPEG file.
+
+    Raises:
+        UserError: as ``extract_frames``, or when the file cannot be written.
+    """
+    (frame,) = extract_frames(path, [time], height=height, limits=limits)
+    with atomic_write(image) as stream:
+        stream.write(encode_jpeg(frame.image, quality=85))
+
+
+def _looks(path: str | os.PathLike[str], limits: Limits) -> tuple[Fraction | None, Fraction, bool]:
+    """Return pixel aspect, average frame rate, and whether there is sound."""
+    with open_video(path, limits) as (container, stream):
+        rate = stream.average_rate or Fraction(25)
+        return stream.sample_aspect_ratio, rate, bool(container.streams.audio)
+
+
+class _ClipWriter:
+    """Encode frames as they come; the streams are laid out on the first."""
+
+    def __init__(
+        self,
+        out: OutputContainer,
+        first: VideoFrame,
+        aspect: Fraction | None,
+        rate: Fraction,
+        sound: bool,
+        height: int | None,
+        quality: int,
+    ) -> None:
+        self._out, self._interval = out, 1 / rate
+        self._reformatter = import_av().video.reformatter.VideoReformatter()
+        rotation = round(first.rotation / 90) * 90
+        width, tall = upright_size(first.width, first.height, aspect, rotation, height)
+        self._size = (width + width % 2, tall + tall % 2)  # H.264 stores colour for pairs of pixels
+        # a fixed number of threads, since x264's output depends on it
+        options = {
+            "preset": "veryfast",
+            "crf": str(quality),
+            "g": str(max(1, round(2 * rate))),
+            "threads": "4",
+        }
+        self.video: VideoStream = out.add_stream("libx264", rate=rate, options=options)
+        self.video.width, self.video.height, self.video.pix_fmt = *self._size, "yuv420p"
+        self.video.codec_context.time_base = _TICK
+        if rotation:
+            self.video.set_display_rotation(rotation)
+        self.audio: AudioStream | None = out.add_stream("aac", rate=_AUDIO_RATE) if sound else None
+        self._last: tuple[int, VideoFrame] | None = None
+
+    def add(self, time: Fraction, frame: VideoFrame) -> None:
+        """Encode a frame that appears at ``time`` seconds of the clip."""
+        ticks = round(time / _TICK)
+        if self._last is not None and ticks <= self._last[0]:
+            return
+        scaled = self._reformatter.reformat(frame, *self._size, "yuv420p")
+        scaled.pts, scaled.time_base = ticks, _TICK
+        scaled.pict_type = 0  # or the encoder would repeat the source's choice of keyframes
+        self._last = (ticks, frame)
+        self._out.mux(self.video.encode(scaled))
+
+    def sound(self, samples: np.ndarray[Any, np.dtype[np.float32]], first: int) -> None:
+        """Encode a block of samples (channels × samples) that begins at sample number ``first`` of the clip."""
+        assert self.audio is not None
+        av = import_av()
+        layout = "stereo" if samples.shape[0] == 2 else "mono"
+        block = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples), format="fltp", layout=layout)
+        block.sample_rate, block.pts, block.time_base = _AUDIO_RATE, first, Fraction(1, _AUDIO_RATE)
+        self._out.mux(self.audio.encode(block))
+
+    def finish(self, seconds: Fraction) -> None:
+        """Hold the last picture until the end of the span if it stands for longer than usual, and flush."""
+        if self._last is not None:
+            time, frame = self._last[0] * _TICK, self._last[1]
+            shown = frame.duration * frame.time_base if frame.duration and frame.time_base else self._interval
+            until = min(seconds, time + shown)
+            if until - time > Fraction(3, 2) * self._interval:
+                self.add(until - self._interval, frame)
+        self._out.mux(self.video.encode(None))
+        if self.audio is not None:
+            self._out.mux(self.audio.encode(None))
+
+
+def _copy_sound(
+    path: str | os.PathLike[str], writer: _ClipWriter, start: float, end: float, limits: Limits
+) -> None:
+    if writer.audio is None:
+        return
+    total = round((end - start) * _AUDIO_RATE)
+    rest = np.zeros((2, 0), np.float32)
+    written = 0
+    for first, samples in _sound(path, start, end, limits):
+        gap = max(0, first - written - rest.shape[1])
+        cut = max(0, written + rest.shape[1] - first)
+        rest = np.concatenate([rest, np.zeros((2, gap), np.float32), samples[:, cut:]], axis=1)
+        rest = rest[:, : total - written]
+        while rest.shape[1] >= _AUDIO_BLOCK:
+            writer.sound(rest[:, :_AUDIO_BLOCK], written)
+            written, rest = written + _AUDIO_BLOCK, rest[:, _AUDIO_BLOCK:]
+    if rest.shape[1]:
+        writer.sound(rest, written)
+
+
+def _sound(
+    path: str | os.PathLike[str], start: float, end: float, limits: Limits
+) -> Iterator[tuple[int, np.ndarray[Any, np.dtype[np.float32]]]]:
+    """Yield stereo samples of the span at 48 kHz with the number of the first, counted from ``start``."""
+    av = import_av()
+    deadline = Deadline(limits.seconds, str(path))
+    resampler = av.AudioResampler(format="fltp", layout="stereo", rate=_AUDIO_RATE)
+    with open_video(path, limits) as (container, _):
+        stream = container.streams.audio[0]
+        zero = Fraction(container.start_time or 0, 1_000_000)
+        if start > 1:
+            container.seek(math.floor((Fraction(start) - 1 + zero) * 1_000_000))
+        try:
+            for frame in container.decode(stream):
+                deadline.check()
+                for part in resampler.resample(frame):
+                    if part.pts is None or part.time_base is None:
+                        continue
+                    time = part.pts * part.time_base - zero - Fraction(start)
+                    if time >= end - start:
+                        return
+                    first, samples = round(time * _AUDIO_RATE), part.to_ndarray()
+                    if first + samples.shape[1] > 0:
+                        yield max(0, first), samples[:, max(0, -first) :]
+        except av.error.FFmpegError as error:
+            raise UserError(
+                f"the sound is damaged: {error}.", where=str(path), hint="copy the file again"
+            ) from None
