@@ -109,9 +109,10 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
         if value not in RULES:
             raise UserError(f"there are no build rules '{value}'.", hint=f"known: {', '.join(RULES)}")
         return RULES[value]
-    base = msgspec.to_builtins(RULES[value["name"]]) if value.get("name") in RULES else {}
+    name = value.get("name")
+    named = RULES.get(name) if isinstance(name, str) else None
     try:
-        rules = msgspec.convert({**base, **value}, BuildRules)
+        rules = msgspec.convert(_overlay(msgspec.to_builtins(named or BuildRules()), value), BuildRules)
     except msgspec.ValidationError as error:
         known = ", ".join(BuildRules.__struct_fields__)
         raise UserError(f"{error}.", where="build rules", hint=f"known keys: {known}") from None
@@ -123,6 +124,15 @@ def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:
     if rules.per_example < 0 or rules.minimum_golds < 0:
         raise UserError("per_example and minimum_golds cannot be negative.", where="build rules")
     return rules
+
+
+def _overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay settings over others, tables key by key."""
+    merged = {**base, **changes}
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            merged[key] = {**base[key], **value}
+    return merged
 
 
 def build_items(
