@@ -10,7 +10,7 @@ from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.match import Reading, StepIndex
 from proctor.verify.oracle.moment import Moment, Standing
 from proctor.verify.oracle.question import Question
-from proctor.verify.oracle.text import concepts, is_talk
+from proctor.verify.oracle.text import is_talk
 
 __all__ = ["FOREIGN", "Case", "Ground", "Stance", "overlap", "pick", "quoted", "read_case"]
 
@@ -118,21 +118,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stan
 
 def _read_scope(question: Question, index: StepIndex) -> frozenset[str]:
     """Steps that the question confines itself to, by the things and actions it names; empty means all."""
-    held = [w for w in question.stems if index.knows(w)]
-    if not held:
+    found = [index.speaking_of(w) for w in question.stems if index.knows(w)]
+    if not found:
         return frozenset()
-    found = []
-    for word in held:
-        families = concepts(word)
-        found.append(
-            {
-                i
-                for i, stems in index.stems_of.items()
-                if word in stems or any(families & concepts(s) for s in stems)
-            }
-        )
-    both = frozenset(set.intersection(*found))
-    return both or frozenset(set.union(*found))
+    return frozenset.intersection(*found) or frozenset.union(*found)
 
 
 def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ class _Profile:
     stems: dict[str, float]
     families: frozenset[int]
     total: float
+    typical: float
 
 
 class StepIndex:
@@ -88,6 +89,7 @@ class StepIndex:
         self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
         self._families = frozenset(f for w in self.weights for f in concepts(w))
         self.quantities = {i: frozenset(find_quantities(t)) for i, t in texts.items()}
+        self._speaking: dict[str, frozenset[str]] = {}
         self.stems_of = {i: frozenset(stems) for i, stems in raw.items()}
 
     @staticmethod
@@ -101,7 +103,8 @@ class StepIndex:
     def _profile(self, step_id: str, stems: dict[str, float]) -> _Profile:
         weighted = {w: self.weights[w] * share for w, share in stems.items()}
         families = frozenset(f for w, share in stems.items() if share == 1.0 for f in concepts(w))
-        return _Profile(step_id, weighted, families, sum(weighted.values()) or 1.0)
+        total = sum(weighted.values()) or 1.0
+        return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)))
 
     def knows(self, word: str) -> bool:
         """True when a stem, or a word of its family, occurs in the steps."""
@@ -154,8 +157,13 @@ class StepIndex:
         return Reading(tuple(matches), share, foreign, total)
 
     def _best(self, weighted: dict[str, float], taken: set[str], stated: frozenset[Quantity]) -> Match | None:
+        words = [(w, weight, concepts(w)) for w, weight in weighted.items()]
+        total = sum(weighted.values())
         scored = [
-            (self._score(weighted, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0), p.step_id)
+            (
+                self._score(words, total, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0),
+                p.step_id,
+            )
             for p in self._profiles
             if p.step_id not in taken
         ]
@@ -167,25 +175,33 @@ class StepIndex:
         close = tuple(i for score, i in scored if score >= top - TIE)
         return Match(step_id, min(1.0, top), close)
 
-    def _score(self, weighted: dict[str, float], profile: _Profile) -> float:
+    @staticmethod
+    def _score(words: Sequence[tuple[str, float, frozenset[int]]], total: float, profile: _Profile) -> float:
         """Mean of how much of the text the step explains and how much of the step the text names."""
-        explained = named = total = 0.0
-        for word, weight in weighted.items():
-            total += weight
-            own = profile.stems.get(word)
+        explained = named = 0.0
+        stems, known, typical = profile.stems, profile.families, profile.typical
+        for word, weight, families in words:
+            own = stems.get(word)
             if own is not None:
                 explained += weight
                 named += own
-            elif concepts(word) & profile.families:
+            elif families and not known.isdisjoint(families):
                 explained += FAMILY * weight
-                named += FAMILY * min(weight, profile.total / max(1, len(profile.stems)))
+                named += FAMILY * min(weight, typical)
         if not total:
             return 0.0
         return 0.6 * explained / total + 0.4 * min(1.0, named / profile.total)
 
-    def mention(self, stems: Iterable[str]) -> tuple[str, ...]:
-        """Return the steps that hold at least one of these stems, rarest stem first deciding."""
-        wanted = {w for w in stems if w in self.weights and not is_talk(w)}
-        if not wanted:
-            return ()
-        return tuple(p.step_id for p in self._profiles if wanted & p.stems.keys())
+    def speaking_of(self, word: str) -> frozenset[str]:
+        """Return the steps that hold a stem or a word of its family."""
+        held = self._speaking.get(word)
+        if held is None:
+            families = concepts(word)
+            held = frozenset(
+                i
+                for i, stems in self.stems_of.items()
+                if word in stems or any(families & concepts(s) for s in stems)
+            )
+            if len(self._speaking) < 10_000:
+                self._speaking[word] = held
+        return held
