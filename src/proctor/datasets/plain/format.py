@@ -65,7 +65,7 @@ Time = Annotated[
 SchemaLink = Annotated[
     str | None, Meta(description="link to this schema, for editors that check and complete while you type")
 ]
-Value = str | float | bool
+Value = str | int | float | bool
 
 
 class PlainStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, frozen=True):

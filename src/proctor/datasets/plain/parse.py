@@ -163,7 +163,7 @@ def _parse_struct(
     if not isinstance(value, dict):
         problems.add(place, f"expected an object {{…}}, found {_describe(value)}.")
         return None
-    known = {f.encode_name for f in msgspec.structs.fields(type_)}
+    known = set(type_.__struct_encode_fields__)
     given = {key: item for key, item in value.items() if key in known}
     for key in value.keys() - known:
         problems.add(place, f"unknown key '{key[:60]}'.", partial(_suggest_key, key, known))

@@ -134,6 +134,7 @@ def _load_activities(folder: Folder, problems: Problems) -> tuple[dict[str, Step
         id_ = str(parsed.value.id)
         if id_ in first:
             problems.add(place / "id", f"the activity '{id_[:60]}' is also in {first[id_]}.", "rename one")
+            folder.graphs.pop(id_, None)  # nobody knows which of them a recording means
             continue
         first[id_] = place.file
         graph = build_graph(parsed.value, place, problems) if parsed.complete else None
