@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.scores import ScoreTable
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import Verdict
@@ -31,13 +32,23 @@ ROLES: Final[Mapping[Role, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One predictor's answers to the benchmark and what the judge said of them."""
+    """One predictor's answers to the benchmark and what the judge said of them.
+
+    Attributes:
+        name: for the page; differs from run to run.
+        predictor: who answered, as in the records.
+        role: what the run stands for.
+        predictions: at most one an item.
+        judgements: of one judge, at most one an item.
+        table: the run's scores where they are already there (``scores.json``); computed otherwise.
+    """
 
     name: str
     predictor: str
     role: Role = "system"
     predictions: tuple[Prediction, ...] = ()
     judgements: tuple[Judgement, ...] = ()
+    table: ScoreTable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +139,7 @@ class ReportOptions:
         max_text: characters of one text that are kept; the page states what was cut.
         max_frames: pictures kept per item, evenly spread, the last one always among them.
         max_frame_bytes: bytes of pictures in the whole page; the page states how many items have theirs.
-        resamples: of the bootstrap behind the intervals.
+        resamples: of the bootstrap behind the intervals, and of the test behind comparisons.
         confidence: level of the intervals.
         seed: of the bootstrap.
     """
@@ -137,6 +148,6 @@ class ReportOptions:
     max_text: int = 20_000
     max_frames: int = 6
     max_frame_bytes: int = 24_000_000
-    resamples: int = 2_000
+    resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0

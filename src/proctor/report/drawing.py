@@ -62,6 +62,12 @@ class Drawing:
     dot: str = ""
     note: str = ""
 
+    @property
+    def width(self) -> int:
+        """Natural width of the SVG in pixels, 0 when there is none."""
+        found = re.search(r' width="(\d+)"', self.svg[:300])
+        return int(found[1]) if found else 0
+
 
 def show_step(step: Step) -> str:
     """Return a step's text as it is shown everywhere on the page."""
@@ -82,8 +88,8 @@ def render_dot(graph: TaskGraph) -> str:
     lines = [
         "digraph {",
         'graph [bgcolor="transparent", rankdir="TB", nodesep="0.22", ranksep="0.34", pad="0.08"];',
-        'node [shape="box", style="rounded", fontname="Helvetica,Arial,sans-serif", fontsize="11", '
-        'margin="0.13,0.09", height="0.3"];',
+        'node [shape="box", style="rounded", fontname="Helvetica,Arial,sans-serif", fontsize="11"];',
+        'node [margin="0.13,0.09", height="0.3"];',
         'edge [arrowsize="0.6"];',
     ]
     lines += [_node(graph, n, step) for n, step in enumerate(graph.steps)]

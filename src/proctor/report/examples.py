@@ -21,7 +21,7 @@ from proctor.report.data import Frame, ReportData, ReportOptions
 from proctor.report.drawing import show_step
 from proctor.report.plaintext import clip_text
 from proctor.report.standings import Standings
-from proctor.report.states import STATE_WORDS, StepState, derive_step_states
+from proctor.report.states import STATE_WORDS, StepState, derive_step_states, list_steps
 from proctor.verify.verdict import Verdict
 
 __all__ = ["FramePick", "describe_examples", "pick_frames", "show_clock"]
@@ -76,7 +76,8 @@ class _Writer:
         return [[self.text(k), self.text(v)] for k, v in sorted(pairs.items())]
 
     def graph(self, graph: TaskGraph) -> dict[str, Any]:
-        number = {step.id: n for n, step in enumerate(graph.actions)}
+        steps = list_steps(graph)
+        number = {step.id: n for n, step in enumerate(steps)}
         return {
             "name": self.text(graph.name or graph.id),
             "steps": [
@@ -86,7 +87,7 @@ class _Writer:
                     graph.index[step.id],
                     [number[i] for i in graph.predecessors(step.id) if i in number],
                 ]
-                for step in graph.actions
+                for step in steps
             ],
         }
 

@@ -33,22 +33,24 @@ from proctor.report.drawing import (
 from proctor.report.examples import describe_examples, pick_frames, show_clock
 from proctor.report.plaintext import clip_text, json_island
 from proctor.report.standings import OUTCOMES, Standings, compute_standings
-from proctor.report.states import STATE_WORDS, derive_step_states
+from proctor.report.states import STATE_WORDS, derive_step_states, list_steps
 from proctor.report.statistics import PUBLISHED_PROMQA, DatasetStatistics, compute_statistics
-from proctor.report.summary import ALPHA, decided, summarize
+from proctor.report.summary import ALPHA, Name, decided, summarize
 from proctor.report.tables import show_interval, show_value
 
 __all__ = ["render_report", "write_report"]
 
 _HERE = Path(__file__).parent
 
+WIDE_DRAWING = 820
+"""Pixels; a wider drawing stands above its list instead of beside it."""
+
 
 def write_report(path: Path, data: ReportData, options: ReportOptions | None = None) -> Path:
     """Write the report as one HTML file, whole or not at all, and return its path.
 
     Raises:
-        UserError: if the folder cannot be written.
-        ValueError: see ``render_report``.
+        UserError: if the folder cannot be written; else see ``render_report``.
     """
     page = render_report(data, options=options)
     with atomic_write(path) as stream:
@@ -60,7 +62,8 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
     """Return the report as one HTML page; equal data and options give equal text.
 
     Raises:
-        ValueError: if two runs have the same name.
+        UserError: if two runs have the same name, a run does not belong to these items, or a verdict does not fit
+            its candidate.
     """
     options = options or ReportOptions()
     standings = compute_standings(data, options)
@@ -82,7 +85,8 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         script=Markup(script),  # noqa: S704 - our own file
         viz=Markup(viz),  # noqa: S704 - our own file
         title=data.title or data.about.name or "Benchmark",
-        sentences=summarize(statistics, standings),
+        paragraphs=summarize(statistics, standings),
+        few_recordings=_few_recordings(standings),
         standings=standings,
         statistics=statistics,
         comparisons=_pairs(standings),
@@ -128,6 +132,7 @@ def _environment() -> Environment:
         decided=decided,
     )
     environment.globals["alpha"] = ALPHA
+    environment.tests["name"] = lambda part: isinstance(part, Name)
     environment.filters.update(value=show_value, interval=show_interval, p=_show_p, signed=_signed)
     return environment
 
@@ -168,15 +173,16 @@ def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict
     items = Counter(i.example.activity_id for i in data.items)
     views = []
     for number, (key, graph) in enumerate(data.graphs.items()):
-        position = {step.id: n for n, step in enumerate(graph.actions, start=1)}
+        listed = list_steps(graph)
+        position = {step.id: n for n, step in enumerate(listed, start=1)}
         steps = [
             {
                 "id": step.id,
                 "text": show_step(step),
-                "after": [position[i] for i in graph.predecessors(step.id) if i in position],
+                "after": sorted(position[i] for i in graph.predecessors(step.id) if i in position),
                 "asked": asked[key, step.id],
             }
-            for step in graph.actions
+            for step in listed
         ]
         views.append(
             {
@@ -185,6 +191,7 @@ def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict
                 "items": items[key],
                 "steps": steps,
                 "edges": len(graph.edges),
+                "wide": drawings[key].width > WIDE_DRAWING,
                 "svg": Markup(drawings[key].svg),  # noqa: S704 - rebuilt from an allow-list
                 "in_page": bool(drawings[key].dot),
                 "note": drawings[key].note,
@@ -213,15 +220,12 @@ def _specimens(data: ReportData) -> list[dict[str, Any]]:
 
 def _key_figures(s: DatasetStatistics) -> list[tuple[str, str, str]]:
     """Key, label and value of the figures that the published benchmark also gives."""
-    agreement = s.agreement
-    share = (
-        agreement.answers_equal / agreement.answers_total if agreement and agreement.answers_total else None
-    )
+    agreed = s.verification.answers.raw.value if s.verification else None
     question, answer = s.all.question_words, s.all.answer_words
     approval = s.all.approval
     steps = s.steps_per_activity
     clip = s.clip_seconds
-    figures = [
+    return [
         ("items", "Questions", f"{s.all.items:,}"),
         ("distinct_questions", "different question texts", f"{s.distinct_questions:,}"),
         ("activities", "Activities", f"{len(s.activities):,}"),
@@ -254,10 +258,9 @@ def _key_figures(s: DatasetStatistics) -> list[tuple[str, str, str]]:
         (
             "answer_agreement",
             "Agreement of two people on an answer",
-            "–" if share is None else f"{share:.2f}",
+            show_value(agreed, 2),
         ),
     ]
-    return figures
 
 
 def _range(mean: float | None, low: float | None, high: float | None) -> str:
@@ -331,6 +334,11 @@ def _cell(pair: Comparison) -> dict[str, Any]:
 def _best_floor(standings: Standings) -> float | None:
     values = [r.score.value for r in standings.rows if r.run.role == "floor" and r.scored]
     return max(values, default=None)
+
+
+def _few_recordings(standings: Standings) -> bool:
+    keys = {s.key for s in standings.slices if s.group in ("noise", "type")}
+    return any(s.note and s.n for row in standings.rows for key, s in row.scores.items() if key in keys)
 
 
 def _difference_span(standings: Standings) -> float:

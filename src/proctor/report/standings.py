@@ -1,7 +1,8 @@
-"""How every run did: marks, scores with intervals by slice, and every pair of runs compared.
+"""How every run did: outcomes of its items, scores with intervals by slice, and every pair of runs compared.
 
-Numbers come from ``proctor.metrics``; this module only says which items belong to which slice and keeps account of
-what could not be scored. An answer that failed, or that no judge scored, is counted and never becomes 0.
+Scores are those of ``proctor.evaluate.scores``, so the page and the command line print the same numbers; this module
+adds the slices by kind of answer and keeps account of what could not be scored. An answer that failed, or that no
+judge scored, is counted and never becomes 0.
 """
 
 from __future__ import annotations
@@ -12,15 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.metrics.answer import answer_signature, mean_score, points
-from proctor.metrics.score import Score
-from proctor.metrics.significance import Comparison, compare_all_pairs
-from proctor.report.data import ReportData, ReportOptions, Run
-from proctor.report.statistics import order_types
+import msgspec
 
-__all__ = ["OUTCOMES", "Outcome", "Row", "Slice", "Standings", "compute_standings", "derive_outcomes"]
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
+from proctor.metrics.answer import mean_score, points
+from proctor.metrics.score import Score, Signature
+from proctor.metrics.significance import Comparison
+from proctor.report.data import ReportData, ReportOptions, Run
+
+__all__ = [
+    "OUTCOMES",
+    "Outcome",
+    "Row",
+    "Slice",
+    "SliceGroup",
+    "Standings",
+    "compute_standings",
+    "derive_outcomes",
+]
 
 Outcome = Literal["2", "1", "0", "failed", "unscored", "absent"]
 
@@ -35,28 +48,25 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
 """What became of an item in a run, in words. *failed*: there is no answer; *unscored*: there is an answer, but no
 mark; *absent*: the run does not hold the item at all."""
 
+SliceGroup = Literal["all", "noise", "type", "activity", "kind"]
+ANSWER_KINDS: Final = ("direct", "suggestion", "intervention")
+
 _MARKS: Final[Mapping[Outcome, int]] = {"2": 2, "1": 1, "0": 0}
-_METHOD: Final = "bca"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A named subset of the items; ``group`` says what it divides by."""
+    """A named part of the benchmark: key of its scores, label for people, what it divides by, number of items."""
 
     key: str
     label: str
-    group: Literal["all", "condition", "type", "kind", "activity"]
-    mask: tuple[bool, ...]
-
-    @property
-    def n(self) -> int:
-        """Number of items in it."""
-        return sum(self.mask)
+    group: SliceGroup
+    n: int
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run: what became of every item, and its scores by slice key."""
+    """One run: what became of every item (in the items' order), and its scores by slice key."""
 
     run: Run
     outcomes: tuple[Outcome, ...]
@@ -85,11 +95,12 @@ class Standings:
 
     Attributes:
         rows: in order of their score.
-        slices: in the order in which they are shown.
-        comparisons: every unordered pair of runs once; ``b - a`` with the names of the runs.
+        slices: in the order in which they are shown; none without a run.
+        comparisons: every unordered pair of scored runs once; ``b - a`` with the names of the runs.
         confidence: level of all intervals.
         detectable: median over the pairs of systems of the smallest difference that would have been found with
             a power of 0.8 at a two-sided level of 0.05; None when there is no such pair.
+        note: why runs are not compared; empty when they are.
     """
 
     rows: tuple[Row, ...]
@@ -97,8 +108,9 @@ class Standings:
     comparisons: tuple[Comparison, ...]
     confidence: float
     detectable: float | None
+    note: str = ""
 
-    def group(self, group: str) -> tuple[Slice, ...]:
+    def group(self, group: SliceGroup) -> tuple[Slice, ...]:
         """Slices of one group, in order."""
         return tuple(s for s in self.slices if s.group == group)
 
@@ -108,53 +120,39 @@ class Standings:
 
 
 def compute_standings(data: ReportData, options: ReportOptions) -> Standings:
-    """Score every run on every slice and compare every two runs on the items that both answered.
+    """Score every run on every slice and compare every two runs on the items that both have a mark for.
 
     Raises:
-        ValueError: if two runs have the same name.
+        UserError: if two runs have the same name or a run does not belong to these items.
     """
-    names = [run.name for run in data.runs]
-    if len(set(names)) != len(names):
-        raise ValueError(f"run names must differ, got {names}")
-    slices = derive_slices(data.items)
-    rows = [_row(run, data, slices, options) for run in data.runs]
+    _require_names(data.runs)
+    tables = {run.name: _table(run, data, options) for run in data.runs if run.predictions or run.table}
+    kinds = {kind: tuple(any(g.kind == kind for g in i.golds) for i in data.items) for kind in ANSWER_KINDS}
+    rows = [_row(run, tables.get(run.name), kinds, data, options) for run in data.runs]
     rows.sort(key=lambda r: -math.inf if math.isnan(r.score.value) else r.score.value, reverse=True)
-    comparisons = _compare(rows, data.items, options)
+    scored = [tables[row.run.name] for row in rows if row.scored]
+    comparisons, note = _compare(scored, options)
     return Standings(
         rows=tuple(rows),
-        slices=slices,
+        slices=_slices(list(tables.values()), kinds),
         comparisons=comparisons,
         confidence=options.confidence,
         detectable=_typical_detectable(comparisons, rows),
+        note=note,
     )
 
 
-def derive_slices(items: Sequence[Item]) -> tuple[Slice, ...]:
-    """Divide the items by condition, type, kind of gold answer and activity; kinds overlap, the others do not."""
-    slices = [Slice("all", "All", "all", (True,) * len(items))]
-    slices += [
-        Slice(label.lower(), label, "condition", tuple(i.example.noisy == noisy for i in items))
-        for label, noisy in (("Clean", False), ("Noisy", True))
-    ]
-    slices += [
-        Slice(f"type:{name}", name, "type", tuple(i.type == name for i in items))
-        for name in order_types(i.type for i in items)
-    ]
-    slices += [
-        Slice(f"kind:{kind}", kind, "kind", tuple(any(g.kind == kind for g in i.golds) for i in items))
-        for kind in ("direct", "suggestion", "intervention")
-        if any(g.kind == kind for i in items for g in i.golds)
-    ]
-    names = {i.example.activity_id: i.example.activity_name or i.example.activity_id for i in items}
-    slices += [
-        Slice(f"activity:{key}", name, "activity", tuple(i.example.activity_id == key for i in items))
-        for key, name in sorted(names.items(), key=lambda pair: (pair[1], pair[0]))
-    ]
-    return tuple(slices)
+def _require_names(runs: Sequence[Run]) -> None:
+    twice = [name for name, n in Counter(run.name for run in runs).items() if n > 1]
+    if twice:
+        raise UserError(f"two runs are called '{twice[0][:80]}'.", hint="give every run its own name")
+
+
+# -- one run -----------------------------------------------------------------------------------------------------
 
 
 def derive_outcomes(items: Sequence[Item], run: Run) -> tuple[Outcome, ...]:
-    """Say what became of every item; of several predictions or judgements of one item the last counts."""
+    """Say what became of every item."""
     predictions = {p.item_id: p for p in run.predictions}
     judgements = {j.item_id: j for j in run.judgements}
     return tuple(_outcome(predictions.get(i.id), judgements.get(i.id)) for i in items)
@@ -165,65 +163,99 @@ def _outcome(prediction: Prediction | None, judgement: Judgement | None) -> Outc
         return "absent"
     if prediction.answer is None:
         return "failed"
-    score = judgement.score if judgement is not None else None
-    # A judgement made by other code may hold anything, nan included: only the three marks are marks.
-    for outcome, mark in _MARKS.items():
-        if score is not None and score == mark and not isinstance(score, bool):
-            return outcome
-    return "unscored"
-
-
-def _marks(outcomes: Sequence[Outcome]) -> list[float | None]:
-    return [points(_MARKS.get(outcome)) for outcome in outcomes]
-
-
-def _row(run: Run, data: ReportData, slices: Sequence[Slice], options: ReportOptions) -> Row:
-    outcomes = derive_outcomes(data.items, run)
-    return Row(run, outcomes, {s.key: _score(s, outcomes, data, options) for s in slices})
-
-
-def _score(slice_: Slice, outcomes: Sequence[Outcome], data: ReportData, options: ReportOptions) -> Score:
-    asked = [i for i, inside in enumerate(slice_.mask) if inside and outcomes[i] != "absent"]
-    # Activities have a handful of recordings each: a clustered interval of theirs would promise too much.
-    resamples = 1 if slice_.group == "activity" else options.resamples
-    return mean_score(
-        _marks([outcomes[i] for i in asked]),
-        [data.items[i].recording_id for i in asked],
-        answer_signature(
-            benchmark=_name_part(" ".join(filter(None, (data.about.name, data.about.version)))),
-            judge=_name_part(data.about.judge),
-            slice_=_name_part(slice_.key),
-            method=_METHOD,
-            confidence=options.confidence,
-            resamples=resamples,
-            seed=options.seed,
-        ),
-        skipped=slice_.n - len(asked),
-        method=_METHOD,
-        confidence=options.confidence,
-        resamples=resamples,
-        seed=options.seed,
+    return next(
+        (o for o, mark in _MARKS.items() if judgement is not None and _is_mark(judgement, mark)), "unscored"
     )
 
 
-def _name_part(text: str) -> str:
-    """Make a text fit for a signature, in which a bar divides parts."""
-    return text.replace("|", "/")[:200] or "unknown"
+def _is_mark(judgement: Judgement, mark: int) -> bool:
+    """A judgement that other code made may hold anything, nan and True included: only the marks are marks."""
+    return judgement.score == mark and not isinstance(judgement.score, bool)
 
 
-def _compare(rows: Sequence[Row], items: Sequence[Item], options: ReportOptions) -> tuple[Comparison, ...]:
-    return compare_all_pairs(
-        {
-            row.run.name: dict(zip((i.id for i in items), _marks(row.outcomes), strict=True))
-            for row in rows
-            if row.scored
-        },
-        {i.id: i.recording_id for i in items},
-        method=_METHOD,
+def _table(run: Run, data: ReportData, options: ReportOptions) -> ScoreTable:
+    if run.table is not None:
+        return msgspec.structs.replace(run.table, predictor=run.name)
+    table = score_run(
+        data.items,
+        run.predictions,
+        [_without_odd_mark(j) for j in run.judgements],
+        benchmark=" ".join(filter(None, (data.about.name, data.about.version))),
+        predictor=run.predictor,
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,
     )
+    return msgspec.structs.replace(table, predictor=run.name)
+
+
+def _without_odd_mark(judgement: Judgement) -> Judgement:
+    if any(_is_mark(judgement, mark) for mark in _MARKS.values()):
+        return judgement
+    return msgspec.structs.replace(judgement, score=None)
+
+
+def _row(
+    run: Run,
+    table: ScoreTable | None,
+    kinds: Mapping[str, Sequence[bool]],
+    data: ReportData,
+    options: ReportOptions,
+) -> Row:
+    outcomes = derive_outcomes(data.items, run)
+    if table is None:
+        nothing = Score(
+            math.nan, Signature("mean_score"), 0, skipped=len(data.items), note="the run is empty"
+        )
+        return Row(run, outcomes, {"all": nothing})
+    scores = {row.slice: row.to_score() for row in table.rows}
+    for kind, mask in kinds.items():
+        if any(mask):
+            scores[f"kind={kind}"] = _kind_score(kind, mask, outcomes, table, data, options)
+    return Row(run, outcomes, scores)
+
+
+def _kind_score(
+    kind: str,
+    mask: Sequence[bool],
+    outcomes: Sequence[Outcome],
+    table: ScoreTable,
+    data: ReportData,
+    options: ReportOptions,
+) -> Score:
+    asked = [i for i, inside in enumerate(mask) if inside and outcomes[i] != "absent"]
+    return mean_score(
+        [points(_MARKS.get(outcomes[i])) for i in asked],
+        [data.items[i].recording_id for i in asked],
+        table.row("all").to_score().signature.having(slice=f"kind={kind}"),
+        skipped=sum(mask) - len(asked),
+        confidence=options.confidence,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+
+
+def _slices(tables: Sequence[ScoreTable], kinds: Mapping[str, Sequence[bool]]) -> tuple[Slice, ...]:
+    """All tables are over the same items, so the first one names the slices."""
+    slices = [
+        Slice(row.slice, row.slice.partition("=")[2] or row.slice, row.kind, row.n + row.failed + row.skipped)
+        for row in (tables[0].rows if tables else ())
+    ]
+    slices += [Slice(f"kind={k}", k, "kind", sum(mask)) for k, mask in kinds.items() if tables and any(mask)]
+    return tuple(slices)
+
+
+# -- between runs ------------------------------------------------------------------------------------------------
+
+
+def _compare(tables: Sequence[ScoreTable], options: ReportOptions) -> tuple[tuple[Comparison, ...], str]:
+    try:
+        found = compare_runs(
+            tables, confidence=options.confidence, resamples=options.resamples, seed=options.seed
+        )
+    except UserError as error:
+        return (), f"The runs are not compared: {error.message}"
+    return found, ""
 
 
 def _typical_detectable(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> float | None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from proctor.examples.example import Example
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 
-__all__ = ["STATE_WORDS", "StepState", "StepStateName", "derive_step_states"]
+__all__ = ["STATE_WORDS", "StepState", "StepStateName", "derive_step_states", "list_steps"]
 
 StepStateName = Literal["done", "current", "next", "missing", "future"]
 
@@ -54,8 +54,13 @@ class StepState:
         return ", ".join(parts)
 
 
+def list_steps(graph: TaskGraph) -> tuple[Step, ...]:
+    """Return the actions in an order in which they could be done; every list of the report uses it."""
+    return tuple(graph[i] for i in graph.topological_order if i not in (graph.start, graph.end))
+
+
 def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, ...]:
-    """Say for every action of the graph, in file order, where it stands.
+    """Say for every action of the graph, in the order of ``list_steps``, where it stands.
 
     Steps that the example names but the graph does not have are ignored. A step that is repeated as the current
     one is *current*, not *done* (promqa.md 10 g).
@@ -79,5 +84,5 @@ def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, .
         return "next" if step_id in following else "future"
 
     return tuple(
-        StepState(s.id, name(s.id), s.id in late, tuple(mistakes.get(s.id, ()))) for s in graph.actions
+        StepState(s.id, name(s.id), s.id in late, tuple(mistakes.get(s.id, ()))) for s in list_steps(graph)
     )

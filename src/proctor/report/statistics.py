@@ -9,7 +9,7 @@ published figure does.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,11 +19,11 @@ from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.metrics.text_statistics import first_words, mean_tokens, mean_words
 from proctor.procedure.graph import TaskGraph
+from proctor.verify.statistics import VerificationStatistics, verification_statistics
 from proctor.verify.verdict import Verdict
 
 __all__ = [
     "PUBLISHED_PROMQA",
-    "Agreement",
     "Approval",
     "DatasetStatistics",
     "Spread",
@@ -98,26 +98,6 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How often two annotators said the same, over all pairs of annotators of a candidate.
-
-    Attributes:
-        answers_equal: pairs of judgments of one answer that are equal.
-        answers_total: pairs of judgments of one answer; only where both accepted the question.
-        answers_pi: the same corrected for chance, with the marginals of both annotators pooled (Scott's pi):
-            who is first and who is second has no meaning here. None when undefined.
-        questions_equal: pairs of judgments of one question that are equal.
-        questions_total: pairs of judgments of one question.
-    """
-
-    answers_equal: int
-    answers_total: int
-    answers_pi: float | None
-    questions_equal: int
-    questions_total: int
-
-
-@dataclass(frozen=True, slots=True)
 class TypeStatistics:
     """The figures of one question type (or of all, under the name ``all``)."""
 
@@ -152,7 +132,7 @@ class DatasetStatistics:
         steps_so_far: performed steps up to the moment, the start moment counted as one.
         answers_histogram: number of golds to number of items, ascending.
         distinct_questions: number of different question texts.
-        agreement: of the people who verified; None when fewer than two looked at the same candidate.
+        verification: who accepted what and how far people agree; None without candidates that people judged.
         published: True when the items are exactly those of the published ProMQA.
     """
 
@@ -166,7 +146,7 @@ class DatasetStatistics:
     steps_so_far: Spread
     answers_histogram: tuple[tuple[int, int], ...]
     distinct_questions: int
-    agreement: Agreement | None
+    verification: VerificationStatistics | None
     published: bool
 
     @property
@@ -189,7 +169,10 @@ def compute_statistics(
         graphs: activity id to task graph, for the steps per activity.
         candidates: all candidates that went into verification, the rejected ones included; without them the
             approval rates are unknown.
-        verdicts: of annotators; those of machines do not enter the agreement between people.
+        verdicts: the latest of every annotator; those of machines do not enter the agreement between people.
+
+    Raises:
+        UserError: if a verdict does not fit its candidate.
     """
     graphs = graphs or {}
     offered = Counter(c.type for c in candidates)
@@ -210,9 +193,14 @@ def compute_statistics(
         steps_so_far=_spread(_steps_so_far(i.example) for i in items),
         answers_histogram=tuple(sorted(Counter(len(i.golds) for i in items).items())),
         distinct_questions=len({i.question for i in items}),
-        agreement=_agree([v for v in verdicts if v.annotator_kind == "human" and v.role == "annotator"]),
+        verification=_verify(candidates, verdicts),
         published=is_published_promqa(items),
     )
+
+
+def _verify(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> VerificationStatistics | None:
+    found = verification_statistics(candidates, verdicts)
+    return found if found.candidates else None
 
 
 def order_types(names: Iterable[str]) -> tuple[str, ...]:
@@ -270,43 +258,3 @@ def _count_words(texts: Sequence[str]) -> WordCount:
 
 def _top_words(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple(first_words(texts)[:FIRST_WORDS_SHOWN])
-
-
-# -- agreement ---------------------------------------------------------------------------------------------------
-
-
-def _agree(verdicts: Sequence[Verdict]) -> Agreement | None:
-    by_candidate: dict[str, dict[str, Verdict]] = defaultdict(dict)
-    for verdict in verdicts:
-        by_candidate[verdict.candidate_id][verdict.annotator] = verdict  # the last word of each annotator
-    pairs = [
-        (a, b)
-        for voices in by_candidate.values()
-        for n, a in enumerate(voices.values())
-        for b in list(voices.values())[n + 1 :]
-    ]
-    if not pairs:
-        return None
-    answers = [
-        (x.value, y.value)
-        for a, b in pairs
-        if a.question.value == b.question.value == "right"
-        for x, y in zip(a.answers, b.answers, strict=False)
-    ]
-    return Agreement(
-        answers_equal=sum(x == y for x, y in answers),
-        answers_total=len(answers),
-        answers_pi=_scott_pi(answers),
-        questions_equal=sum(a.question.value == b.question.value for a, b in pairs),
-        questions_total=len(pairs),
-    )
-
-
-def _scott_pi(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Chance-corrected agreement with the marginals of both annotators pooled; None when undefined."""
-    if not pairs:
-        return None
-    observed = sum(x == y for x, y in pairs) / len(pairs)
-    marginal = Counter(value for pair in pairs for value in pair)
-    expected = sum((n / (2 * len(pairs))) ** 2 for n in marginal.values())
-    return None if expected == 1 else (observed - expected) / (1 - expected)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from proctor.metrics.significance import Comparison
 from proctor.report.standings import Row, Standings
 from proctor.report.statistics import DatasetStatistics
 
-__all__ = ["ALPHA", "decided", "join_words", "summarize"]
+__all__ = ["ALPHA", "Name", "Sentence", "decided", "plain", "summarize"]
 
-ALPHA = 0.05
+ALPHA: Final = 0.05
 """Level at which two runs are told apart, after correction for the number of pairs."""
+
+MAX_NAMED: Final = 4
+"""Runs or pairs named in one sentence; the others are counted."""
+
+
+class Name(str):
+    """The name of a run inside a sentence, so that a page can set it apart from the words around it."""
+
+    __slots__ = ()
+
+
+Sentence = tuple[str, ...]
+"""Parts in order; those of type ``Name`` are names."""
 
 
 def decided(comparison: Comparison) -> bool:
@@ -20,37 +34,34 @@ def decided(comparison: Comparison) -> bool:
     return comparison.p_holm is not None and comparison.p_holm < ALPHA
 
 
-def join_words(words: Sequence[str]) -> str:
-    """Return ``"a, b and c"``."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def plain(paragraphs: Iterable[Iterable[Sentence]]) -> str:
+    """Return the paragraphs as plain text, for terminals."""
+    return "\n\n".join(" ".join("".join(sentence) for sentence in p) for p in paragraphs)
 
 
-def summarize(statistics: DatasetStatistics, standings: Standings) -> tuple[str, ...]:
-    """Return a few sentences; every one of them is left out when there is nothing to say."""
+def summarize(statistics: DatasetStatistics, standings: Standings) -> tuple[tuple[Sentence, ...], ...]:
+    """Return paragraphs of sentences: what was asked and who leads; how far to trust it; what is incomplete."""
     scored = [row for row in standings.rows if row.scored]
-    sentences = [_what(statistics)]
     if not scored:
-        sentences.append("No run has been scored yet.")
-    else:
-        sentences += [
-            _best(scored, standings),
-            _ties(scored, standings),
-            _floor(scored, standings),
-            _upper(scored),
-        ]
-    sentences += [_detectable(standings), _incomplete(standings.rows)]
-    return tuple(s for s in sentences if s)
+        return ((_what(statistics), ("No run has been scored yet.",)),)
+    paragraphs = (
+        (_what(statistics), _best(scored, standings), _ties(scored, standings)),
+        (_floor(scored, standings), _upper(scored), _detectable(standings), _incomplete(standings.rows)),
+    )
+    kept = (tuple(sentence for sentence in p if sentence) for p in paragraphs)
+    return tuple(p for p in kept if p)
 
 
-def _what(statistics: DatasetStatistics) -> str:
+def _what(statistics: DatasetStatistics) -> Sentence:
     everything = statistics.all
     if not everything.items:
-        return "The benchmark holds no questions."
-    return (
+        return ("The benchmark holds no questions.",)
+    text = (
         f"{_count(everything.items, 'question')} about {_count(statistics.recordings, 'recording')} of "
-        f"{_count(len(statistics.activities), 'activity', 'activities')}; {everything.clean} are asked while "
-        f"everything before went well, {everything.noisy} after an earlier mistake."
+        f"{_count(len(statistics.activities), 'activity', 'activities')}: {everything.clean:,} at a moment before "
+        f"which all went well, {everything.noisy:,} after an earlier mistake."
     )
+    return (text,)
 
 
 def _count(n: int, word: str, plural: str | None = None) -> str:
@@ -61,13 +72,30 @@ def _systems(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.run.role == "system"]
 
 
-def _best(rows: Sequence[Row], standings: Standings) -> str:
+def _name(row: Row) -> Name:
+    return Name(row.run.name)
+
+
+def _list(entries: Sequence[Sentence]) -> Sentence:
+    """Join entries with commas and a last "and"; entries beyond ``MAX_NAMED`` are counted."""
+    shown = [*entries[:MAX_NAMED]]
+    if len(entries) > MAX_NAMED:
+        shown.append((f"{len(entries) - MAX_NAMED} more",))
+    parts: list[str] = []
+    for n, entry in enumerate(shown):
+        if n:
+            parts.append(" and " if n == len(shown) - 1 else "; ")
+        parts += entry
+    return tuple(parts)
+
+
+def _best(rows: Sequence[Row], standings: Standings) -> Sentence:
     systems = _systems(rows)
     if not systems:
-        return ""
+        return ()
     best = systems[0]
-    rank = f"is first of {len(systems)} systems with" if len(systems) > 1 else "scores"
-    return f"{best.run.name} {rank} {_value(best, standings)}."
+    rank = f" is first of {len(systems)} systems with " if len(systems) > 1 else " scores "
+    return (_name(best), rank, _value(best, standings), ".")
 
 
 def _value(row: Row, standings: Standings) -> str:
@@ -78,78 +106,74 @@ def _value(row: Row, standings: Standings) -> str:
     return f"{text} ({100 * standings.confidence:g} % interval {score.low:.1f} to {score.high:.1f})"
 
 
-def _ties(rows: Sequence[Row], standings: Standings) -> str:
+def _ties(rows: Sequence[Row], standings: Standings) -> Sentence:
     systems = _systems(rows)
-    pairs = [
-        (a.run.name, b.run.name, standings.comparison(a.run.name, b.run.name))
-        for n, a in enumerate(systems)
-        for b in systems[n + 1 :]
-    ]
+    pairs = [(a, b) for n, a in enumerate(systems) for b in systems[n + 1 :]]
+    tied = [(a, b) for a, b in pairs if not _told_apart(a, b, standings)]
     if not pairs:
-        return ""
-    tied = [(a, b) for a, b, c in pairs if c is not None and not decided(c)]
+        return ()
+    if len(pairs) == 1:
+        return ("It can" + ("not" if tied else "") + " be told apart from ", _name(systems[1]), ".")
     if not tied:
-        return (
-            "Every two systems can be told apart." if len(pairs) > 1 else "The two systems can be told apart."
-        )
+        return ("Every two systems can be told apart.",)
     if len(tied) == len(pairs):
-        return (
-            "No two systems can be told apart." if len(pairs) > 1 else "The two systems cannot be told apart."
-        )
-    names = join_words([f"{a} from {b}" for a, b in tied[:6]])
-    more = f" and {len(tied) - 6} more pairs" if len(tied) > 6 else ""
-    return f"Of {len(pairs)} pairs of systems {len(tied)} cannot be told apart: {names}{more}."
+        return ("No two systems can be told apart.",)
+    named = _list([(_name(a), " from ", _name(b)) for a, b in tied])
+    return (f"Of {len(pairs)} pairs of systems, {len(tied)} cannot be told apart: ", *named, ".")
 
 
-def _floor(rows: Sequence[Row], standings: Standings) -> str:
+def _told_apart(a: Row, b: Row, standings: Standings) -> bool:
+    comparison = standings.comparison(a.run.name, b.run.name)
+    return comparison is not None and decided(comparison)
+
+
+def _floor(rows: Sequence[Row], standings: Standings) -> Sentence:
     floors = [row for row in rows if row.run.role == "floor"]
     if not floors:
-        return ""
+        return ()
     floor = floors[0]
-    text = f"The best floor, {floor.run.name}, does not look at the recording and reaches {floor.score.value:.1f}"
-    pairs = [(s, standings.comparison(s.run.name, floor.run.name)) for s in _systems(rows)]
-    below = [
-        s.run.name
-        for s, c in pairs
-        if c is not None and (not decided(c) or s.score.value < floor.score.value)
-    ]
-    if not pairs:
-        return f"{text}."
+    start = (
+        "The best floor, ",
+        _name(floor),
+        f", answers without looking and reaches {floor.score.value:.1f}",
+    )
+    systems = _systems(rows)
+    below = [s for s in systems if s.score.value <= floor.score.value or not _told_apart(s, floor, standings)]
+    if not systems:
+        return (*start, ".")
     if not below:
-        return f"{text}; every system is above it."
-    verb = "is" if len(below) == 1 else "are"
-    return f"{text}; {join_words(below)} {verb} not shown to be above it."
+        return (*start, "; every system is above it.")
+    verb = " is" if len(below) == 1 else " are"
+    return (*start, "; ", *_list([(_name(s),) for s in below]), f"{verb} not shown to be above it.")
 
 
-def _upper(rows: Sequence[Row]) -> str:
+def _upper(rows: Sequence[Row]) -> Sentence:
     uppers = [row for row in rows if row.run.role == "upper"]
     if not uppers:
-        return ""
+        return ()
     upper = uppers[0]
-    return f"{upper.run.name} reads the annotations and marks the upper bound at {upper.score.value:.1f}."
-
-
-def _detectable(standings: Standings) -> str:
-    if standings.detectable is None:
-        return ""
     return (
-        f"Two runs have to differ by about {standings.detectable:.1f} points before these questions find it "
-        "(four times out of five, at a level of 0.05)."
+        "The upper bound, ",
+        _name(upper),
+        f", reads the annotations and reaches {upper.score.value:.1f}.",
     )
 
 
-def _incomplete(rows: Sequence[Row]) -> str:
-    parts = []
-    for row in rows:
-        counts = row.counts
-        lacks = [
-            f"{counts[key]} {word}"
-            for key, word in (("failed", "failed"), ("unscored", "unscored"), ("absent", "not asked"))
-            if counts[key]
-        ]
-        if lacks:
-            parts.append(f"{row.run.name} ({join_words(lacks)})")
-    if not parts:
-        return "" if not rows else "Every run answered every question and every answer was judged."
-    shown = join_words(parts[:6]) + (f" and {len(parts) - 6} more" if len(parts) > 6 else "")
-    return f"Some answers have no mark and count neither for nor against a run: {shown}."
+def _detectable(standings: Standings) -> Sentence:
+    if standings.detectable is None:
+        return ()
+    points = f"{standings.detectable:.1f} points"
+    return (
+        f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05).",
+    )
+
+
+def _incomplete(rows: Sequence[Row]) -> Sentence:
+    lacking = [row for row in rows if row.scored < len(row.outcomes)]
+    if not lacking:
+        return ("Every run answered every question, and every answer was judged.",)
+    totals = {key: sum(row.counts[key] for row in lacking) for key in ("failed", "unscored", "absent")}
+    words = {"failed": "failed", "unscored": "could not be judged", "absent": "were not asked"}
+    parts = [(f"{totals[key]:,} {words[key]}",) for key in totals if totals[key]]
+    total = f"{_count(sum(totals.values()), 'answer')} of {_count(len(lacking), 'run')}"
+    return (f"{total} have no mark and count neither for nor against: ", *_list(parts), ".")

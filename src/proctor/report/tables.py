@@ -54,13 +54,13 @@ def scores_table(standings: Standings, format_: TableFormat = "text", *, interva
     }
     if format_ not in writers:
         raise ValueError(f"format must be one of {', '.join(TABLE_FORMATS)}, got {format_!r}")
-    slices = [*standings.group("condition"), *standings.group("type")]
+    slices = [*standings.group("noise"), *standings.group("type")]
     head = [
         "run",
         "role",
         "score",
         *(["interval"] if intervals else []),
-        *(s.key.removeprefix("type:") for s in slices),
+        *(s.label for s in slices),
     ]
     head += ["scored", "failed", "unscored", "not asked"]
     body = [_cells(row, [s.key for s in slices], intervals=intervals) for row in standings.rows]
@@ -74,7 +74,7 @@ def _cells(row: Row, keys: Sequence[str], *, intervals: bool) -> list[str]:
         ROLES[row.run.role],
         show_value(row.score.value),
         *([show_interval(row.score) or "–"] if intervals else []),
-        *(show_value(row.scores[key].value) for key in keys),
+        *(show_value(row.scores[key].value if key in row.scores else None) for key in keys),
         str(row.scored),
         str(counts["failed"]),
         str(counts["unscored"]),

@@ -38,6 +38,14 @@
   systemDark.addEventListener("change", paintToggle);
   paintToggle();
 
+  // -- printing: what is folded away is unfolded, except drawings, which the reader chooses --------------------
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("details:not([open]):not(.activity)")];
+    for (const d of unfolded) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of unfolded) d.open = false; unfolded = []; });
+
   // -- graphs drawn by the page --------------------------------------------------------------------------------
   const SHAPES = new Set(["g", "path", "polygon", "polyline", "ellipse", "text"]);
   const KEPT = ["d", "points", "x", "y", "cx", "cy", "rx", "ry", "text-anchor", "transform"];
@@ -92,6 +100,7 @@
   const { items, runs, graphs } = data;
   const OUTCOME = { 2: "2 match", 1: "1 partial", 0: "0 wrong", failed: "failed", unscored: "unscored", absent: "not asked" };
   const SIGN = { d: "✓", c: "●", n: "→", m: "!", f: "·" };
+  const WIDE = 560; // pixels; a wider drawing stands above its list, since the column of an example is narrow
   const WORD = { right: "right", wrong: "wrong", unsure: "cannot tell" };
   const byId = new Map(items.map((item, n) => [item.i, n]));
   let shown = items.map((_, n) => n);
@@ -203,12 +212,13 @@
   function moment(item) {
     const graph = graphs[item.g];
     if (!graph || !item.S) return [];
-    const rows = graph.steps.map(([id, words, , before], k) => el("li", { cls: `s-${item.S[k]}${item.X[k] ? " s-x" : ""}` },
+    const order = "mncdf", listed = graph.steps.map((_, k) => k).sort((a, b) => order.indexOf(item.S[a]) - order.indexOf(item.S[b]) || a - b);
+    const rows = listed.map((k) => el("li", { cls: `s-${item.S[k]}${item.X[k] ? " s-x" : ""}` },
       el("span", { cls: "sign", "aria-hidden": "true" }, SIGN[item.S[k]]),
-      el("span", {}, text(words), el("span", { cls: "words" }, stateWords(item, k)))));
+      el("span", {}, text(graph.steps[k][1]), el("span", { cls: "words" }, stateWords(item, k)))));
     const drawing = el("figure", { cls: "drawing", role: "group", tabindex: "0", "aria-label": "Drawing of the task graph at this moment; the list beside it says the same" });
     const box = el("div", { cls: "moment" }, drawing, el("ol", { cls: "state-list", "aria-label": "Steps and their states" }, rows));
-    graphSvg(item.g).then((svg) => { if (svg) drawing.append(stated(svg, item, graph)); else { drawing.remove(); box.classList.add("no-drawing"); } });
+    graphSvg(item.g).then((svg) => { if (svg) { box.classList.toggle("stacked", Number(svg.getAttribute("width")) > WIDE); drawing.append(stated(svg, item, graph)); } else { drawing.remove(); box.classList.add("no-drawing"); } });
     return [el("h4", {}, "Where the person stood"), legend(), box];
   }
   function legend() {
