@@ -7,42 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from proctor.generate.candidate import Answer
-from proctor.generate.moment import Moment, StepClass, stems
+from proctor.generate.moment import Moment, StepClass, stems, word_set
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
 
 __all__ = ["IRREVERSIBLE", "missing_options"]
 
-IRREVERSIBLE: Final = frozenset(
-    [
-        "cook",
-        "microwave",
-        "boil",
-        "fry",
-        "saute",
-        "toast",
-        "bake",
-        "roast",
-        "grill",
-        "simmer",
-        "blend",
-        "blitz",
-        "grind",
-    ]
-    + [
-        "puree",
-        "melt",
-        "brew",
-        "freeze",
-        "glue",
-        "weld",
-        "solder",
-        "drill",
-        "saw",
-        "mince",
-        "grate",
-        "rivet",
-        "dilute",
-    ]
+IRREVERSIBLE: Final = word_set(
+    "cook microwave boil fry saute toast bake roast grill simmer blend blitz grind puree melt brew "
+    "freeze glue weld solder drill saw mince grate rivet dilute "
 )
 """Verbs whose result cannot be taken back: what should have come before them calls for starting over."""
 
@@ -271,7 +243,7 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     group = rng.choice(("add", "cut", "heat", "attach"))
     if any(c.phrase.quoted for c in moment.missing):
         return None
-    if not any(c.acts_as(group) for c in moment.view.classes(moment.view.phrases)):
+    if group not in moment.view.groups:
         return None
     inside = [c for c in moment.missing if c.acts_as(group)]
     if inside:
@@ -282,10 +254,9 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
 
 
 def _object(moment: Moment, rng: random.Random) -> Ask | None:
-    named = sorted({c.phrase.object for c in moment.view.classes(moment.view.phrases) if c.is_explicit})
-    if not named:
+    if not moment.view.things:
         return None
-    thing = rng.choice(named)
+    thing = rng.choice(moment.view.things)
     words = stems(thing)
     inside = [c for c in moment.missing if words <= c.words]
     if any(not words <= c.words and (words & c.words or not c.is_explicit) for c in moment.missing):
@@ -298,9 +269,6 @@ def _object(moment: Moment, rng: random.Random) -> Ask | None:
 
 def _no_such(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
     """Nothing of the asked sort is missing; what else is missing makes a suggestion."""
-    answers = [
-        answer(one_of(rng, "No, you haven't", "No, nothing of that sort is missing", "No, you didn't"))
-    ]
     answers = [
         answer(
             one_of(

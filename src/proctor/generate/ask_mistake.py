@@ -18,11 +18,12 @@ from typing import Final
 
 from proctor.generate.ask_missing import IRREVERSIBLE
 from proctor.generate.candidate import Answer, AnswerKind
-from proctor.generate.moment import GROUPS, Moment, StepClass, stems
+from proctor.generate.moment import GROUPS, Moment, StepClass, stems, word_set
 from proctor.generate.quantity import Difference, Dimension, find_difference, find_levels, find_quantities
 from proctor.generate.remark import Remark, describe_performed, read_remark
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
-from proctor.procedure.inflect import VERBS, base_form
+from proctor.procedure.inflect import base_form
+from proctor.procedure.phrase import render_step
 
 __all__ = ["mistake_options"]
 
@@ -34,72 +35,13 @@ _DIMENSIONS: Final[Mapping[str, tuple[Dimension, ...]]] = {
 _BROAD: Final = ("preparation", "technique")
 """Types whose questions ask for the step as a whole, so that its other mistakes are right answers too."""
 
-_DURATIVE: Final = frozenset(
-    [
-        "cook",
-        "microwave",
-        "boil",
-        "fry",
-        "saute",
-        "toast",
-        "bake",
-        "roast",
-        "grill",
-        "simmer",
-        "heat",
-        "wait",
-        "mix",
-        "stir",
-    ]
-    + [
-        "whisk",
-        "blend",
-        "blitz",
-        "grind",
-        "melt",
-        "soak",
-        "incubate",
-        "centrifuge",
-        "vortex",
-        "steam",
-        "shake",
-        "rest",
-        "let",
-    ]
+_DURATIVE: Final = word_set(
+    "cook microwave boil fry saute toast bake roast grill simmer heat wait mix stir whisk blend "
+    "blitz grind melt soak incubate centrifuge vortex steam shake rest let "
 )
-_REDO: Final = frozenset(
-    [
-        "stir",
-        "whisk",
-        "mix",
-        "place",
-        "put",
-        "spread",
-        "fold",
-        "brush",
-        "coat",
-        "pat",
-        "wipe",
-        "rinse",
-        "lay",
-        "roll",
-        "combine",
-    ]
-    + [
-        "tighten",
-        "align",
-        "secure",
-        "cover",
-        "attach",
-        "fasten",
-        "insert",
-        "shake",
-        "press",
-        "clean",
-        "peel",
-        "drain",
-        "set",
-    ]
+_REDO: Final = word_set(
+    "stir whisk mix place put spread fold brush coat pat wipe rinse lay roll combine tighten align "
+    "secure cover attach fasten insert shake press clean peel drain set "
 )
 _MAX_GOLDS: Final = 6
 
@@ -146,7 +88,14 @@ class _Case:
         read = [
             read_remark(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)
         ]
-        return tuple(dict.fromkeys(r for r in read if r.text))
+        return tuple(dict.fromkeys(r for r in read if r.text and not self._adds_nothing(r)))
+
+    def _adds_nothing(self, remark: Remark) -> bool:
+        """True for a bare amount or a comparison of durations when the exact difference is said anyway."""
+        if self.difference is None:
+            return False
+        bare = remark.form == "fragment" and bool(find_quantities(remark.text))
+        return bare or (self.kind == "timing" and remark.text.startswith("used "))
 
     def _contradicts(self, text: str) -> bool:
         """True when a remark swaps the amounts ("1 instead of 2" where the instruction says 1)."""
@@ -174,16 +123,17 @@ class _Case:
     @cached_property
     def instruction_answers(self) -> bool:
         """True when quoting the instruction answers the question: it says what was not done."""
-        if self.difference is not None or self.replaced is not None:
-            return True
         dimensions = _DIMENSIONS.get(self.kind)
         if dimensions is not None and not self._states(dimensions):
             return False
-        lost = stems(self.step.phrase.imperative) - stems(self.performed)
-        says_instead = any(
-            re.search(r"\binstead of\b|\brather than\b", t, re.I) for t in self.moment.example.mistake_texts
-        )
-        return bool(lost) if self.performed and lost != stems(self.step.phrase.imperative) else says_instead
+        if self.difference is not None or self.replaced is not None:
+            return True
+        named = stems(self.step.phrase.imperative)
+        if self.performed and named - stems(self.performed):
+            return True
+        texts = self.moment.example.mistake_texts
+        denied = [re.split(r"\b(?:instead of|rather than)\b", t, flags=re.I)[1:] for t in texts]
+        return any(stems(part) & named for parts in denied for part in parts)
 
     def _states(self, dimensions: Sequence[Dimension]) -> bool:
         text = self.step.phrase.imperative
@@ -210,6 +160,8 @@ def mistake_options(moment: Moment) -> Iterator[Option]:
     yield Option(5, lambda rng: Ask(f"{kind}.wrong", _slots(case), _answers(case, rng, "Yes, ")))
     yield Option(5, lambda rng: Ask(f"{kind}.right", _slots(case), _answers(case, rng, "No, ")))
     yield Option(4, lambda rng: Ask(f"{kind}.what", _slots(case), _answers(case, rng, "")))
+    if case.replaced is not None and kind == "preparation":
+        yield Option(3, lambda rng: Ask("preparation.instead", _slots(case), _target(case, rng)))
     if case.difference is not None or case.replaced is not None or _asks_plainly(case):
         yield Option(4, lambda rng: Ask(f"{kind}.should", _slots(case), _target(case, rng)))
     if case.difference is not None and case.difference.direction and _is_comparable(case):
@@ -301,13 +253,9 @@ def _target(case: _Case, rng: random.Random) -> tuple[Answer, ...]:
         )
     if case.replaced is not None:
         out.append(answer(f"you should have used {case.replaced[1]}", "direct", ids))
-    out.append(
-        answer(
-            one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}"),
-            "direct",
-            ids,
-        )
-    )
+    if case.instruction_answers:
+        text = one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}")
+        out.append(answer(text, "direct", ids))
     return distinct(out)
 
 
@@ -437,50 +385,15 @@ def _verbs(step: StepClass) -> frozenset[str]:
 
 _ARTICLES: Final = ("a", "an", "the")
 _TOOL_PREPOSITIONS: Final = ("in", "into", "on", "onto", "with", "using", "to", "from")
-_FUNCTION_WORDS: Final = frozenset(
-    [
-        "to",
-        "in",
-        "on",
-        "with",
-        "and",
-        "but",
-        "or",
-        "of",
-        "for",
-        "until",
-        "not",
-        "no",
-        "without",
-        "using",
-        "into",
-        "onto",
-        "from",
-    ]
-    + [
-        "by",
-        "at",
-        "over",
-        "under",
-        "it",
-        "is",
-        "too",
-        "very",
-        "more",
-        "less",
-        "some",
-        "all",
-        "than",
-        "instead",
-        "while",
-        "that",
-    ]
+_FUNCTION_WORDS: Final = word_set(
+    "to in on with and but or of for until not no without using into onto from by at over under it "
+    "is too very more less some all than instead while that "
 )
 
 
 def _replacement(instruction: str, performed: str) -> tuple[str, str, bool] | None:
     """Find the one thing that was replaced, articles included; None unless everything else is word for word equal."""
-    asked, done = _plain_words(instruction), _plain_words(performed)
+    asked, done = _plain_words(render_step(instruction)), _plain_words(render_step(performed))
     changes = [
         c for c in difflib.SequenceMatcher(None, asked, done, autojunk=False).get_opcodes() if c[0] != "equal"
     ]
@@ -490,21 +403,31 @@ def _replacement(instruction: str, performed: str) -> tuple[str, str, bool] | No
     right, wrong = asked[i1:i2], done[j1:j2]
     if len(right) > 3 or len(wrong) > 3 or not _is_thing(right) or not _is_thing(wrong) or i1 == 0:
         return None
+    tail = _shared_noun(asked[i2:], done[j2:])
+    right, wrong = [*right, *tail], [*wrong, *tail]
     before = asked[i1 - 1]
+    if before in ("and", "or", "then"):
+        return None
     article = f"{before} " if before in _ARTICLES and right[0] not in _ARTICLES else ""
     place = asked[i1 - 2] if article and i1 > 1 else before
     return f"{article}{' '.join(wrong)}", f"{article}{' '.join(right)}", place in _TOOL_PREPOSITIONS
 
 
+def _shared_noun(asked: list[str], done: list[str]) -> list[str]:
+    """Words that follow the replaced ones in both texts and belong to the same noun ("softened | butter")."""
+    tail: list[str] = []
+    for one, other in zip(asked, done, strict=False):
+        if one != other or one in _FUNCTION_WORDS or one in _ARTICLES or not one.isalpha():
+            break
+        tail.append(one)
+    return tail
+
+
 def _plain_words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9/'-]+", text.lower())
+    return re.findall(r"[a-z0-9/'-]+|[,.;:()]", text.lower())
 
 
 def _is_thing(words: list[str]) -> bool:
     return not any(
-        re.search(r"\d", w)
-        or w in _FUNCTION_WORDS
-        or w.endswith(("ly", "ing"))
-        or (base_form(w) and w in VERBS and len(words) == 1)
-        for w in words
+        not re.fullmatch(r"[a-z'-]+", w) or w in _FUNCTION_WORDS or w.endswith(("ly", "ing")) for w in words
     )

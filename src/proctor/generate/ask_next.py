@@ -149,8 +149,9 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
     p = step.phrase
     lead = one_of(rng, f"No, you have already {p.participle}", f"No, you already {p.past}")
     answers = [answer(lead, "direct", step.ids)]
-    for c in moment.next:
-        answers.append(answer(f"No, that is done; now {c.phrase.imperative}", "suggestion", c.ids))
+    answers += [
+        answer(f"No, that is done; now {c.phrase.imperative}", "suggestion", c.ids) for c in moment.next
+    ]
     if not moment.next:
         for c in moment.repairs:
             text = f"No, that is done, but you have to go back and {c.phrase.imperative}"
@@ -232,8 +233,7 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
             return Ask(f"next.{group}", _slots(moment), distinct([_do(rng, c) for c in inside]))
         answers = [answer(f"Yes, you should {c.phrase.imperative}", "direct", c.ids) for c in inside]
         return Ask(f"next.any_{group}", _slots(moment), distinct(answers))
-    relevant = any(base.acts_as(group) for base in moment.view.classes(moment.view.phrases))
-    if not relevant or any(c.acts_as(group) for c in open_steps):
+    if group not in moment.view.groups or any(c.acts_as(group) for c in open_steps):
         return None
     return Ask(f"next.any_{group}", _slots(moment), _nothing_now(moment, rng, "No, not at this point"))
 
@@ -255,10 +255,9 @@ def _nothing_now(moment: Moment, rng: random.Random, plain: str) -> tuple[Answer
 
 def _object(moment: Moment, rng: random.Random) -> Ask | None:
     """Ask about one thing; every open step must clearly have to do with it or clearly not."""
-    named = sorted({c.phrase.object for c in moment.view.classes(moment.view.phrases) if c.is_explicit})
-    if not named:
+    if not moment.view.things:
         return None
-    thing = rng.choice(named)
+    thing = rng.choice(moment.view.things)
     words = stems(thing)
     open_steps = (*moment.next, *moment.missing)
     inside = [c for c in moment.next if words <= c.words]

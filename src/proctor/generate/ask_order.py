@@ -81,7 +81,7 @@ def _late(rng: random.Random, after: tuple[StepClass, ...], lead: str) -> tuple[
 
 
 def _overtaken(rng: random.Random, after: tuple[StepClass, ...]) -> tuple[Answer, ...]:
-    form = one_of(rng, "you should have done it before {}", "it should have come before {}")
+    form = one_of(rng, "you should have done this step before {}", "this step should have come before {}")
     return distinct([answer(form.replace("{}", c.phrase.gerund), "direct", c.ids) for c in after])
 
 
@@ -95,6 +95,8 @@ def _said(text: str, lead: str) -> Iterator[Answer]:
             yield answer(remark.after(lead))
         return
     when = match["when"]
+    if re.search(r"\border\b|\bstep\b", when):
+        return
     yield answer(f"{lead}this step was done {when}")
     single = re.fullmatch(r"(before|after) (\w+ing\b(?:(?!\b(?:before|after|but)\b).)+)", when, re.I)
     if single:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from proctor.examples.example import Example, Performed
@@ -19,7 +19,7 @@ from proctor.procedure.inflect import base_form
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.progress import Progress, derive_progress
 
-__all__ = ["GROUPS", "GraphView", "Moment", "StepClass", "UncertainError", "stems"]
+__all__ = ["GROUPS", "GraphView", "Moment", "StepClass", "UncertainError", "stems", "word_set"]
 
 
 class UncertainError(ValueError):
@@ -29,6 +29,11 @@ class UncertainError(ValueError):
         self.reason = reason
         self.detail = detail
         super().__init__(f"{reason}: {detail}")
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
 
 
 GROUPS: Final[Mapping[str, frozenset[str]]] = {
@@ -62,61 +67,15 @@ GROUPS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Verbs that people would count under one question ("What should I add next?")."""
 
-_STOPWORDS: Final = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "to",
-        "in",
-        "on",
-        "into",
-        "onto",
-        "with",
-        "and",
-        "or",
-        "for",
-        "from",
-        "until",
-        "it",
-        "is",
-    ]
-)
-_IMPLICIT: Final = frozenset(
-    [
-        "content",
-        "mixture",
-        "ingredient",
-        "bowl",
-        "mug",
-        "pan",
-        "plate",
-        "pot",
-        "cup",
-        "skillet",
-        "tube",
-        "blender",
-        "microwave",
-    ]
-    + [
-        "platter",
-        "dish",
-        "batter",
-        "sauce",
-        "wrap",
-        "sample",
-        "solution",
-        "assembly",
-        "part",
-        "thing",
-        "vegetable",
-        "everything",
-    ]
+_STOPWORDS: Final = word_set("the a an of to in on into onto with and or for from until it is")
+_IMPLICIT: Final = word_set(
+    "content mixture ingredient bowl mug pan plate pot cup skillet tube blender microwave platter "
+    "dish batter sauce wrap sample solution assembly part thing vegetable everything "
 )
 """Heads of objects that may stand for anything that went in before, so that no noun is safely out of scope."""
 
 
+@lru_cache(maxsize=65_536)
 def stems(text: str) -> frozenset[str]:
     """Return the content words of a text in a rough stem: lower case, without plural s."""
     words = re.findall(r"[a-z0-9/.]*[a-z0-9]", text.lower())
@@ -141,14 +100,23 @@ class StepClass:
 
     def acts_as(self, group: str) -> bool:
         """True when the main verb or a further verb of the step belongs to the group."""
-        return any(
-            base_form(w) in GROUPS[group] for w in self.phrase.imperative.lower().replace(",", " ").split()
-        )
+        return group in _groups_of(self.phrase.imperative)
 
     @property
     def is_explicit(self) -> bool:
         """True when the step names all that it acts on, so that other nouns are safely out of its scope."""
-        return bool(self.phrase.object) and not (stems(self.phrase.object) & _IMPLICIT)
+        return _is_explicit(self.phrase.object)
+
+
+@lru_cache(maxsize=65_536)
+def _groups_of(imperative: str) -> frozenset[str]:
+    verbs = {base_form(w) for w in imperative.lower().replace(",", " ").split()}
+    return frozenset(name for name, members in GROUPS.items() if members & verbs)
+
+
+@lru_cache(maxsize=65_536)
+def _is_explicit(thing: str) -> bool:
+    return bool(thing) and not (stems(thing) & _IMPLICIT)
 
 
 class GraphView:
@@ -158,6 +126,9 @@ class GraphView:
         self.graph = graph
         self.phrases: dict[str, Phrase] = {s.id: parse_phrase(s.text) for s in graph.actions}
         self.words: dict[str, frozenset[str]] = {i: stems(p.imperative) for i, p in self.phrases.items()}
+        everything = self.classes(self.phrases)
+        self.groups: frozenset[str] = frozenset(g for c in everything for g in GROUPS if c.acts_as(g))
+        self.things: tuple[str, ...] = tuple(sorted({c.phrase.object for c in everything if c.is_explicit}))
         self.unnamed = tuple(s.id for s in graph.actions if not re.search(r"\w", s.text))
 
     def classes(self, step_ids: Iterable[str]) -> tuple[StepClass, ...]:

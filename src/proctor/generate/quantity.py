@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
+from proctor.procedure.phrase import render_step
+
 __all__ = ["Difference", "Dimension", "Quantity", "find_difference", "find_levels", "find_quantities"]
 
 Dimension = Literal["amount", "count", "length", "time", "temperature"]
@@ -23,9 +25,9 @@ _UNITS: Final[dict[str, tuple[Dimension, str, Fraction]]] = {}
 
 
 def _declare(dimension: Dimension, kind: str, **units: str) -> None:
-    for words, size in ((w, s) for s, w in units.items()):
+    for size, words in units.items():
         for word in words.split():
-            _UNITS[word] = (dimension, kind, Fraction(size[1:].replace("_", "/")))
+            _UNITS[word] = (dimension, kind, Fraction(size[1:]))
 
 
 _declare(
@@ -64,11 +66,11 @@ _WORDS: Final = {
     "nine": 9,
     "ten": 10,
 }
-_NUMBER = r"(?:\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?|half)"
+_NUMBER = r"(?:\d+ \d+/\d+(?! ?inch)|\d+/\d+|\d+(?:\.\d+)?|half)"
 _QUANTITY = re.compile(
     r"(?P<modifier>(?:more than|less than|over|under|only|about|exactly|at least) )?"
     rf"(?<![\w/.-])(?P<low>{_NUMBER}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b|\ba(?=n? (?:tsp|tbsp|tea|table|cup|pinch|min|sec|hour)))"
-    rf"(?:\s*(?:-|–|to)\s*(?P<high>{_NUMBER}))?"
+    rf"(?:(?: ?(?:oz|g|ml|min|sec|inch))?\s*(?:-|–|to)\s*(?P<high>{_NUMBER}))?"
     r"(?:[ -]?(?P<more>more|heaped|generous|large|medium|small|whole))?"
     r"(?:[ -]*(?P<unit>[a-zµ°]+))?",
     re.IGNORECASE,
@@ -166,17 +168,39 @@ def _quantity(match: re.Match[str], text: str) -> Quantity:
     unit = (match["unit"] or "").lower()
     declared = _UNITS.get(unit)
     dimension, kind, size = declared if declared else ("count", "count", Fraction(1))
-    low = _value(match["low"]) * size
-    high = _value(match["high"]) * size if match["high"] else low
+    ends = [_value(match[name]) * size for name in ("low", "high") if match[name]]
+    low, high = min(ends), max(ends)
     end = match.end() if declared else (match.start("unit") if match["unit"] else match.end())
     words = " ".join(text[match.start() : end].split())
     modifier = (match["modifier"] or "").strip().lower()
     modifier = "" if modifier in ("about", "exactly", "only") else modifier
     if (match["modifier"] or "").strip().lower() in ("only", "exactly", "about"):
         words = words.split(" ", 1)[1]
-    return Quantity(
-        dimension, kind, low, high, words.rstrip(" -"), unit if declared else "", _noun(text[end:]), modifier
-    )
+    words = _agreeing(words.rstrip(" -"), unit, high / size)
+    return Quantity(dimension, kind, low, high, words, unit if declared else "", _noun(text[end:]), modifier)
+
+
+_COUNTED: Final = (
+    "teaspoon",
+    "tablespoon",
+    "cup",
+    "ounce",
+    "minute",
+    "second",
+    "hour",
+    "pinch",
+    "gram",
+    "degree",
+)
+
+
+def _agreeing(words: str, unit: str, number: Fraction) -> str:
+    """Put a spelled-out unit into the number that goes with its quantity ("2 minute" → "2 minutes")."""
+    singular = next((c for c in _COUNTED if unit in (c, c + "s", c + "es")), "")
+    if not singular:
+        return words
+    plural = singular + ("es" if singular.endswith("ch") else "s")
+    return words[: len(words) - len(unit)] + (plural if number > 1 else singular)
 
 
 def _value(word: str) -> Fraction:
@@ -193,7 +217,7 @@ def _value(word: str) -> Fraction:
 
 
 def _noun(after: str) -> str:
-    words = re.findall(r"[a-z]+|[.,;(]", after.lower())
+    words: list[str] = re.findall(r"[a-z]+|[.,;(]", after.lower())
     for word in words[:4]:
         if word in ".,;(":
             return ""
@@ -240,7 +264,8 @@ def find_difference(instruction: str, done: str, dimensions: Sequence[Dimension]
     ``done`` may be a description of the whole step or a remark such as "1 tsp instead of 1/4 tsp"; a remark that
     contradicts the instruction is not believed.
     """
-    remark = _INSTEAD.split(done)
+    instruction = render_step(instruction)
+    remark = _INSTEAD.split(render_step(done))
     if "temperature" in dimensions:
         level = _level_difference(instruction, remark)
         if level is not None:
@@ -323,13 +348,14 @@ def _difference(given: Quantity, asked: Quantity) -> Difference:
 
 def _spoken(value: Fraction, like: Quantity) -> str:
     """Write a value in the unit of ``like``; empty when that gives no plain fraction."""
-    size = _UNITS[like.unit][2] if like.unit else Fraction(1)
+    size, unit = (_UNITS[like.unit][2], like.unit) if like.unit else (Fraction(1), "")
     number = value / size
-    if number.denominator not in (1, 2, 3, 4, 8, 16):
-        return ""
+    if number.denominator not in (1, 2, 4, 8, 16):
+        if like.kind != "volume" or value.denominator not in (1, 2, 4, 8):
+            return ""
+        number, unit = value, "tsp"
     whole, part = divmod(number, 1)
     words = f"{whole} {part}" if whole and part else str(whole or part)
-    unit = like.unit
     if like.kind == "time":
         unit = {"s": "second", "sec": "second", "secs": "second", "min": "minute", "mins": "minute"}.get(
             unit, unit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from proctor.procedure.inflect import base_form
+from proctor.procedure.inflect import VERBS, base_form, past
 from proctor.procedure.phrase import parse_phrase
 
 __all__ = ["Remark", "describe_performed", "read_remark"]
@@ -20,6 +20,7 @@ __all__ = ["Remark", "describe_performed", "read_remark"]
 _NEGATED = re.compile(
     r"^(?:did not|didn'?t|do not|don'?t|does not|doesn'?t|dont|didnt|have not|haven'?t)\s+(?P<rest>.+)$", re.I
 )
+_NOT_HOW = re.compile(r"^not\s+(?P<how>\w+ly|exactly|enough)\s+(?P<verb>\w+ing)\b(?P<rest>.*)$", re.I)
 _NOT = re.compile(r"^not\s+(?P<verb>\w+)(?P<rest>.*)$", re.I)
 _COMPARED = re.compile(r"\b(?:instead of|rather than|instead|in place of)\b", re.I)
 _SUBJECT = re.compile(
@@ -51,8 +52,11 @@ def read_remark(text: str) -> Remark:
     """Read a remark; ``text`` of the result is empty when nothing can be said with it."""
     plain = re.sub(r"\([^()]*\)", " ", " ".join(text.split()))
     plain = re.sub(r"^\s*[-–:]+\s*|^\s*\w+-(?=\w+ing\b)", "", plain)
+    plain = re.sub(r"^(?:accidentally|mistakenly|by mistake),?\s+", "", plain, flags=re.I)
     plain = re.split(r"(?<=[a-z0-9])\.\s+", plain.strip())[0].strip(" .,;:-")
     plain = " ".join(re.sub(r"\s+([,.;])", r"\1", plain).split())
+    if re.match(r"(?:we|i|he|she|they)\b", plain, re.I):
+        return Remark("", "fragment")
     if len(plain) < 3 or _DISTURBED.search(plain) or not re.search(r"[A-Za-z]", plain):
         return Remark("", "fragment")
     return (
@@ -68,6 +72,9 @@ def _negated(plain: str) -> Remark | None:
     match = _NEGATED.match(plain)
     if match:
         return Remark(f"did not {_small(_untagged_base(match['rest']))}", "you")
+    match = _NOT_HOW.match(plain)
+    if match and base_form(match["verb"]):
+        return Remark(f"did not {match['how'].lower()} {base_form(match['verb'])}{match['rest']}", "you")
     match = _NOT.match(plain)
     if match and base_form(match["verb"]) and re.search(r"(?:ing|ed)$", match["verb"]):
         return Remark(f"did not {base_form(match['verb'])}{match['rest']}", "you")
@@ -106,9 +113,12 @@ def _compared(plain: str) -> Remark | None:
         "only",
         "half",
     )
+    after = plain[match.end() :].split()
+    if not is_thing and len(before) == 1 and base_form(first) == first and after and base_form(after[0]):
+        return Remark(f"{past(first)} {plain[match.start() :]}", "you")
     if not is_thing and (base_form(first) or re.search(r"(?:ing|ed|ly)$", first)) and len(before) > 1:
         return None
-    if not is_thing and re.search(r"(?:ing|ed)$", first):
+    if not is_thing and re.search(r"(?:ing|ed|ly)$", first):
         return None
     if not is_thing and len(before) > 4:
         return None
@@ -123,8 +133,10 @@ def _sentence(plain: str) -> Remark | None:
 
 
 def _verbal(plain: str) -> Remark | None:
+    if re.match(r"^\w+ (?:set|level|power|temperature|amount|quantity|size)\b", plain):
+        return None
     phrase = parse_phrase(plain)
-    if phrase.quoted or _stutters(phrase.past):
+    if phrase.quoted or phrase.verb not in VERBS or _stutters(phrase.past):
         return None
     return Remark(phrase.past, "you")
 

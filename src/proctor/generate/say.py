@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from proctor.generate.candidate import Answer, AnswerKind
@@ -42,6 +43,7 @@ def one_of(rng: random.Random, *variants: str) -> str:
     return variants[rng.randrange(len(variants))]
 
 
+@lru_cache(maxsize=65_536)
 def sentence(text: str) -> str:
     """Make a sentence: tidy, capital first letter, one full stop."""
     clean = tidy(text).rstrip(" .,;:")

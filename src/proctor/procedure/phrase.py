@@ -58,6 +58,8 @@ def _is_tag(verb: str, rest: str) -> bool:
     words = [w for w in verb.lower().split() if w not in ("and", "or")]
     if _names_verb(verb, rest):
         return True
+    if words[0] in ("lower", "higher", "low", "high", "medium") and re.match(r"(?:low|medium|high)", rest):
+        return False
     return words[0] not in _COMPOUND and (not rest[0].islower() or base_form(words[0]) != "")
 
 
@@ -143,7 +145,9 @@ def parse_phrase(text: str) -> Phrase:
         brief=f"{verb}{joined}{brief}" if brief is not None else "",
         brief_gerund=f"{gerund(verb)}{_joined(joined, 'gerund')}{brief}" if brief is not None else "",
         brief_past=f"{past(verb)}{_joined(joined, 'past')}{brief}" if brief is not None else "",
-        brief_participle=f"{participle(verb)}{_joined(joined, 'participle')}{brief}" if brief is not None else "",
+        brief_participle=f"{participle(verb)}{_joined(joined, 'participle')}{brief}"
+        if brief is not None
+        else "",
     )
 
 
@@ -222,7 +226,7 @@ _NOUNS_TOO: Final = _words(
 )
 """Verbs that are nouns or adjectives too: after "and" they count as verbs only before a determiner or at the end."""
 _NO_VERB: Final = _words(
-    "the a an this that these those your my our not no spilled one two there step in on at of with and or but it is "
+    "the a an this that these those your my our not no one two there step in on at of with and or but it is "
     "was are were he she they we you i"
 )
 

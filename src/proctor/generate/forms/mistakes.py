@@ -296,10 +296,19 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
     "preparation.should": (
         "wh",
         (
-            "What should I have taken instead?",
             "What do the instructions ask for in this step?",
             "How was this step meant to be prepared?",
+            "What would have been the right way to prepare this?",
+            "How should I have prepared this?",
+        ),
+    ),
+    "preparation.instead": (
+        "wh",
+        (
+            "What should I have taken instead?",
             "What would have been the right thing to go with?",
+            "Which thing should I have picked for this step?",
+            "What was I supposed to work with here?",
         ),
     ),
     "preparation.fix": (

@@ -62,7 +62,7 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
             "Should I have done this step sooner?",
             "Does this step belong further up in the sequence?",
             "Was I late with this step?",
-            "Was it too late for {current_gerund}?",
+            "Was {current_gerund} overdue?",
             "Should {current_gerund} have come sooner?",
         ),
     ),
