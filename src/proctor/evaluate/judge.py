@@ -80,12 +80,15 @@ class _Question:
         """Weight of a word; what the question already says tells little."""
         return self.vocabulary.weight(word) * (0.35 if word in self.asked else 1.0)
 
-    def covered(self, stems: Collection[str], by: Collection[str]) -> float:
-        """Share of the weight of ``stems`` found in ``by``; another action of the same family counts half."""
+    def covered(self, said: _Said, by: Collection[str]) -> float:
+        """Share of the weight of an answer's stems found in ``by``; another action of the same family counts half.
+
+        What the answer only mentions weighs little.
+        """
         families = {FAMILY[w] for w in by if w in FAMILY}
         found = whole = 0.0
-        for stem in sorted(stems):
-            weight = self.weight(stem)
+        for stem in sorted(said.content):
+            weight = self.weight(stem) * (1.0 if stem in said.told else 0.4)
             whole += weight
             if stem in by:
                 found += weight
@@ -102,6 +105,7 @@ class _Said:
     stance: Stance | None
     polarity: str | None
     content: frozenset[str]
+    told: frozenset[str]
     steps: frozenset[str]
 
     @property
@@ -120,7 +124,8 @@ def _interpret(reading: Reading, question: _Question) -> _Said:
     if stance is None and polarity is not None and question.seeks_fault is not None:
         stance = "fine" if (polarity == "no") == question.seeks_fault else "act"
     recognised = [question.vocabulary.recognise(unit) for unit in reading.units]
-    return _Said(reading, stance, polarity, reading.content, frozenset().union(*recognised))
+    told = frozenset().union(*reading.units)
+    return _Said(reading, stance, polarity, reading.content, told, frozenset().union(*recognised))
 
 
 def _expected_polarity(said: _Said, question: _Question) -> str | None:
@@ -171,10 +176,8 @@ def _same_polarity(answer: _Said, gold: _Said, question: _Question) -> bool:
 def _overlap(
     answer: _Said, gold: _Said, pool: frozenset[str], steps: frozenset[str], question: _Question, same: bool
 ) -> tuple[float, str]:
-    recall = question.covered(gold.content, answer.content)
-    precision = 0.5 * (
-        question.covered(answer.content, gold.content) + question.covered(answer.content, pool)
-    )
+    recall = question.covered(gold, answer.content)
+    precision = 0.5 * (question.covered(answer, gold.content) + question.covered(answer, pool))
     value = 2 * recall * precision / (recall + precision) if recall and precision else 0.0
     reason = f"{round(100 * recall)} % of the gold's words are there"
     if answer.steps and gold.steps:
@@ -207,7 +210,7 @@ def _conflict(a: Reading, b: Reading) -> str:
     )
     if swapped or half:
         return "what should be and what was done are swapped"
-    if a.earlier & b.later and a.later & b.earlier and not a.earlier & b.earlier:
+    if (a.earlier - b.earlier) & b.later and (b.earlier - a.earlier) & a.later:
         return "the order is the other way round"
     return _amount_conflict(a.amounts, b.amounts)
 

@@ -131,10 +131,10 @@ chopping is not slicing."""
 _GRAMMAR = frozenset(
     _list("""a an the this that these those it its they them their there here he she his her him we our us i me my you your
     yours yourself is are was were be been being am do have has had having of to for in on at with from by as into
-    onto up out off if so and or but then than also too very just only more some any all each both every please
+    onto up out if so and or but then than also too very just only more some any all each both every please
     can could may might will would shall should must need ought let next now yet still already before after first
     last step instead rather not no yes yeah yep nope never without which what who how when where why again else
-    other another about around over under until because since while during make sure want lets good ok okay right
+    other another about around over under until because since while during make sure want lets good ok okay
     well forget miss skip wrong correct mistake it's you've i'm you're don't didn't haven't hasn't isn't aren't
     wasn't weren't shouldn't wouldn't can't cannot couldn't that's there's they're actually recipe answer go ahead
     start continue proceed later soon once""")
@@ -221,7 +221,7 @@ class Amount:
 
 
 def _amounts(tokens: list[str]) -> tuple[Amount, ...]:
-    found = []
+    found: list[Amount] = []
     for i, token in enumerate(tokens):
         value = _number(token) if token[0].isdigit() else None
         if value is None:
@@ -233,6 +233,8 @@ def _amounts(tokens: list[str]) -> tuple[Amount, ...]:
             elif following not in _GRAMMAR and not following[0].isdigit():
                 of = stem(following)
                 break
+        if not unit and not of and found:
+            unit, of = found[-1].unit, found[-1].of  # "2 screws instead of 3"
         kind = _KIND_OF_UNIT.get(unit, "")
         found.append(Amount(value, unit, kind if kind in ("time", "heat", "share") else of))
     return tuple(found)
@@ -273,7 +275,7 @@ _FAULT = re.compile(
 )
 _UNKNOWN = re.compile(
     r"\b(?:(?:can't|cannot|can not|couldn't|unable to|impossible to|not possible to|hard to|difficult to) (?:\w+ )?"
-    r"(?:see|tell|determine|say|know|judge|answer|assess|verify|confirm|assist|help)"
+    r"(?:see|seen|tell|told|determined?|say|said|know|known|judged?|answer(?:ed)?|assess(?:ed)?|verify|verified|confirm(?:ed)?|assist|help)"
     r"|(?:don't|do not) (?:know|have enough|see)|not (?:sure|clear|visible)|unclear|unsure|no idea|insufficient information|not enough information)\b"
 )
 _EXCESS = re.compile(
@@ -424,7 +426,9 @@ def _polarity(sentence: str) -> Polarity | None:
 
 
 def _hedges(sentence: str) -> bool:
-    return bool(re.match(r"(?:yes (?:and|or) no|no (?:and|or) yes|yes[,/ ]+no|no[,/ ]+yes)\b", sentence))
+    return bool(
+        re.match(r"(?:yes (?:and|or|and also) no|no (?:and|or) yes|yes[,/ ]+no|no[,/ ]+yes)(?:$|,)", sentence)
+    )
 
 
 _NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,2} $")
@@ -471,7 +475,7 @@ def _foreground(sentence: str) -> tuple[str, str]:
     if match is None:
         return sentence, ""
     front, behind = sentence[: match.start()], sentence[match.end() :]
-    if _content(words(front)):
+    if _content(words(front)) or _RESTART.search(front):
         return front, behind
     mention, comma, rest = behind.partition(",")
     return (f"{front} {rest}", mention) if comma else (behind, "")

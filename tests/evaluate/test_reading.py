@@ -1,0 +1,221 @@
+import time
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.evaluate.reading import RESTART, Vocabulary, asks_for_fault, is_yes_no, read_answer, stem, words
+
+
+@pytest.mark.parametrize(
+    ("forms", "base"),
+    [
+        ("slice slices slicing sliced", "slice"),
+        ("chop chops chopped chopping", "chop"),
+        ("tighten tightened tightening tightens", "tighten"),
+        ("leaf leaves", "leaf"),
+        ("tomato tomatoes", "tomato"),
+        ("take took taken taking", "take"),
+        ("press pressed pressing presses", "press"),
+        ("berry berries", "berry"),
+    ],
+)
+def test_forms_of_a_word_share_a_stem(forms, base):
+    assert {stem(form) for form in forms.split()} == {stem(base)}
+
+
+def test_different_words_keep_apart():
+    assert (
+        len({stem(w) for w in ("oil", "boil", "bowl", "onion", "glass", "gas", "bus", "whisk", "wash")}) == 9
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Two screws", ["2", "screws"]),
+        ("½ tsp", ["1/2", "tsp"]),
+        ("1½ cups", ["1.5", "cups"]),
+        ("1 1/2 cups", ["1.5", "cups"]),
+        ("DON’T do it", ["don't", "do", "it"]),
+        ("ﬁne ＡＢＣ", ["fine", "abc"]),
+        ("1/0 of", ["1/0", "of"]),
+    ],
+)
+def test_words(text, tokens):
+    assert words(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "polarity", "stance"),
+    [
+        ("No.", "no", None),
+        ("Yes", "yes", None),
+        ("No, you're on track.", "no", "fine"),
+        ("Everything is fine so far.", None, "fine"),
+        ("You didn't miss any steps.", None, "fine"),
+        ("No steps are missing.", None, "fine"),
+        ("You have not forgotten anything.", None, "fine"),
+        ("You have completed all the steps.", None, "finished"),
+        ("No, nothing else, it's ready to use.", "no", "finished"),
+        ("Yes, you forgot the clamp.", "yes", "act"),
+        ("Tighten the clamp.", None, "act"),
+        ("You haven't added all screws.", None, "act"),
+        ("That is not correct.", None, "act"),
+        ("No, not yet. Attach the bracket first.", "no", "act"),
+        ("I can't tell from the video.", None, "unknown"),
+        ("It's unclear.", None, "unknown"),
+        ("Nope, all good", "no", "fine"),
+        ("", None, None),
+        ("!!! ...", None, None),
+    ],
+)
+def test_polarity_and_stance(text, polarity, stance):
+    reading = read_answer(text)
+    assert (reading.polarity, reading.stance) == (polarity, stance)
+
+
+def test_well_but_not_well_is_mixed():
+    reading = read_answer("You didn't miss any steps, but the bracket is crooked and loose.")
+    assert reading.stance == "act"
+    assert reading.mixed
+    assert not read_answer("You didn't miss any steps.").mixed
+
+
+@pytest.mark.parametrize(
+    "text", ["Yes. No.", "Yes and no.", "No, yes", "Yes, you forgot it. No, you did not."]
+)
+def test_contradiction(text):
+    assert read_answer(text).contradictory
+
+
+@pytest.mark.parametrize(
+    "text", ["Yes, no screws were used.", "No. Nothing is missing.", "No screws are missing."]
+)
+def test_no_contradiction(text):
+    assert not read_answer(text).contradictory
+
+
+def test_amounts_know_their_unit_and_what_they_measure():
+    (first, second) = read_answer("Use 2 tbsp of oil for 30 seconds.").amounts
+    assert (first.value, first.unit, first.of) == (2, "tbsp", "oil")
+    assert (second.value, second.unit, second.of) == (30, "second", "time")
+    assert str(first) == "2 tbsp"
+    (half,) = read_answer("½ tsp").amounts
+    assert half.value == Fraction(1, 2)
+
+
+def test_roles_of_instead_of():
+    advice = read_answer("You should use oak instead of pine.")
+    report = read_answer("You used pine instead of oak.")
+    assert "oak" in advice.wanted
+    assert stem("pine") in advice.actual
+    assert stem("pine") in report.actual
+    assert "oak" in report.wanted
+    unclear = read_answer("Use oak instead of pine.")
+    assert not unclear.wanted
+    assert not unclear.actual
+
+
+def test_before_and_after_are_two_ways_to_say_it():
+    one, two = read_answer("Sand the wood before painting."), read_answer("Paint after sanding the wood.")
+    assert one.earlier == two.earlier == {"sand", "wood"}
+    assert "paint" in one.later & two.later
+
+
+def test_mentioned_words_are_context():
+    reading = read_answer("You should attach the bracket before sliding the shelf.")
+    assert frozenset().union(*reading.units) == {stem("attach"), "bracket"}
+    assert reading.context == {stem("slide"), "shelf"}
+    front = read_answer("Before sliding the shelf, attach the bracket.")
+    assert "bracket" in frozenset().union(*front.units)
+    assert "shelf" in front.context
+
+
+def test_start_over_is_an_answer_of_its_own():
+    assert RESTART in read_answer("You should start over because the glass broke.").content
+    assert RESTART not in read_answer("Start the drill.").content
+
+
+@pytest.mark.parametrize(
+    ("text", "direction"),
+    [
+        ("too much oil", 1),
+        ("not enough oil", -1),
+        ("you should press longer", -1),
+        ("some oil", 0),
+        ("too early, too late", 0),
+    ],
+)
+def test_direction(text, direction):
+    assert read_answer(text).direction == direction
+
+
+@pytest.mark.parametrize(
+    ("question", "fault"),
+    [
+        ("Did I forget anything?", True),
+        ("Is there anything else I need to do?", True),
+        ("Was that too long?", True),
+        ("Should I have used the other bracket?", True),
+        ("Did I do it correctly?", False),
+        ("Have I done everything so far?", False),
+        ("Is this the right amount?", False),
+        ("What should I do now?", None),
+        ("Which bracket comes first?", None),
+    ],
+)
+def test_what_no_means(question, fault):
+    assert asks_for_fault(question) is fault
+
+
+@pytest.mark.parametrize(
+    ("question", "yes_no"),
+    [
+        ("Did I?", True),
+        ("What is next?", False),
+        ("Hey, is it fine?", True),
+        ("Hm. Should I go on?", True),
+        ("Where is it?", False),
+        ("", False),
+    ],
+)
+def test_is_yes_no(question, yes_no):
+    assert is_yes_no(question) is yes_no
+
+
+def test_vocabulary_recognises_steps_by_the_words_that_tell(shelf):
+    vocabulary = Vocabulary.of(shelf)
+
+    def steps(text):
+        return frozenset().union(*map(vocabulary.recognise, read_answer(text).units))
+
+    assert steps("attaching the left bracket") == {"1"}
+    assert steps("the right bracket was not attached") == {"2"}
+    assert steps("wipe it down") == {"5"}
+    assert steps("attach the bracket") == {"1", "2"}
+    assert steps("call your mother") == frozenset()
+    assert vocabulary.weight("left") > vocabulary.weight("bracket")
+
+
+def test_grammar_of_time_is_linear():
+    for text in (
+        "not " * 200_000,
+        "a" * 1_000_000,
+        "1/2 " * 200_000,
+        "no, " * 200_000,
+        "yes no" * 150_000,
+        "- " * 300_000,
+    ):
+        begin = time.perf_counter()
+        read_answer(text)
+        assert time.perf_counter() - begin < 12, text[:10]
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text):
+    reading = read_answer(text)
+    assert reading.wanted.isdisjoint(reading.actual)
+    assert reading.earlier.isdisjoint(reading.later)
+    assert reading == read_answer(text)
