@@ -78,7 +78,7 @@ _WELL = re.compile(
     r"\ball (?:good|set|right|fine|clear|done|finished|ready)\b|\bup to date\b|\bcorrectly\b|\bfine (?:so far|now|as)\b|"
     r"\b(?:is|was|are|were) (?:just |perfectly |totally )?(?:fine|okay|ok|alright|good|correct|right|perfect|accurate)\b|"
     r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all|each|every)\b|"
-    r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bkeep going\b|\bgood to go\b|\bcarry on\b|"
+    r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bkeep going\b(?! (?:for|until|till))|\bgood to go\b|\bcarry on\b|"
     r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
     r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
 )
@@ -122,6 +122,7 @@ _DONE = re.compile(
 _CONTEXT = re.compile(
     r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"
 )
+_ASIDE = re.compile(r"\b(?:until|before|after|once|while|when|as soon as|so that)\b[^,.;!?]*")
 _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b")
 _PRONOUN = re.compile(r"\b(?:it|them|that|this|those|these)\b")
 
@@ -177,6 +178,7 @@ def parse_answer(text: str) -> AnswerText:
         and not re.search(r"\b(?:not|before)\b", body)
     )
     praise = bool(_PRAISE.search(body))
+    body, whole = _ASIDE.sub(" ", body), body
     undone = bool(_UNDONE.search(body))
     well = (
         not undone
@@ -189,12 +191,12 @@ def parse_answer(text: str) -> AnswerText:
         clear=nothing or well or finished or (bare and polarity == "no"),
         finished=finished,
         praise=praise and well,
-        wrongness=bool(_WRONGNESS.search(body)),
+        wrongness=bool(_WRONGNESS.search(whole)),
         not_yet=bool(_NOT_YET.search(plain)),
         restart=bool(_RESTART.search(plain)),
         already=bool(_ALREADY.search(body)),
-        claims=_claims(body),
+        claims=_claims(whole),
         quantities=find_quantities(plain),
-        pronoun=bool(_PRONOUN.search(body)),
+        pronoun=bool(_PRONOUN.search(whole)),
         plain=plain,
     )

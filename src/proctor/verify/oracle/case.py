@@ -113,7 +113,14 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stan
         # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
         contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches
         return "clear" if contradicts and not answer.wrongness else "trouble"
+    if question.intent in ("check", "order") and not answer.clear and _rectifies(answer):
+        # "was it too little?" "no, it was too much": the no is to the guess, the rest tells what went wrong
+        return "trouble"
     return "clear"
+
+
+def _rectifies(answer: AnswerText) -> bool:
+    return answer.wrongness or bool(answer.quantities) or any(c.role == "missed" for c in answer.claims)
 
 
 def _read_scope(question: Question, index: StepIndex) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from proctor.verify.oracle.case import Case, Ground, overlap, pick, quoted
 from proctor.verify.oracle.text import content, is_talk, normalise
 
@@ -50,6 +52,8 @@ def judge_check(case: Case) -> Ground:
             return case.ground("names_missing", 0.6, f"{case.text(case.named.matches[0].step_id)} is missing")
         return case.ground("trouble_none", -0.6, "says that something was wrong, but nothing was")
     stated = set(case.answer.quantities)
+    if stated and _TOPS_UP.search(case.answer.plain):
+        return case.ground("tops_up", 0.5, "makes up for a wrong amount")
     if stated and moment.target_quantities:
         if stated & moment.target_quantities:
             return case.ground(
@@ -78,6 +82,9 @@ def _other_mistake(case: Case) -> bool:
     }
     stems = {w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)}
     return bool(stems & others - own) and not stems & own
+
+
+_TOPS_UP = re.compile(r"\b(?:another|extra|additional|further|surplus|excess)\b|\bmore\b(?! than)")
 
 
 def judge_detail(case: Case) -> Ground | None:

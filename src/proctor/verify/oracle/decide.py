@@ -76,7 +76,7 @@ def _restart(case: Case) -> Ground:
 
 
 def _other(case: Case) -> Ground:
-    if case.question.intent == "detail":
+    if case.question.intent == "detail" and not case.moment.targets_mistake:
         ground = judge_detail(case)
         if ground is not None:
             return ground

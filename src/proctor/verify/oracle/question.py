@@ -63,79 +63,163 @@ class Question:
     plain: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The normalised question, its preface ("I'm lost. ..."), and its main clause without scope."""
+
+    plain: str
+    preface: str
+    asked: str
+    head: str
+    before: str
+    after: str
+    wh: bool
+
+
+# -- cues ------------------------------------------------------------------------------------------------------
+
+_AUXILIARY: Final = (
+    "is|are|am|was|were|did|do|does|have|has|had|should|shall|can|could|may|might|must|would|will|ought"
+)
 _WH = re.compile(r"\b(?:what|which|how|where|when|why|who)\b")
+_INVERTED = re.compile(rf"(?:{_AUXILIARY})\b")
+_ASKING = re.compile(
+    rf"(?:^|(?<=[,;:.!?]) )(?:(?:and|but|so|then|or) )?((?:{_AUXILIARY}|what|which|how|where|when|why|who)\b)"
+)
+_SENTENCES = re.compile(r"[.!?;]+ ")
+_POLITE = re.compile(
+    r"^(?:please )?(?:(?:can|could|would|will) you (?:please )?(?:tell|remind|show|explain to|help|advise)(?: me| us)?(?: with| about| of)?|"
+    r"(?:tell|remind|show) (?:me|us)(?: of| about)?|let (?:me|us) know|do you (?:know|think|see|happen to know)|"
+    r"(?:i|we) (?:would like|want|need|had like) to (?:know|check|ask)|(?:i am|we are|i was)? ?(?:wondering|wonder|not sure|unsure))"
+    r",? (?:if|whether|that)?,? ?"
+)
+_FILLER = re.compile(
+    r"^(?:(?:so|ok|okay|and|now|then|wait|hey|hi|um|hmm|alright|well|also|but|oh|sorry|please)[ ,]+)+"
+)
+_RIGHT_NOW = re.compile(r"\bright (?:now|away|here)\b")
+_SCOPE = re.compile(r"\b(before|prior to|until|after|following|once|since)\b")
+_GENERAL_SCOPE = re.compile(
+    r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:can )?(?:mov|go|continu|proceed|carry)(?:e|y|ing|ying)?"
+    r"(?: on| forward| further| ahead)?|(?:my|the) (?:last|previous|current) step)?$"
+)
+
 _OMIT = re.compile(
     r"\b(?:miss|missed|missing|forget|forgot|forgotten|forgetting|skip|skipped|skipping|overlook|overlooked|"
-    r"overlooking|omit|omitted|neglect|neglected|left out|leave out|leaving out)\b"
+    r"overlooking|omit|omitted|omitting|neglect|neglected|(?:left|leave|leaving) \w*(?: \w+)? ?out|left out|jump(?:ed)? over|pass(?:ed)? over|"
+    r"slip(?:ped)? (?:my|our|your) mind|undone)\b"
 )
 _EXISTENTIAL = re.compile(
     r"\b(?:anything|something|any|everything|an? (?:\w+ )?(?:step|ingredient|thing|part|action|component|item)|steps?|"
     r"ingredients?|what|which|some)\b"
 )
 _ANYTHING = re.compile(
-    r"\b(?:anything|something|any (?:more|other|further|additional)|else|any|what else|more to|another|"
+    r"\b(?:anything|something|any (?:more|other|further|additional)|else|any|more to|another|"
     r"an? (?:\w+ )?(?:step|ingredient|thing|part|item))\b"
 )
 _SHOULD_HAVE = re.compile(
-    r"\b(?:should(?: i| we| you)?(?: have| has)|should have|was i supposed|were we supposed|did i need|"
-    r"did i have to|i needed to|we needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
+    r"\b(?:should(?: i| we| you)?(?: have| has)|should have|(?:was|were) (?:i|we) supposed|did (?:i|we) need|"
+    r"did (?:i|we) have to|(?:i|we) needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
-    r"\b(?:too (?:early|soon|late)|wrong (?:order|time|moment|to)|(?:right|correct|proper) (?:order|time|moment)|"
-    r"earlier|later|out of order|sequence|prematurely|order)\b"
+    r"\b(?:too (?:early|soon|late)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
+    r"earlier|later|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|prematurely|premature|order|turn)\b"
+)
+_GOOD_ORDER = re.compile(
+    r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
 )
 _GOOD = re.compile(
     r"\b(?:right|correct|correctly|properly|proper|okay|ok|fine|alright|enough|accurate|accurately|good|well|"
-    r"appropriate|suitable|exact|perfect|sufficient|sufficiently|supposed to be (?:this|that|so)|as intended|as expected|normal)\b"
+    r"appropriate|suitable|exact|perfect|sufficient|sufficiently|supposed to be (?:this|that|so)|normal|"
+    r"as (?:intended|expected|required|instructed|written|planned|described|asked|it should|(?:i|we|they) should)|"
+    r"match|matches|matched|matching|(?:stick|stuck|sticking|kept|keep) to|in line with|according to|agree|agrees)\b"
 )
 _BAD = re.compile(
-    r"\b(?:wrong|wrongly|mistakes?|errors?|incorrect|incorrectly|too (?:much|many|little|few|long|short|hot|cold|"
-    r"high|low|big|small|thick|thin|fast|slow|hard|soft|large)|off|mess|messed|issues?|problems?|fix|bad|badly|"
-    r"redo|improper|improperly|inaccurate|over|under)\b"
+    r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?:much|many|little|few|long|short|hot|cold|"
+    r"high|low|big|small|thick|thin|fast|slow|hard|soft|large|weak|strong|wide|narrow|tight|loose)|off|mess|messed|"
+    r"issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
+    r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
+    r"slip up|slipped up|fault|faulty|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
 )
 _CHANGE = re.compile(
-    r"\b(?:different|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
+    r"\b(?:different|differently|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
 )
-_MORE_OF = re.compile(r"\b(?:more|other|additional|further) (?!with\b|than\b|time\b|to\b|or\b|now\b)[a-z]+")
+_MORE_OF = re.compile(
+    r"\b(?:more|other|additional|further) (?!with\b|than\b|time\b|to\b|or\b|now\b|heat\b)[a-z]+"
+)
 _ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b")
 _WHOLE = re.compile(
-    r"\b(?:everything|all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions)|set|good|done)|so far|up to (?:now|this|here)|on track)\b"
+    r"\b(?:everything|every (?:\w+ )?(?:step|ingredient|part|thing|item|instruction)|"
+    r"all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions|things)|set|good|done)|"
+    r"so far|up to (?:now|this|here)|until now|on track|in place)\b"
 )
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
 )
+_GO_ON = re.compile(r"\b(?:go|move|carry|keep) (?:on|ahead|going|forward)\b|\b(?:continue|proceed)\b")
 _AMOUNT = re.compile(
-    r"\bhow (?:much|many|long|hot|high|thick|thin|big|small|finely|far|often|hard|deep|tight)\b|"
+    r"\bhow (?:much|many|long|hot|high|thick|thin|big|small|finely|far|often|hard|deep|tight|low|warm|cold|fast)\b|"
     r"\b(?:what|which) (?:\w+ )?(?:amount|quantity|temperature|heat|setting|tool|utensil|size|time|speed|kind|type|"
-    r"power|level|shape|torque|pressure|volume|length)\b"
+    r"power|level|shape|torque|pressure|volume|length|measurement|duration|timing|measure|weight)\b"
 )
-_REMIND = re.compile(
-    r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action)\b(?!.*\bready\b)|\bwhat is next\b"
-)
+_REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action|move)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
-    r"following|comes|do|from here|upcoming|proceed|continue|add)\b"
+    r"following|comes|do|from here|upcoming|proceed|continue|add|turn|due)\b"
 )
 _MODAL = re.compile(
-    r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
-    r"fine|right)|can (?:i|we)|may i|could i|shall (?:i|we)|am i ready|are we ready|must i|am i (?:about|going)|"
+    r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|(?:is|was) it (?:time|okay|ok|safe|alright|"
+    r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
     r"time to|is it my turn|would it be|ready to|is now|ought i)\b"
 )
-_RIGHT_PROPOSAL = re.compile(
-    r"\b(?:(?:is it|would it be) (?:okay|ok|alright|fine|right|good|safe|time) (?:to|if|for)|time to|should (?:i|we)|"
-    r"can (?:i|we)|may i|am i supposed to|ready to)\b"
-)
-_NOW = re.compile(r"\bright (?:now|away|here)\b")
-_RIGHT_NOW = re.compile(r"\bright (?:now|away|here)\b")
-_SCOPE = re.compile(r"\b(before|prior to|until|after|following|once|since)\b")
 _PROPOSAL = re.compile(
-    r"\b(?:(?:is it|would it be) (?:okay|ok|alright|fine|right|good|safe|time) (?:to|if|for)|time to|should (?:i|we)|"
-    r"can (?:i|we)|may i|am i supposed to|ready to)\b"
+    r"\b(?:(?:is it|would it be|is now|is this) (?:an? |the )?(?:okay|ok|alright|fine|right|good|safe|time|moment|point)(?: time| moment)? (?:to|if|for)|"
+    r"time to|should (?:i|we)|can (?:i|we)|may (?:i|we)|am i supposed to|ready to|shall (?:i|we)|could (?:i|we))\b"
 )
-_NOW = re.compile(
-    r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:mov|go|continu|proceed)(?:e|ing)?(?: on| forward| further| ahead)?|my last step|the last step|my previous step)?$"
-)
+_PAST = re.compile(r"\b(?:did|have i|have we|was|were|had)\b")
+
+
+# -- parsing ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4_096)
+def parse_question(text: str) -> Question:
+    """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
+    parts = _split(_RIGHT_NOW.sub("now", normalise(text)))
+    intent = _intent(parts)
+    return Question(
+        intent=intent,
+        wh=parts.wh,
+        trouble=_trouble(intent, parts),
+        past=bool(_SHOULD_HAVE.search(parts.asked) or _PAST.search(parts.asked)),
+        stems=tuple(w for w in content(parts.head) if not is_talk(w)),
+        before=_scope_stems(parts.before),
+        after=_scope_stems(parts.after),
+        plain=parts.plain,
+    )
+
+
+def _split(plain: str) -> _Parts:
+    sentences = [s for s in _SENTENCES.split(plain) if s.strip()] or [plain]
+    asking = [s for s in sentences if _ASKING.search(s)]
+    sentence = (asking or sentences)[-1]
+    preface = " ".join(s for s in sentences if s is not sentence)
+    asked, lead = _without_lead(_FILLER.sub("", sentence))
+    asked = _POLITE.sub("", asked) or asked
+    head, before, after = _split_scope(asked)
+    if not before and not after and lead:
+        _, before, after = _split_scope(lead)
+    head = _FILLER.sub("", head).strip(" ,") or asked
+    wh = bool(_WH.match(head)) or (bool(_WH.search(head)) and not _INVERTED.match(head))
+    return _Parts(plain, f"{preface} {lead}".strip(), asked, head, before, after, wh)
+
+
+def _without_lead(sentence: str) -> tuple[str, str]:
+    """Split "Sorry if this is obvious, but did I ...?" into the question and what leads to it."""
+    found = _ASKING.search(sentence)
+    if found is None or found.start(1) == 0 or _POLITE.match(sentence):
+        return sentence, ""
+    return sentence[found.start(1) :], sentence[: found.start(1)].strip(" ,")
 
 
 def _split_scope(plain: str) -> tuple[str, str, str]:
@@ -146,66 +230,70 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
     head, tail = plain[: found.start()], plain[found.end() :]
     if not head.strip(" ,") and "," in tail:
         tail, _, head = tail.partition(",")
-    kind = found[1]
-    if kind in ("before", "prior to", "until"):
-        return head, tail, ""
-    return head, "", tail
+    if found[1] in ("before", "prior to", "until"):
+        return head, tail.strip(" ,"), ""
+    return head, "", tail.strip(" ,")
 
 
-def _intent(plain: str, head: str, wh: bool) -> Intent:
+def _intent(parts: _Parts) -> Intent:
     """Decide what is asked; the first rule that fits wins."""
-    whole = bool(_WHOLE.search(plain))
-    if _OMIT.search(plain):
+    asked, head = parts.asked, parts.head
+    if _OMIT.search(asked):
         rest = _OMIT.sub(" ", head)
-        if wh or _EXISTENTIAL.search(rest) or not _about(rest):
+        if parts.wh or _EXISTENTIAL.search(rest) or not _about(rest):
             return "forgot"
         return "forgot_step"
-    if _HOW_TO.match(head) or (
-        _AMOUNT.search(plain) and not _BAD.search(head) and not _ANYTHING.search(head)
+    if parts.wh and _BAD.search(parts.preface) and not _OMIT.search(parts.preface):
+        return "check"
+    if not _BAD.search(head) and (
+        _HOW_TO.match(head) or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
     ):
         return "detail"
-    if whole and not wh and not _proposes(plain):
+    if not parts.wh and _asks_whole(asked):
         return "all_good"
-    if _SHOULD_HAVE.search(plain):
-        if wh or _ANYTHING.search(head):
+    if _SHOULD_HAVE.search(asked):
+        if (parts.wh and not _GOOD.search(head)) or _ANYTHING.search(head):
             return "forgot"
-        return "order" if _ORDER.search(plain) or head != plain else "check"
-    if _ORDER.search(plain) and not _ANYTHING.search(head) and not wh:
+        return "order" if _ORDER.search(asked) or parts.before or parts.after else "check"
+    if _ORDER.search(asked) and not _ANYTHING.search(head) and not parts.wh and not _MODAL.search(head):
         return "order"
-    if _READY.search(plain) and not _about(head):
-        return "all_good"
-    return _judging(plain, head, wh)
+    return _present(parts)
 
 
-def _judging(plain: str, head: str, wh: bool) -> Intent:
-    if (
-        _REMIND.search(plain)
-        and not _BAD.search(head)
-        and not _GOOD.search(head)
-        and not _ANYTHING.search(head)
-    ):
-        return "next"
-    if wh and not _BAD.search(head):
-        if _FOLLOWING.search(plain) and not plain.startswith(("why", "how")):
+def _asks_whole(asked: str) -> bool:
+    """True for "is everything done", "am I ready", "can I go on"."""
+    goes_on = bool(_GO_ON.search(asked)) and not _about(_GO_ON.sub(" ", asked))
+    if _WHOLE.search(asked):
+        return goes_on or not _PROPOSAL.search(asked)
+    return goes_on or (bool(_READY.search(asked)) and not _about(asked))
+
+
+def _present(parts: _Parts) -> Intent:
+    """Tell apart questions about now."""
+    asked, head = parts.asked, parts.head
+    bad, good = bool(_BAD.search(head)), bool(_GOOD.search(head))
+    if parts.wh and not bad:
+        if good and not _REMIND.search(asked):
+            return "check"
+        if _REMIND.search(asked) or (_FOLLOWING.search(asked) and not head.startswith(("why", "how"))):
             return "next"
         return "other"
-    if _BAD.search(head) or (_GOOD.search(head) and not _proposes(plain)):
+    if bad or (good and not _PROPOSAL.search(asked)):
         return "check"
-    if (
-        _CHANGE.search(head)
-        and _MODAL.search(plain)
-        and not re.search(r"\b(?:anything|any|else|something)\b", head)
-    ):
-        return "check"
+    if _MORE_OF.search(head) and _MODAL.search(asked):
+        return "left"
+    changes = _CHANGE.search(head) and not _ANYTHING.search(head.replace("another", ""))
+    if _ADJUST.search(head) or (changes and _MODAL.search(asked)):
+        return "order" if _ORDER.search(asked) else "check"
     if _ANYTHING.search(head):
         return "left"
-    if _MODAL.search(plain):
+    if _ORDER.search(head) and not _PROPOSAL.search(asked):
+        return "order"
+    if _MODAL.search(asked):
         return "propose"
-    return "all_good" if _READY.search(plain) else "other"
-
-
-def _proposes(plain: str) -> bool:
-    return bool(_PROPOSAL.search(plain))
+    if _REMIND.search(asked):
+        return "next"
+    return "all_good" if _READY.search(asked) else "other"
 
 
 def _about(text: str) -> bool:
@@ -213,45 +301,20 @@ def _about(text: str) -> bool:
     return any(not is_talk(w) for w in content(text))
 
 
-def _trouble(intent: Intent, plain: str, head: str) -> Literal["yes", "no"]:
+def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
     if intent == "all_good":
         return "no"
     if intent == "check":
-        if _BAD.search(head) or _CHANGE.search(head):
+        if _BAD.search(parts.head) or (_CHANGE.search(parts.head) and not _GOOD.search(parts.head)):
             return "yes"
-        return "no" if _GOOD.search(head) else "yes"
+        return "no" if _GOOD.search(parts.head) else "yes"
     if intent == "order":
-        good = re.search(r"\b(?:right|correct|proper) (?:order|time|moment)\b", plain)
+        good = _GOOD_ORDER.search(parts.asked) or (_GOOD.search(parts.head) and not _BAD.search(parts.head))
         return "no" if good else "yes"
     return "yes"
 
 
-@lru_cache(maxsize=4_096)
-def parse_question(text: str) -> Question:
-    """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
-    plain = _RIGHT_NOW.sub("now", normalise(text))
-    head, before, after = _split_scope(plain)
-    if not head.strip():
-        head = plain
-    opening = re.sub(
-        r"^(?:(?:so|ok|okay|and|now|then|wait|hey|um|hmm|alright|well|also|but)[ ,]+)+", "", head
-    )
-    wh = bool(_WH.match(opening)) or (
-        bool(_WH.search(opening))
-        and not re.match(r"(?:is|are|am|did|do|does|have|has|was|were|should|can|could)\b", opening)
-    )
-    intent = _intent(plain, opening, wh)
-    return Question(
-        intent=intent,
-        wh=wh,
-        trouble=_trouble(intent, plain, opening),
-        past=bool(_SHOULD_HAVE.search(plain) or re.search(r"\b(?:did|have i|have we|was|were|had)\b", plain)),
-        stems=tuple(w for w in content(opening) if not is_talk(w)),
-        before=_scope_stems(before),
-        after=_scope_stems(after),
-        plain=plain,
-    )
-
-
 def _scope_stems(text: str) -> tuple[str, ...]:
-    return () if _NOW.match(text.strip()) else tuple(w for w in content(text) if not is_talk(w))
+    if _GENERAL_SCOPE.match(text):
+        return ()
+    return tuple(w for w in content(text) if not is_talk(w))
