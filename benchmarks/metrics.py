@@ -1,0 +1,125 @@
+"""Speed of the bootstrap, of paired comparisons and of the rule-based judge: medians of several runs.
+
+    python benchmarks/metrics.py [--runs 5]
+
+All data are made here. The judge meets every answer afresh, so that no cache of read answers can help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from proctor.benchmark.item import Gold, Item
+from proctor.evaluate.judge import RuleJudge
+from proctor.evaluate.prediction import Prediction
+from proctor.examples.example import Example
+from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
+from proctor.metrics.significance import compare_paired
+from proctor.procedure.graph import Step, TaskGraph
+
+
+def median_seconds(work: Callable[[int], object], runs: int) -> float:
+    """Median wall time of ``work(run number)``."""
+    times = []
+    for run in range(runs):
+        begin = time.perf_counter()
+        work(run)
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def bootstrap(items: int, clusters: int) -> Callable[[int], object]:
+    """10,000 resamples of the mean of this many items."""
+    values = np.random.default_rng(0).choice([0.0, 50.0, 100.0], items)
+    names = [f"r{k % clusters}" for k in range(items)]
+    return lambda run: bootstrap_interval(cluster_sums([values, np.ones(items)], names), seed=run)
+
+
+def comparison(items: int, clusters: int) -> Callable[[int], object]:
+    """Interval, sign-flip test and detectable difference of two runs."""
+    draw = np.random.default_rng(0)
+    a, b = (
+        {str(k): float(v) for k, v in enumerate(draw.choice([0.0, 50.0, 100.0], items))} for _ in range(2)
+    )
+    names = {str(k): f"r{k % clusters}" for k in range(items)}
+    return lambda run: compare_paired(a, b, names, seed=run)
+
+
+def judging(answers: int) -> Callable[[int], object]:
+    """Mark this many different answers, three golds each, in an activity of 15 steps."""
+    verbs = [
+        "attach",
+        "tighten",
+        "pour",
+        "cut",
+        "measure",
+        "wipe",
+        "align",
+        "stir",
+        "label",
+        "heat",
+        "fold",
+        "press",
+    ]
+    things = [
+        "bracket",
+        "clamp",
+        "valve",
+        "panel",
+        "filter",
+        "cup",
+        "cable",
+        "sheet",
+        "knob",
+        "hinge",
+        "tray",
+        "seal",
+    ]
+    rng = random.Random(0)
+
+    def sentence() -> str:
+        return f"{rng.choice(verbs)} the {rng.choice(things)} with {rng.randint(1, 9)} {rng.choice(things)}s"
+
+    graph = TaskGraph("g", "g", tuple(Step(str(k), sentence()) for k in range(15)))
+    example = Example(
+        id="e", clip_id="c", recording_id="r", activity_id="g", activity_name="g", type="next",
+        end=1.0, state="ongoing", noisy=False,
+    )  # fmt: skip
+    judge = RuleJudge()
+
+    def work(run: int) -> None:
+        for k in range(answers):
+            golds = tuple(Gold(f"You should {sentence()}, number {run}-{k}.") for _ in range(3))
+            item = Item(
+                id="i", candidate_id="c", question="What should I do next?", golds=golds, example=example
+            )
+            judge.judge(
+                item, graph, Prediction(item_id="i", predictor="p", answer=f"Now {sentence()} ({run}-{k}).")
+            )
+
+    return work
+
+
+def main() -> None:
+    """Print one line a measurement."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    for items, clusters in ((401, 231), (5_000, 231), (5_000, 5_000)):
+        seconds = median_seconds(bootstrap(items, clusters), runs)
+        print(f"BCa interval, 10,000 resamples, {items:,} items in {clusters:,} clusters: {seconds:.3f} s")
+        seconds = median_seconds(comparison(items, clusters), runs)
+        print(f"paired comparison, {items:,} items in {clusters:,} clusters: {seconds:.3f} s")
+    answers = 1_000
+    rate = answers / median_seconds(judging(answers), runs)
+    print(f"rule-based judge, unseen answers and golds, 3 golds each: {rate:,.0f} judgements/s")
+
+
+if __name__ == "__main__":
+    main()
