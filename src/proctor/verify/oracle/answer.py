@@ -11,9 +11,10 @@ from proctor.verify.oracle.text import Quantity, content, find_quantities, norma
 
 __all__ = ["AnswerText", "Claim", "Role", "parse_answer"]
 
-Role = Literal["do", "missed", "done", "context"]
+Role = Literal["do", "missed", "done", "before", "after", "detail", "context"]
 """What a clause does with the step it names: tells to do it, says that it was left out (or done wrongly), reports
-it as done, or mentions it only to place another step ("before ...")."""
+it as done, mentions it only to place another step (``before``, ``after``), says how far to go (``detail``: "until
+..."), or something else (``context``: "instead of ...")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class AnswerText:
     plain: str
 
     def stems(self, *roles: Role) -> tuple[str, ...]:
-        """Return the stems of all clauses in one of these roles."""
-        return tuple(w for c in self.claims if c.role in roles for w in c.stems)
+        """Return the stems of all clauses in one of these roles; of all clauses when none is given."""
+        return tuple(w for c in self.claims if not roles or c.role in roles for w in c.stems)
 
 
 _OPENING = re.compile(
@@ -66,9 +67,9 @@ _OPENING = re.compile(
 )
 _YES: Final = frozenset({"yes", "yeah", "yep", "yup", "sure", "absolutely", "correct", "indeed"})
 _NOTHING = re.compile(
-    r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^nothing$|"
+    r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^(?:nothing|none|zero|no steps?)\b|"
     r"\b(?:not|never|no) (?:\w+ ){0,2}(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlook|overlooked|"
-    r"omit|omitted)\b|"
+    r"omit|omitted|left out|leave out|left anything out|left any)\b|"
     r"\bno (?:more|other|further|additional|missing|mistakes?|errors?|problems?|issues?|steps?|need)\b|"
     r"\b(?:do|does|did) not (?:need|have) to\b|\b(?:not|is not|are not) (?:necessary|needed|required)\b|\bthere (?:is|are) no\b"
 )
@@ -77,15 +78,16 @@ _WELL = re.compile(
     r"perfect|perfectly|smoothly|correct|correctly|alright)\b|\beverything (?:is|was|looks|seems|has been|you)\b|"
     r"\ball (?:good|set|right|fine|clear|done|finished|ready)\b|\bup to date\b|\bcorrectly\b|\bfine (?:so far|now|as)\b|"
     r"\b(?:is|was|are|were) (?:just |perfectly |totally )?(?:fine|okay|ok|alright|good|correct|right|perfect|accurate)\b|"
-    r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all|each|every)\b|"
-    r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bkeep going\b(?! (?:for|until|till))|\bgood to go\b|\bcarry on\b|"
+    r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all (?:the|of|your|my|these|those|necessary|required|needed|previous|ingredients|steps|parts|components)|each|every)\b|"
+    r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bgood to go\b|\bcarry on\b|"
     r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
     r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
 )
+_UNDER_WAY = re.compile(r"\bkeep going\b(?! (?:for|until|till|another))")
 _FINISHED = re.compile(
     r"\ball (?:done|finished|set)\b|\byou (?:are|have) (?:now )?(?:all )?(?:done|finished|completed?)\b|"
     r"\b(?:completed?|finished|done) (?:all|everything|every|the (?:recipe|task|procedure|process|activity|job))\b|"
-    r"\b(?:is|are|was) (?:now )?(?:done|finished|complete|completed)\b|\bready to (?:be )?(?:eat|eaten|serve|served|enjoy|enjoyed|use|used|go|drink|ship)\b|"
+    r"(?<!\bthat )(?<!\bit )(?<!\bthis )(?<!\bstep )\b(?:is|are|was) (?:now )?(?:done|finished|complete|completed)\b|\bready to (?:be )?(?:eat|eaten|serve|served|enjoy|enjoyed|use|used|go|drink|ship)\b|"
     r"\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
     r"\byou (?:can|may) (?:now )?(?:serve|enjoy|eat|use|relax)\b|\bnothing (?:else|more|left)\b|\btime to (?:eat|enjoy|serve)\b|^enjoy\b|\bno (?:more|further|other) steps?\b"
 )
@@ -123,6 +125,13 @@ _CONTEXT = re.compile(
     r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"
 )
 _ASIDE = re.compile(r"\b(?:until|before|after|once|while|when|as soon as|so that)\b[^,.;!?]*")
+_PLACES: Final[dict[str, Role]] = {
+    "before": "before",
+    "prior to": "before",
+    "after": "after",
+    "once": "after",
+    "until": "detail",
+}
 _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b")
 _PRONOUN = re.compile(r"\b(?:it|them|that|this|those|these)\b")
 
@@ -145,7 +154,8 @@ def _claims(plain: str) -> tuple[Claim, ...]:
         role = _role(head, role)
         claims.append(Claim(role, content(head)))
         if context:
-            claims.append(Claim("context", content(clause[context.end() :])))
+            place = _PLACES.get(context[0], "context")
+            claims.append(Claim(place, content(clause[context.end() :])))
     return tuple(c for c in claims if c.stems)
 
 
@@ -171,18 +181,14 @@ def parse_answer(text: str) -> AnswerText:
         if opening and opening[1] not in ("not", "nothing", "none")
         else plain
     )
-    nothing = bool(_NOTHING.search(plain))
-    finished = (
-        not _UNDONE.search(body)
-        and bool(_FINISHED.search(body))
-        and not re.search(r"\b(?:not|before)\b", body)
-    )
-    praise = bool(_PRAISE.search(body))
     body, whole = _ASIDE.sub(" ", body), body
+    nothing = bool(_NOTHING.search(plain))
+    finished = not _UNDONE.search(body) and bool(_FINISHED.search(body)) and not re.search(r"\bnot\b", body)
+    praise = bool(_PRAISE.search(body))
     undone = bool(_UNDONE.search(body))
     well = (
         not undone
-        and bool(_WELL.search(body))
+        and bool(_WELL.search(body) or _UNDER_WAY.search(whole))
         and not re.search(r"\bnot (?:on track|correct|right|done|fine|all)\b", body)
     )
     bare = not body or (body == plain and plain in ("no", "yes", "nope", "none"))

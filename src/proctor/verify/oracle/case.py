@@ -96,6 +96,7 @@ def read_case(question: Question, answer: AnswerText, moment: Moment, index: Ste
 
 def _read_named(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Reading:
     stems = answer.stems("do", "missed")
+    stems = (*stems, *(w for w in answer.stems("detail") if w in index.weights))
     if not any(not is_talk(w) for w in stems):
         stems = answer.stems("done")
     solid = [w for w in stems if not is_talk(w)]
@@ -144,9 +145,7 @@ def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:
 
 def overlap(case: Case) -> float:
     """Share of the answer's content that the mistake of the current step and its instruction hold."""
-    weighted = case.index.weigh(
-        w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)
-    )
+    weighted = case.index.weigh(w for w in case.answer.stems() if not is_talk(w))
     total = sum(weighted.values())
     return sum(v for w, v in weighted.items() if w in case.moment.target_stems) / total if total else 0.0
 

@@ -20,6 +20,9 @@ def judge_order(case: Case) -> Ground:
         return case.ground("confirms_order", 0.8, "nothing was done out of order")
     if not wrong:
         return case.ground("trouble_none", -0.7, "says that the order was wrong, but it was not")
+    placed = _placed(case)
+    if placed is not None:
+        return placed
     asked = {i for m in case.index.read(case.question.stems).matches[:1] for i in m.alternatives}
     steps = tuple(i for i in pick(case, ("missing", "stuck", "done", "later", "next")) if i not in asked)
     if not steps:
@@ -37,9 +40,34 @@ def judge_order(case: Case) -> Ground:
     return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} did not have to come first", steps)
 
 
+def _placed(case: Case) -> Ground | None:
+    """Judge "it should have come before X" by the place of the current step; None when no such thing is said."""
+    moment = case.moment
+    current = moment.current_id
+    if case.named.matches or current is None:
+        return None
+    for role, related in (("before", moment.graph.descendants), ("after", moment.graph.ancestors)):
+        matches = case.index.read(case.answer.stems(role)).matches  # type: ignore[arg-type]
+        steps = tuple(i for m in matches for i in m.alternatives)
+        if not steps:
+            continue
+        due = frozenset(related(current)) & frozenset(steps)
+        broken = due & frozenset(moment.history) if role == "before" else due & moment.pending
+        if broken:
+            return case.ground(
+                "places_step", 0.9, f"it had to come {role} {case.text(min(broken))}", sorted(broken)
+            )
+        return case.ground(
+            "misplaces_step", -0.4, f"it did not have to come {role} {case.text(steps[0])}", steps[:1]
+        )
+    return None
+
+
 def judge_check(case: Case) -> Ground:
     """Judge an answer to "was this right", "was it enough"."""
     moment = case.moment
+    if moment.example.type == "order" and moment.targets_mistake:
+        return judge_order(case)
     asked = frozenset(moment.history) & (case.scope or frozenset(moment.history))
     concerned = moment.mistakes_of(asked)
     wrong = moment.targets_mistake or bool(concerned) or bool(moment.current_mistakes)
@@ -80,7 +108,7 @@ def _other_mistake(case: Case) -> bool:
         if m.text not in case.moment.example.mistake_texts
         for w in content(normalise(m.text))
     }
-    stems = {w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)}
+    stems = {w for w in case.answer.stems() if not is_talk(w)}
     return bool(stems & others - own) and not stems & own
 
 

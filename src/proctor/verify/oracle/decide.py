@@ -41,6 +41,8 @@ def _by_intent(case: Case) -> Ground:
     intent = case.question.intent
     if case.answer.restart and not case.made_up:
         return _restart(case)
+    if case.moment.example.type == "order" and not case.named.matches and case.answer.stems("before"):
+        return judge_order(case)
     if intent in ("forgot", "forgot_step", "all_good"):
         return judge_omission(case)
     if intent == "propose":

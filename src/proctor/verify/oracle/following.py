@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from proctor.verify.oracle.case import FOREIGN, Case, Ground, pick, quoted
 from proctor.verify.oracle.correctness import judge_check
+from proctor.verify.oracle.moment import Standing
 
 __all__ = ["judge_following", "judge_named_following", "judge_nothing_left", "judge_proposal", "within_scope"]
+
+
+_ORDER: Final[tuple[Standing, ...]] = ("missing", "next", "stuck", "later", "done")
 
 
 def judge_following(case: Case) -> Ground:
     """Judge an answer to "what now" or "is there anything else"."""
     moment = case.moment
+    redirected = _redirects(case)
+    if redirected is not None:
+        return redirected
     closing = case.answer.finished and not moment.pending
     if case.stance == "clear" and (closing or not _tells(case)):
         return judge_nothing_left(case)
@@ -33,28 +42,50 @@ def _tells(case: Case) -> bool:
 
 def judge_nothing_left(case: Case) -> Ground:
     """Judge an answer that says that nothing is left to do."""
-    moment = case.moment
+    moment, scope = case.moment, case.scope
     if not moment.pending:
         return case.ground("finished", 0.95, "every step has been done")
-    if (case.answer.finished and moment.progress.blocked) or moment.missing:
-        step = next(iter(moment.progress.missing))
+    missing = moment.missing & scope if scope and case.question.now else moment.missing
+    if missing:
+        step = next(i for i in moment.progress.missing if i in missing)
         lean = -0.4 if len(moment.missing) == 1 and moment.progress.blocked else -0.9
         return case.ground(
             "denies_missing", lean, f"says that nothing is left, but {case.text(step)} is missing", [step]
         )
     if moment.example.type == "missing" and not case.answer.finished:
         return case.ground("nothing_overdue", 0.3, "steps are left, but none is overdue")
-    open_ = moment.pending & case.scope if case.scope else moment.pending
-    if not open_:
+    left = moment.following if case.question.now and scope else moment.pending
+    left = left & scope if scope else left
+    if not left:
         return case.ground("nothing_left_in_scope", 0.6, "nothing that was asked about is left to do")
-    step = next((i for i in moment.progress.next if i in open_), min(open_))
+    step = next((i for i in moment.progress.next if i in left), min(left))
     return case.ground("denies_next", -0.8, f"says that nothing is left, but {case.text(step)} is", [step])
+
+
+def _redirects(case: Case) -> Ground | None:
+    """Judge "no, but you can do X": nothing of what was asked about, but another step. None when it is not that."""
+    if case.stance != "clear" or case.question.wh or not case.scope or not case.names_steps:
+        return None
+    steps = pick(case, _ORDER)
+    if case.scope & set(steps):
+        return None
+    moment = case.moment
+    at_hand = (moment.following | moment.missing) & case.scope
+    if at_hand:
+        return case.ground(
+            "denies_next", -0.7, f"says no, but {case.text(min(at_hand))} could be done", steps
+        )
+    if steps[0] in moment.following | moment.missing:
+        return case.ground(
+            "redirects", 0.6, f"nothing of that kind, but {case.text(steps[0])} can be done", steps
+        )
+    return case.ground("redirects_wrongly", -0.6, f"{case.text(steps[0])} cannot be done now", steps)
 
 
 def judge_named_following(case: Case) -> Ground:
     """Judge an answer by where the step stands that it tells to do."""
     moment = case.moment
-    steps = pick(case, ("missing", "next", "stuck", "later", "done"))
+    steps = pick(case, _ORDER)
     standings = [moment.standing(i) for i in steps]
     first, standing = steps[0], standings[0]
     if standing == "missing":
@@ -112,13 +143,13 @@ def judge_proposal(case: Case) -> Ground:
     meant = frozenset(i for m in case.named.matches for i in m.alternatives) & case.scope
     standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
     target = next(
-        (standing[s] for s in ("missing", "next", "stuck", "later", "done") if s in standing),
+        (standing[s] for s in _ORDER if s in standing),
         asked[0].step_id,
     )
     where = moment.standing(target)
     wanted = (frozenset(graph.ancestors(target)) & moment.pending) | moment.missing
     if case.answer.polarity is None:
-        steps = pick(case, ("missing", "next", "stuck", "later", "done"))
+        steps = pick(case, _ORDER)
         if steps and steps[0] in wanted - {target}:
             return case.ground("names_unmet", 0.7, f"{case.text(steps[0])} has to come first", steps)
         return within_scope(case, judge_following(case))
@@ -137,7 +168,11 @@ def judge_proposal(case: Case) -> Ground:
         return case.ground(
             "unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}", [target]
         )
-    steps = tuple(i for i in pick(case, ("missing", "next", "stuck", "later", "done")) if i != target)
+    steps = tuple(i for i in pick(case, _ORDER) if i != target)
+    if steps and where == "done" and steps[0] in moment.following | moment.missing:
+        return case.ground(
+            "redirects", 0.8, f"{case.text(target)} is done, and {case.text(steps[0])} can be", steps
+        )
     if steps and set(steps) & wanted:
         return case.ground("names_unmet", 0.9, f"{case.text(steps[0])} has to come first", steps)
     if steps:
@@ -158,6 +193,8 @@ def judge_proposal(case: Case) -> Ground:
 
 def within_scope(case: Case, ground: Ground) -> Ground:
     """Turn down a step that would be right by itself, but is not what was asked about."""
+    if case.stance == "clear":
+        return ground
     if ground.lean > 0 and ground.steps and case.scope and not case.scope & set(ground.steps):
         return case.ground(
             "beside_question", -0.4, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps

@@ -53,7 +53,8 @@ TALK_WORDS: Final = _words(
     component components material materials remember ensure check accurate way bit follow following followed
     strict choose different better actual actually important importantly careful carefully slightly recommended
     call calls calling twice too prepare prepares prepared preparing preparation preparations size sized small
-    smaller large larger big bigger piece pieces whole handle handled work working together back several various
+    smaller large larger big bigger piece pieces whole handle handled work working together back several various come comes came coming happen happens happened respect
+    switch
     """
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""

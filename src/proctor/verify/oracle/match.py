@@ -25,6 +25,8 @@ TALK: Final = 0.25
 """Worth of words such as "continue" where a step text holds them."""
 DETAIL: Final = 0.35
 """Worth of words in brackets or behind "until" in a step text: people leave them out."""
+NEEDED_DETAIL: Final = 0.8
+"""The same where the step text holds hardly anything else."""
 ENOUGH: Final = 0.42
 """A step that scores less is not recognised."""
 QUANTITY: Final = 0.08
@@ -96,9 +98,9 @@ class StepIndex:
     def _stems(text: str) -> dict[str, float]:
         main = set(content(_DETAIL.sub(" ", text)))
         every = content(text)
-        if not main:
-            main = set(every)
-        return {w: 1.0 if w in main else DETAIL for w in every}
+        # "cook until brown": where little else is said, the detail is what tells the step from others
+        share = DETAIL if sum(not is_talk(w) for w in main) > 1 else NEEDED_DETAIL
+        return {w: 1.0 if w in main else share for w in every}
 
     def _profile(self, step_id: str, stems: dict[str, float]) -> _Profile:
         weighted = {w: self.weights[w] * share for w, share in stems.items()}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from proctor.examples.example import STEP_TYPES
 from proctor.verify.oracle.case import Case, Ground, overlap, pick, quoted
+from proctor.verify.oracle.correctness import judge_check
+from proctor.verify.oracle.moment import Standing
 from proctor.verify.oracle.text import is_talk
 
 __all__ = ["expected_missing", "judge_denial", "judge_named_omission", "judge_omission", "judge_unnamed"]
@@ -31,12 +34,53 @@ def _ahead(case: Case) -> frozenset[str]:
 
 def judge_omission(case: Case) -> Ground:
     """Judge an answer to "did I forget anything" or "is everything done"."""
+    if case.question.intent == "forgot_step":
+        ground = _certain_step(case)
+        if ground is not None:
+            return ground
     inside, outside = expected_missing(case)
     if case.stance == "clear" and not _corrects(case):
         return judge_denial(case, inside, outside)
+    if case.moment.example.type in STEP_TYPES and not _names_missing(case):
+        return judge_check(case)
     if case.names_steps:
         return judge_named_omission(case, inside)
     return judge_unnamed(case)
+
+
+def _certain_step(case: Case) -> Ground | None:
+    """Judge by the step that the question names ("did I forget to ..."); None when it names none."""
+    moment = case.moment
+    asked = case.index.read(case.question.stems).matches
+    if not asked or asked[0].score < CERTAIN:
+        return None
+    order: tuple[Standing, ...] = ("missing", "stuck", "later", "next", "done")
+    target = min(asked[0].alternatives, key=lambda i: order.index(moment.standing(i)))
+    forgotten = target in moment.missing
+    if case.stance == "clear":
+        steps = [i for i in pick(case, order) if i != target] if case.names_steps else []
+        if forgotten:
+            return case.ground(
+                "denies_missing", -0.9, f"says no, but {case.text(target)} is missing", [target]
+            )
+        if steps and steps[0] not in moment.unmet(target) | moment.missing | moment.following:
+            return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} is not due", steps)
+        if _went_wrong(case, target):
+            return case.ground(
+                "praises_mistake", 0.0, f"{case.text(target)} was done, but not as it should be"
+            )
+        return case.ground("not_forgotten", 0.7, f"{case.text(target)} was not left out", [target])
+    if case.made_up:
+        return None
+    if forgotten:
+        return case.ground("names_missing", 0.9, f"{case.text(target)} is missing", [target])
+    if _went_wrong(case, target):
+        return case.ground(
+            "names_mistake", 0.5, f"{case.text(target)} was not done as it should be", [target]
+        )
+    return case.ground(
+        "trouble_none", -0.7, f"says that {case.text(target)} was left out, but it was not", [target]
+    )
 
 
 def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
@@ -54,6 +98,12 @@ def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
         return case.ground(
             "denies_missing", lean, f"says that nothing is missing, but {case.text(step)} is", [step]
         )
+    if outside and case.question.stems:
+        return case.ground("denies_outside", 0.2, "nothing is missing of what was asked about, but elsewhere")
+    if case.question.completion and moment.pending:
+        return case.ground("denies_pending", -0.3, "says that all is done, but steps are left")
+    if case.question.completion and not moment.pending:
+        return case.ground("finished", 0.9, "every step has been done")
     if outside:
         return case.ground("denies_outside", -0.2, "nothing is missing within what was asked, but elsewhere")
     ahead = _ahead(case) or (
@@ -99,6 +149,8 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
                 "names_mistake", 0.5, f"{case.text(first)} was done, but not as it should be", steps
             )
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
+    if case.question.completion and first in moment.following:
+        return case.ground("names_next", 0.7, f"{case.text(first)} is still to be done", steps)
     if first in _ahead(case) or not case.question.past:
         lean = 0.3 if case.stance != "clear" else -0.5
         return case.ground("names_pending", lean, f"{case.text(first)} is still to be done", steps)
@@ -128,6 +180,14 @@ def _went_wrong(case: Case, step_id: str) -> bool:
     return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
 
 
+def _names_missing(case: Case) -> bool:
+    return case.names_steps and bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
+
+
+CERTAIN: Final = 0.55
+"""Match score from which a question is taken to name a certain step."""
+
+
 def _corrects(case: Case) -> bool:
     """True for "no, but you need to ...": an answer that opens well and then names a missing step."""
     if case.answer.clear or not case.names_steps or case.answer.already:
@@ -146,7 +206,7 @@ def _retells(case: Case) -> bool:
         return overlap(case) >= 0.5
     if not (case.answer.wrongness and case.moment.own_mistakes):
         return False
-    stems = [w for w in case.answer.stems("do", "missed", "done", "context") if not is_talk(w)]
+    stems = [w for w in case.answer.stems() if not is_talk(w)]
     held = [w in case.moment.mistake_stems for w in stems]
     return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
 

@@ -50,6 +50,8 @@ class Question:
         stems: content stems of what it is about, scope words excluded.
         before: content stems behind "before"; empty when there is none.
         after: content stems behind "after".
+        now: confines itself to this moment ("now", "at this point").
+        completion: asks whether the whole activity is over, not whether it went well so far.
         plain: the normalised text.
     """
 
@@ -60,6 +62,8 @@ class Question:
     stems: tuple[str, ...]
     before: tuple[str, ...]
     after: tuple[str, ...]
+    now: bool
+    completion: bool
     plain: str
 
 
@@ -105,7 +109,7 @@ _GENERAL_SCOPE = re.compile(
 
 _OMIT = re.compile(
     r"\b(?:miss|missed|missing|forget|forgot|forgotten|forgetting|skip|skipped|skipping|overlook|overlooked|"
-    r"overlooking|omit|omitted|omitting|neglect|neglected|(?:left|leave|leaving) \w*(?: \w+)? ?out|left out|jump(?:ed)? over|pass(?:ed)? over|"
+    r"overlooking|go(?:ing)? back (?:for|and|to do)|omit|omitted|omitting|neglect|neglected|(?:left|leave|leaving) \w*(?: \w+)? ?out|left out|jump(?:ed)? over|pass(?:ed)? over|"
     r"slip(?:ped)? (?:my|our|your) mind|undone)\b"
 )
 _EXISTENTIAL = re.compile(
@@ -121,7 +125,7 @@ _SHOULD_HAVE = re.compile(
     r"did (?:i|we) have to|(?:i|we) needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
-    r"\b(?:too (?:early|soon|late)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
+    r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
     r"earlier|later|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|prematurely|premature|order|turn)\b"
 )
 _GOOD_ORDER = re.compile(
@@ -138,7 +142,7 @@ _BAD = re.compile(
     r"high|low|big|small|thick|thin|fast|slow|hard|soft|large|weak|strong|wide|narrow|tight|loose)|off|mess|messed|"
     r"issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
-    r"slip up|slipped up|fault|faulty|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
+    r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
 )
 _CHANGE = re.compile(
     r"\b(?:different|differently|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
@@ -168,13 +172,28 @@ _FOLLOWING = re.compile(
     r"following|comes|do|from here|upcoming|proceed|continue|add|turn|due)\b"
 )
 _MODAL = re.compile(
-    r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|(?:is|was) it (?:time|okay|ok|safe|alright|"
+    r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
-    r"time to|is it my turn|would it be|ready to|is now|ought i)\b"
+    r"time to|is it my turn|would it be|ready to|is now|ought (?:i|we)|would (?:you|i|we))\b"
 )
 _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be|is now|is this) (?:an? |the )?(?:okay|ok|alright|fine|right|good|safe|time|moment|point)(?: time| moment)? (?:to|if|for)|"
     r"time to|should (?:i|we)|can (?:i|we)|may (?:i|we)|am i supposed to|ready to|shall (?:i|we)|could (?:i|we))\b"
+)
+_AT_ONCE = re.compile(r"\b(?:now|yet|currently|immediately|at (?:this|the) (?:point|moment|stage)|already)\b")
+_COMPLETION = re.compile(
+    r"\b(?:complete|completed|finished|done|through|over)\b(?!.*\b(?:right|correct|correctly|properly|well)\b)"
+)
+_SO_FAR = re.compile(
+    r"\b(?:so far|up to (?:now|this|here)|until now|by now|yet|before|earlier|previous|for the)\b"
+)
+_POINTS_BACK = re.compile(r"\b(?:that|this|it|these|those)\b")
+_INTENDS = re.compile(
+    r"\b(?:(?:would|had|i had) like to|want to|going to|about to|plan(?:ning)? to|ready to|thinking of|intend to)\b"
+)
+_OVERDUE = re.compile(r"\b(?:by now|already|by this point)\b")
+_INSTRUCTED = re.compile(
+    r"\bwhat (?:do|does|did) (?:the )?(?:instructions?|recipe|procedure|manual|plan|protocol)\b"
 )
 _PAST = re.compile(r"\b(?:did|have i|have we|was|were|had)\b")
 
@@ -192,9 +211,13 @@ def parse_question(text: str) -> Question:
         wh=parts.wh,
         trouble=_trouble(intent, parts),
         past=bool(_SHOULD_HAVE.search(parts.asked) or _PAST.search(parts.asked)),
-        stems=tuple(w for w in content(parts.head) if not is_talk(w)),
+        stems=_stems(parts),
         before=_scope_stems(parts.before),
         after=_scope_stems(parts.after),
+        now=bool(_AT_ONCE.search(parts.asked)),
+        completion=intent == "all_good"
+        and bool(_COMPLETION.search(parts.asked))
+        and not _SO_FAR.search(parts.asked),
         plain=parts.plain,
     )
 
@@ -243,15 +266,28 @@ def _intent(parts: _Parts) -> Intent:
         if parts.wh or _EXISTENTIAL.search(rest) or not _about(rest):
             return "forgot"
         return "forgot_step"
+    if parts.wh and _ORDER.search(head) and not _REMIND.search(asked) and not head.startswith("when"):
+        return "order"
+    if _INTENDS.search(parts.preface) and not parts.wh and not _about(head) and _POINTS_BACK.search(head):
+        return "propose"
     if parts.wh and _BAD.search(parts.preface) and not _OMIT.search(parts.preface):
         return "check"
     if not _BAD.search(head) and (
-        _HOW_TO.match(head) or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
+        _INSTRUCTED.match(head)
+        or _HOW_TO.match(head)
+        or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
     ):
         return "detail"
     if not parts.wh and _asks_whole(asked):
         return "all_good"
-    if _SHOULD_HAVE.search(asked):
+    if (
+        _OVERDUE.search(asked)
+        and not parts.wh
+        and not _ANYTHING.search(head)
+        and (_SHOULD_HAVE.search(asked) or "have" in head.split())
+    ):
+        return "forgot_step"
+    if _SHOULD_HAVE.search(asked) and not _BAD.search(head):
         if (parts.wh and not _GOOD.search(head)) or _ANYTHING.search(head):
             return "forgot"
         return "order" if _ORDER.search(asked) or parts.before or parts.after else "check"
@@ -312,6 +348,14 @@ def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
         good = _GOOD_ORDER.search(parts.asked) or (_GOOD.search(parts.head) and not _BAD.search(parts.head))
         return "no" if good else "yes"
     return "yes"
+
+
+def _stems(parts: _Parts) -> tuple[str, ...]:
+    """Return what the question is about; "I would like to add the salt now. Is that okay?" says it in front."""
+    own = tuple(w for w in content(parts.head) if not is_talk(w))
+    if own or not _POINTS_BACK.search(parts.head):
+        return own
+    return tuple(w for w in content(parts.preface) if not is_talk(w))
 
 
 def _scope_stems(text: str) -> tuple[str, ...]:
