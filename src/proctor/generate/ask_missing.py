@@ -110,9 +110,9 @@ def _nothing_missing(moment: Moment, rng: random.Random, lead: str) -> tuple[Ans
         answers = [answer(lead + one_of(rng, "you haven't skipped a step", "you haven't left out any step"))]
     if moment.progress.finished:
         answers.append(answer(f"{lead}all the steps are done"))
-    answers += [
-        answer(f"{lead}you can go on and {c.phrase.imperative}", "suggestion", c.ids) for c in moment.next[:3]
-    ]
+    if moment.next:
+        step = rng.choice(moment.next)
+        answers.append(answer(f"{lead}you can go on and {step.phrase.imperative}", "suggestion", step.ids))
     return distinct(answers)
 
 
@@ -244,6 +244,8 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     if any(c.phrase.quoted for c in moment.missing):
         return None
     if group not in moment.view.groups:
+        return None
+    if any(c.may_act_as(group) and not c.acts_as(group) for c in moment.missing):
         return None
     inside = [c for c in moment.missing if c.acts_as(group)]
     if inside:

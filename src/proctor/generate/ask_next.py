@@ -150,7 +150,8 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
     lead = one_of(rng, f"No, you have already {p.participle}", f"No, you already {p.past}")
     answers = [answer(lead, "direct", step.ids)]
     answers += [
-        answer(f"No, that is done; now {c.phrase.imperative}", "suggestion", c.ids) for c in moment.next
+        answer(f"No, you have done that, so you can {c.phrase.imperative} now", "suggestion", c.ids)
+        for c in moment.next
     ]
     if not moment.next:
         for c in moment.repairs:
@@ -227,6 +228,8 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     open_steps = (*moment.next, *moment.missing)
     if any(c.phrase.quoted for c in open_steps):
         return None
+    if any(c.may_act_as(group) and not c.acts_as(group) for c in open_steps):
+        return None
     inside = [c for c in moment.next if c.acts_as(group)]
     if inside:
         if group != "heat" and rng.random() < 0.6:
@@ -270,7 +273,7 @@ def _object(moment: Moment, rng: random.Random) -> Ask | None:
             return Ask("next.object", slots, distinct([_do(rng, c) for c in inside]))
         answers = [answer(f"Yes, you should {c.phrase.imperative}", "direct", c.ids) for c in inside]
         return Ask("next.any_object", slots, distinct(answers))
-    if any(words <= c.words for c in open_steps):
+    if any(words <= c.words for c in open_steps) or not moment.is_untouched(thing):
         return None
     return Ask(
         "next.any_object",

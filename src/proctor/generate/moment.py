@@ -67,6 +67,20 @@ GROUPS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Verbs that people would count under one question ("What should I add next?")."""
 
+BORDERS: Final[Mapping[str, frozenset[str]]] = {
+    "add": word_set(
+        "place put transfer spread fill spoon coat brush line scoop mix combine fold return insert load pipette dispense "
+        "squeeze cover lay melt"
+    ),
+    "cut": word_set("crush break split pull remove puree blend grind open extract halve crack"),
+    "heat": word_set("warm brew turn return lower light thaw steam dry cool set preheat"),
+    "attach": word_set("place put secure position slide press fit line set tighten lay assemble plug"),
+    "remove": word_set("take pull empty transfer"),
+}
+"""Verbs of which it is unclear whether they belong to the group; with one of them about, the group is not asked for."""
+
+_TOOL_VERBS: Final = word_set("use clean wipe wash turn switch set heat")
+
 _STOPWORDS: Final = word_set("the a an of to in on into onto with and or for from until it is")
 _IMPLICIT: Final = word_set(
     "content mixture ingredient bowl mug pan plate pot cup skillet tube blender microwave platter "
@@ -102,6 +116,10 @@ class StepClass:
         """True when the main verb or a further verb of the step belongs to the group."""
         return group in _groups_of(self.phrase.imperative)
 
+    def may_act_as(self, group: str) -> bool:
+        """True when people could disagree whether the step belongs to the group ("put" for adding)."""
+        return group in _borders_of(self.phrase.imperative)
+
     @property
     def is_explicit(self) -> bool:
         """True when the step names all that it acts on, so that other nouns are safely out of its scope."""
@@ -112,6 +130,12 @@ class StepClass:
 def _groups_of(imperative: str) -> frozenset[str]:
     verbs = {base_form(w) for w in imperative.lower().replace(",", " ").split()}
     return frozenset(name for name, members in GROUPS.items() if members & verbs)
+
+
+@lru_cache(maxsize=65_536)
+def _borders_of(imperative: str) -> frozenset[str]:
+    verbs = {base_form(w) for w in imperative.lower().replace(",", " ").split()}
+    return frozenset(name for name, members in BORDERS.items() if members & verbs)
 
 
 @lru_cache(maxsize=65_536)
@@ -128,7 +152,18 @@ class GraphView:
         self.words: dict[str, frozenset[str]] = {i: stems(p.imperative) for i, p in self.phrases.items()}
         everything = self.classes(self.phrases)
         self.groups: frozenset[str] = frozenset(g for c in everything for g in GROUPS if c.acts_as(g))
-        self.things: tuple[str, ...] = tuple(sorted({c.phrase.object for c in everything if c.is_explicit}))
+        tools = [
+            stems(c.phrase.object) for c in everything if c.phrase.verb in _TOOL_VERBS and c.phrase.object
+        ]
+        self.things: tuple[str, ...] = tuple(
+            sorted(
+                {
+                    c.phrase.object
+                    for c in everything
+                    if c.is_explicit and not any(stems(c.phrase.object) & tool for tool in tools)
+                }
+            )
+        )
         self.unnamed = tuple(s.id for s in graph.actions if not re.search(r"\w", s.text))
 
     def classes(self, step_ids: Iterable[str]) -> tuple[StepClass, ...]:
@@ -231,6 +266,11 @@ class Moment:
         return tuple(
             c for c in self.view.classes(ids) if not any(c.words <= r or r <= c.words for r in rivals)
         )
+
+    def is_untouched(self, thing: str) -> bool:
+        """True when no step that mentions the thing has been done."""
+        words = stems(thing)
+        return not any(words & self.view.words[i] for i in self.progress.done)
 
     def is_clear(self, chosen: StepClass) -> bool:
         """True when no step outside the class sounds like it (its words contain those of the other or reverse)."""

@@ -484,7 +484,7 @@ def _brief(verb: str, rest: str, noun: str) -> str | None:
         return ""
     if verb in _INTRANSITIVE and rest.startswith(", "):
         return ""
-    plain = re.split(r"[,;]", rest)[0]
+    plain = re.split(r"[,;]| (?:just )?(?:if|until|so|once|when) ", rest)[0]
     if re.search(r"\d|\b(?:low|medium|high|heat)\b", plain) or len(plain.split()) > 6:
         return None
     return plain

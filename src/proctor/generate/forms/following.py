@@ -138,10 +138,9 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
         "wh",
         (
             "What should I add now?",
-            "What goes in next?",
-            "Which ingredient can I add at this point?",
+            "Which things can I add at this point?",
             "What is the next thing for me to add?",
-            "What do I have to put in now?",
+            "What do I have to add next?",
         ),
     ),
     "next.cut": (
@@ -167,7 +166,7 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
         (
             "Is there anything I should add now?",
             "Do I have to add something at this point?",
-            "Does anything else go in right now?",
+            "Is there something to be added right now?",
             "Should I be adding something now?",
         ),
     ),
@@ -210,7 +209,7 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
         "yesno",
         (
             "Is there anything to do with the {object} now?",
-            "Do I need the {object} right now?",
+            "Is it time to do something with the {object}?",
             "Should I be doing something with the {object} at this point?",
             "Does anything have to happen to the {object} now?",
         ),

@@ -128,7 +128,7 @@ FORMS: Final[Mapping[str, tuple[Style, tuple[str, ...]]]] = {
             "Did I forget to add something?",
             "Is there anything I should have added already?",
             "Have I left out something that had to be added?",
-            "Should anything else have gone in by now?",
+            "Should anything else have been added by now?",
         ),
     ),
     "missing.cut": (
