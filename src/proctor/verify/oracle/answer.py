@@ -125,6 +125,7 @@ _CONTEXT = re.compile(
     r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"
 )
 _ASIDE = re.compile(r"\b(?:until|before|after|once|while|when|as soon as|so that)\b[^,.;!?]*")
+_RUNS_ON = re.compile(r"\s*(?:\w+ing|for|until|with|over|about|or|and|on|in|into|to|covered|uncovered)\b")
 _PLACES: Final[dict[str, Role]] = {
     "before": "before",
     "prior to": "before",
@@ -133,7 +134,7 @@ _PLACES: Final[dict[str, Role]] = {
     "until": "detail",
 }
 _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b")
-_PRONOUN = re.compile(r"\b(?:it|them|that|this|those|these)\b")
+_PRONOUN = re.compile(r"\b(?:it|them|those|these|(?:that|this)(?! step\b))\b")
 
 
 def _polarity(plain: str) -> Literal["yes", "no"] | None:
@@ -146,15 +147,20 @@ def _polarity(plain: str) -> Literal["yes", "no"] | None:
 def _claims(plain: str) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     role: Role = "do"
+    place: Role | None = None
     for clause in _CLAUSE.split(plain):
         if not clause.strip():
+            continue
+        if place is not None and _RUNS_ON.match(clause):
+            # "before cooking, stirring often": a participle goes on with the place it follows
+            claims.append(Claim(place, content(clause)))
             continue
         context = _CONTEXT.search(clause)
         head = clause[: context.start()] if context else clause
         role = _role(head, role)
         claims.append(Claim(role, content(head)))
-        if context:
-            place = _PLACES.get(context[0], "context")
+        place = _PLACES.get(context[0], "context") if context else None
+        if context and place:
             claims.append(Claim(place, content(clause[context.end() :])))
     return tuple(c for c in claims if c.stems)
 

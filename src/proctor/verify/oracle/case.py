@@ -12,11 +12,14 @@ from proctor.verify.oracle.moment import Moment, Standing
 from proctor.verify.oracle.question import Question
 from proctor.verify.oracle.text import is_talk
 
-__all__ = ["FOREIGN", "Case", "Ground", "Stance", "overlap", "pick", "quoted", "read_case"]
+__all__ = ["CERTAIN", "FOREIGN", "Case", "Ground", "Stance", "overlap", "pick", "quoted", "read_case"]
 
 Stance = Literal["trouble", "clear", "steps", "none"]
 """``trouble``: something is to be done or went wrong. ``clear``: nothing is. ``steps``: names steps without saying
 yes or no. ``none``: says none of this."""
+
+CERTAIN: Final = 0.55
+"""Match score from which a question is taken to name a certain step."""
 
 FOREIGN: Final = 0.34
 """Share of unknown content from which a named step counts as made up."""
@@ -101,7 +104,7 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
         stems = answer.stems("done")
     solid = [w for w in stems if not is_talk(w)]
     if answer.pronoun and solid and len(solid) <= 2:
-        stems = (*stems, *(w for w in question.stems if w not in stems))
+        stems = (*stems, *(w for w in question.stems if w not in stems and w in index.weights))
     return index.read(stems, moment.mistake_stems, frozenset(answer.quantities))
 
 
@@ -121,6 +124,8 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stan
 
 
 def _rectifies(answer: AnswerText) -> bool:
+    if any(c.role in ("before", "after") for c in answer.claims):
+        return True
     return answer.wrongness or bool(answer.quantities) or any(c.role == "missed" for c in answer.claims)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
-from proctor.verify.oracle.case import Case, Ground, overlap, pick, quoted
+from proctor.verify.oracle.answer import Role
+from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
 from proctor.verify.oracle.text import content, is_talk, normalise
 
-__all__ = ["judge_check", "judge_detail", "judge_order"]
+__all__ = ["judge_check", "judge_detail", "judge_order", "judge_relation"]
 
 
 def judge_order(case: Case) -> Ground:
@@ -41,26 +43,57 @@ def judge_order(case: Case) -> Ground:
 
 
 def _placed(case: Case) -> Ground | None:
-    """Judge "it should have come before X" by the place of the current step; None when no such thing is said."""
-    moment = case.moment
-    current = moment.current_id
-    if case.named.matches or current is None:
+    """Judge "it should have come before X" or "it was done after X"; None when no such thing is said.
+
+    The step that is placed is the one that the question names, else the current one.
+    """
+    moment, graph = case.moment, case.moment.graph
+    if case.named.matches or moment.current_id is None:
         return None
-    for role, related in (("before", moment.graph.descendants), ("after", moment.graph.ancestors)):
-        matches = case.index.read(case.answer.stems(role)).matches  # type: ignore[arg-type]
-        steps = tuple(i for m in matches for i in m.alternatives)
+    asked = case.index.read(case.question.stems).matches
+    anchor = asked[0].step_id if asked and asked[0].score >= CERTAIN else moment.current_id
+    later, earlier = frozenset(graph.descendants(anchor)), frozenset(graph.ancestors(anchor))
+    done = frozenset(moment.history)
+    should = bool(_SHOULD.search(case.answer.plain))
+    for role in _SIDES:
+        matches = case.index.read(case.answer.stems(role)).matches
+        steps = frozenset(i for m in matches for i in m.alternatives)
         if not steps:
             continue
-        due = frozenset(related(current)) & frozenset(steps)
-        broken = due & frozenset(moment.history) if role == "before" else due & moment.pending
+        # "should have come before X" and "was done after X" both say that X came too soon
+        hurried = (role == "before") == should
+        broken = steps & later & done if hurried else steps & earlier & (moment.pending | moment.late)
         if broken:
-            return case.ground(
-                "places_step", 0.9, f"it had to come {role} {case.text(min(broken))}", sorted(broken)
-            )
-        return case.ground(
-            "misplaces_step", -0.4, f"it did not have to come {role} {case.text(steps[0])}", steps[:1]
-        )
+            first = min(broken)
+            return case.ground("places_step", 0.9, f"its order with {case.text(first)} was wrong", [first])
+        if overlap(case) >= 0.5:
+            return case.ground("retells_mistake", 0.6, "says what went wrong in the last step")
+        first = min(steps)
+        return case.ground("misplaces_step", -0.4, f"its order with {case.text(first)} was right", [first])
     return None
+
+
+def judge_relation(case: Case) -> Ground | None:
+    """Judge an answer to "do I have to do A before B" by the graph; None when the question is not of that kind."""
+    question, moment = case.question, case.moment
+    if question.wh or not question.before or case.answer.polarity is None or case.stance == "steps":
+        return None
+    first, second = case.index.read(question.stems).matches, case.index.read(question.before).matches
+    if not first or not second or min(first[0].score, second[0].score) < CERTAIN:
+        return None
+    a, b = first[0].step_id, second[0].step_id
+    if a == b or a in moment.history or b in moment.history:
+        return None
+    required = moment.graph.comes_before(a, b)
+    right = required == (case.answer.polarity == "yes")
+    word = "has" if required else "does not have"
+    return case.ground(
+        "relates", 0.7 if right else -0.7, f"{case.text(a)} {word} to come before {case.text(b)}", [a, b]
+    )
+
+
+_SIDES: Final[tuple[Role, ...]] = ("before", "after")
+_SHOULD = re.compile(r"\b(?:should|supposed|had to|has to|needs? to|must|ought)\b")
 
 
 def judge_check(case: Case) -> Ground:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.case import Case, Ground, read_case
-from proctor.verify.oracle.correctness import judge_check, judge_detail, judge_order
+from proctor.verify.oracle.correctness import judge_check, judge_detail, judge_order, judge_relation
 from proctor.verify.oracle.following import (
     judge_following,
     judge_named_following,
@@ -43,6 +43,9 @@ def _by_intent(case: Case) -> Ground:
         return _restart(case)
     if case.moment.example.type == "order" and not case.named.matches and case.answer.stems("before"):
         return judge_order(case)
+    related = judge_relation(case) if intent in ("propose", "order", "other") else None
+    if related is not None:
+        return related
     if intent in ("forgot", "forgot_step", "all_good"):
         return judge_omission(case)
     if intent == "propose":

@@ -29,7 +29,7 @@ NEEDED_DETAIL: Final = 0.8
 """The same where the step text holds hardly anything else."""
 ENOUGH: Final = 0.42
 """A step that scores less is not recognised."""
-QUANTITY: Final = 0.08
+QUANTITY: Final = 0.12
 """Bonus for a step that holds one of the stated quantities."""
 TIE: Final = 0.06
 """Steps within this distance of the best are as good as it."""
@@ -139,6 +139,8 @@ class StepIndex:
             limit: the largest number of steps to recognise.
         """
         weighted = self.weigh(stems, extra)
+        if all(is_talk(w) for w in weighted):
+            return Reading((), 0.0, (), 0.0)
         total = sum(weighted.values())
         foreign = tuple(w for w in weighted if not self.knows(w) and w not in extra)
         left, matches, taken = dict(weighted), list[Match](), set[str]()

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from proctor.examples.example import STEP_TYPES
-from proctor.verify.oracle.case import Case, Ground, overlap, pick, quoted
+from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
 from proctor.verify.oracle.correctness import judge_check
 from proctor.verify.oracle.moment import Standing
 from proctor.verify.oracle.text import is_talk
@@ -182,10 +182,6 @@ def _went_wrong(case: Case, step_id: str) -> bool:
 
 def _names_missing(case: Case) -> bool:
     return case.names_steps and bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
-
-
-CERTAIN: Final = 0.55
-"""Match score from which a question is taken to name a certain step."""
 
 
 def _corrects(case: Case) -> bool:

@@ -132,7 +132,7 @@ _GOOD_ORDER = re.compile(
     r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
 )
 _GOOD = re.compile(
-    r"\b(?:right|correct|correctly|properly|proper|okay|ok|fine|alright|enough|accurate|accurately|good|well|"
+    r"\b(?:right|correct|correctly|properly|proper|okay|ok|fine|alright|enough|accurate|accurately|good|"
     r"appropriate|suitable|exact|perfect|sufficient|sufficiently|supposed to be (?:this|that|so)|normal|"
     r"as (?:intended|expected|required|instructed|written|planned|described|asked|it should|(?:i|we|they) should)|"
     r"match|matches|matched|matching|(?:stick|stuck|sticking|kept|keep) to|in line with|according to|agree|agrees)\b"
@@ -159,6 +159,10 @@ _WHOLE = re.compile(
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
 )
+_END = re.compile(
+    r"\b(?:is|are|was) (?:this|that|it|everything|all) (?:all|over|complete|completed)\b|\bthe end of the\b"
+)
+_ALTHOUGH = re.compile(r"\b(?:although|even though|without|even if|despite)\b")
 _GO_ON = re.compile(r"\b(?:go|move|carry|keep) (?:on|ahead|going|forward)\b|\b(?:continue|proceed)\b")
 _AMOUNT = re.compile(
     r"\bhow (?:much|many|long|hot|high|thick|thin|big|small|finely|far|often|hard|deep|tight|low|warm|cold|fast)\b|"
@@ -166,6 +170,7 @@ _AMOUNT = re.compile(
     r"power|level|shape|torque|pressure|volume|length|measurement|duration|timing|measure|weight)\b"
 )
 _REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action|move)\b")
+_TO_DO = re.compile(r"\bto do (?:now|next|then|at this)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
@@ -191,7 +196,7 @@ _POINTS_BACK = re.compile(r"\b(?:that|this|it|these|those)\b")
 _INTENDS = re.compile(
     r"\b(?:(?:would|had|i had) like to|want to|going to|about to|plan(?:ning)? to|ready to|thinking of|intend to)\b"
 )
-_OVERDUE = re.compile(r"\b(?:by now|already|by this point)\b")
+_OVERDUE = re.compile(r"\b(?:by now|already|by this point|before (?:now|this|getting here|this point))\b")
 _INSTRUCTED = re.compile(
     r"\bwhat (?:do|does|did) (?:the )?(?:instructions?|recipe|procedure|manual|plan|protocol)\b"
 )
@@ -298,7 +303,10 @@ def _intent(parts: _Parts) -> Intent:
 
 def _asks_whole(asked: str) -> bool:
     """True for "is everything done", "am I ready", "can I go on"."""
-    goes_on = bool(_GO_ON.search(asked)) and not _about(_GO_ON.sub(" ", asked))
+    rest = _ALTHOUGH.split(_GO_ON.sub(" ", asked))[0]
+    goes_on = bool(_GO_ON.search(asked)) and not _about(rest)
+    if _END.search(asked):
+        return True
     if _WHOLE.search(asked):
         return goes_on or not _PROPOSAL.search(asked)
     return goes_on or (bool(_READY.search(asked)) and not _about(asked))
@@ -309,7 +317,7 @@ def _present(parts: _Parts) -> Intent:
     asked, head = parts.asked, parts.head
     bad, good = bool(_BAD.search(head)), bool(_GOOD.search(head))
     if parts.wh and not bad:
-        if good and not _REMIND.search(asked):
+        if good and not _REMIND.search(asked) and not _TO_DO.search(asked):
             return "check"
         if _REMIND.search(asked) or (_FOLLOWING.search(asked) and not head.startswith(("why", "how"))):
             return "next"
