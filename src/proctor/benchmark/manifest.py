@@ -1,0 +1,256 @@
+"""What a release says of itself in ``manifest.json``: files with hashes, counts, licence, rules, provenance.
+
+There is no time stamp in it unless the caller gives a date: the same inputs give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from proctor.benchmark.build import BuildRules
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.examples.example import QUESTION_TYPES
+from proctor.generate.candidate import Candidate
+from proctor.records import Dropped, content_hash
+from proctor.verify.statistics import VerificationStatistics
+from proctor.verify.verdict import Verdict
+
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "Counts",
+    "FileEntry",
+    "Manifest",
+    "ReleaseInfo",
+    "Source",
+    "Verification",
+    "count_items",
+    "describe_generators",
+    "describe_verification",
+    "sign",
+]
+
+FORMAT: Final = "proctor-benchmark"
+FORMAT_VERSION: Final = 1
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class Source(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A data set that the recordings and task graphs come from."""
+
+    name: str
+    title: str = ""
+    version: str = ""
+    licence: str = ""
+    citation: str = ""
+    homepage: str = ""
+    corrections: str = ""
+
+
+class ReleaseInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """What only people can say of a release.
+
+    Attributes:
+        name: short, usable as a folder's name; scores carry it.
+        version: of the release.
+        title: for people.
+        licence: SPDX identifier where there is one.
+        summary: one or two sentences on what it is.
+        languages: ISO 639 codes of questions and answers.
+        citation: how to cite it.
+        homepage: where it is published.
+        date: printed when given.
+        sources: where the recordings come from.
+        limits: what users should know, one sentence each, beside the limits that are computed.
+    """
+
+    name: str
+    version: str = "0.1.0"
+    title: str = ""
+    licence: str = ""
+    summary: str = ""
+    languages: tuple[str, ...] = ("en",)
+    citation: str = ""
+    homepage: str = ""
+    date: str = ""
+    sources: tuple[Source, ...] = ()
+    limits: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Make sure that name and version can stand in paths and signatures.
+
+        Raises:
+            UserError: if one cannot.
+        """
+        for what, value in (("name", self.name), ("version", self.version)):
+            if not _NAME.fullmatch(value):
+                raise UserError(
+                    f"{value[:80]!r} cannot be the {what} of a release.",
+                    hint="use letters, digits, '.', '-' and '_', a letter or digit first",
+                )
+
+
+class FileEntry(msgspec.Struct, frozen=True):
+    """One file of a release."""
+
+    sha256: str
+    bytes: int
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is; every mapping is sorted by its key, question types in their usual order."""
+
+    items: int
+    golds: int
+    recordings: int
+    activities: int
+    clean: int
+    noisy: int
+    by_type: dict[str, int]
+    by_activity: dict[str, int]
+    golds_by_source: dict[str, int]
+    golds_by_approver: dict[str, int]
+    dropped: dict[str, int]
+
+
+class Verification(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How the candidates were verified; agreement from 0 to 1, absent where nobody judged the same thing.
+
+    Attributes:
+        candidates: how many had a verdict.
+        annotators: how many people, models and oracles.
+        answer_agreement: raw agreement of people on generated answers: value, low, high, n.
+        question_agreement: the same on questions.
+        kappa: Cohen's, on answers.
+        accepted: how many candidates people's verdicts let in.
+        rejected: how many they did not.
+        open: how many wait.
+        oracle_confidence: of the verdicts behind accepted answers that the oracle approved: lowest, median, n.
+    """
+
+    candidates: int = 0
+    annotators: dict[str, int] = {}
+    answer_agreement: tuple[float, float, float, int] | None = None
+    question_agreement: tuple[float, float, float, int] | None = None
+    kappa: float | None = None
+    accepted: int = 0
+    rejected: int = 0
+    open: int = 0
+    oracle_confidence: tuple[float, float, int] | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole of ``manifest.json``."""
+
+    format: str
+    format_version: int
+    proctor: str
+    info: ReleaseInfo
+    signature: str
+    counts: Counts
+    rules: BuildRules
+    seeds: dict[str, int]
+    generators: list[dict[str, str]]
+    verification: Verification
+    files: dict[str, FileEntry]
+
+
+def sign(info: ReleaseInfo, files: Mapping[str, FileEntry]) -> str:
+    """Return ``name@version#hash``: equal for two releases only if their data are. The card does not count."""
+    data = {name: entry.sha256 for name, entry in files.items() if name != "README.md"}
+    return f"{info.name}@{info.version}#{content_hash(data)}"
+
+
+# -- counting ------------------------------------------------------------------------------------------------
+
+
+def count_items(items: Sequence[Item], dropped: Iterable[Dropped] = ()) -> Counts:
+    """Count what a release holds and what was dropped on the way, by reason."""
+    types = Counter(item.type for item in items)
+    known = [t for t in QUESTION_TYPES if t in types]
+    golds = [gold for item in items for gold in item.golds]
+    return Counts(
+        items=len(items),
+        golds=len(golds),
+        recordings=len({item.recording_id for item in items}),
+        activities=len({item.example.activity_id for item in items}),
+        clean=sum(not item.example.noisy for item in items),
+        noisy=sum(item.example.noisy for item in items),
+        by_type={t: types[t] for t in [*known, *sorted(types.keys() - set(known))]},
+        by_activity=_counted(item.example.activity_name for item in items),
+        golds_by_source=_counted(gold.source for gold in golds),
+        golds_by_approver=_counted(gold.approved_by for gold in golds),
+        dropped=_counted(d.reason for d in dropped),
+    )
+
+
+def _counted(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def describe_generators(items: Iterable[Item], candidates: Iterable[Candidate]) -> list[dict[str, str]]:
+    """Say which generators, versions and models made the candidates behind these items, and how many each."""
+    used = {item.candidate_id for item in items}
+    made: Counter[tuple[str, str, str]] = Counter(
+        (c.provenance.generator, c.provenance.version, c.provenance.model or "")
+        for c in candidates
+        if c.id in used
+    )
+    return [
+        {"generator": generator, "version": version, "model": model, "items": str(n)}
+        for (generator, version, model), n in sorted(made.items())
+    ]
+
+
+def describe_verification(
+    items: Sequence[Item], verdicts: Sequence[Verdict], people: VerificationStatistics
+) -> Verification:
+    """Condense what is known of the verification.
+
+    Args:
+        items: what was let in.
+        verdicts: the latest of each annotator and role.
+        people: statistics of the human verdicts.
+    """
+    kinds = {v.annotator: v.annotator_kind for v in verdicts if v.role == "annotator"}
+    return Verification(
+        candidates=len({v.candidate_id for v in verdicts}),
+        annotators=_counted(kinds.values()),
+        answer_agreement=_interval(people.answers),
+        question_agreement=_interval(people.questions),
+        kappa=None if people.answers.kappa.note else round(people.answers.kappa.value, 4),
+        accepted=people.states.get("accepted", 0),
+        rejected=people.states.get("rejected", 0),
+        open=people.states.get("open", 0),
+        oracle_confidence=_oracle_confidence(items, verdicts),
+    )
+
+
+def _interval(agreement: Any) -> tuple[float, float, float, int] | None:
+    score = agreement.raw
+    if not agreement.n or score.low is None or score.high is None:
+        return None
+    return round(score.value, 4), round(score.low, 4), round(score.high, 4), agreement.n
+
+
+def _oracle_confidence(items: Iterable[Item], verdicts: Iterable[Verdict]) -> tuple[float, float, int] | None:
+    used = {i.candidate_id for i in items if any(g.approved_by == "oracle" for g in i.golds)}
+    values = sorted(
+        answer.confidence
+        for v in verdicts
+        if v.annotator_kind == "oracle" and v.candidate_id in used
+        for answer in v.answers
+        if answer.value == "right" and answer.confidence is not None
+    )
+    if not values:
+        return None
+    middle = len(values) // 2
+    median = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+    return round(values[0], 4), round(median, 4), len(values)

@@ -1,0 +1,164 @@
+"""Items as flat rows for viewers and for ``datasets.load_dataset``, and rows as items again, without loss.
+
+A row has only strings, numbers, booleans and lists of them, each column of one type and never null. What decides the
+answer (the example with its steps, mistakes and derived sets) travels as one JSON text in ``facts``: it is for
+judges and must not be shown to a predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, Final
+
+import msgspec
+
+from proctor.benchmark.item import Gold, Item
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.records import canonical_json, decode
+
+__all__ = ["COLUMNS", "Row", "from_row", "to_row", "without_local_paths"]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of ``data/test.jsonl``. Times are seconds from the start of the recording.
+
+    The lists ``answers``, ``answer_sources``, ``answer_approved_by``, ``answer_kinds`` and ``answer_step_ids`` are
+    parallel. ``video`` is empty when no file is known; ``video_id`` repeats ``recording_id`` under the name that
+    viewers expect. ``current_step`` is empty at the very start.
+    """
+
+    question_id: str
+    question_type: str
+    question: str
+    answers: list[str]
+    answer_sources: list[str]
+    answer_approved_by: list[str]
+    answer_kinds: list[str]
+    answer_step_ids: list[list[str]]
+    question_approved_by: str
+    activity_id: str
+    activity: str
+    recording_id: str
+    video_id: str
+    video: str
+    clip_id: str
+    end_time: float
+    current_step: str
+    previous_steps: list[str]
+    noisy: bool
+    state: str
+    candidate_id: str
+    candidate_hash: str
+    facts: str
+
+
+COLUMNS: Final[dict[str, str]] = {
+    "question_id": "string",
+    "question_type": "string",
+    "question": "string",
+    "answers": "list",
+    "answer_sources": "list",
+    "answer_approved_by": "list",
+    "answer_kinds": "list",
+    "answer_step_ids": "lists",
+    "question_approved_by": "string",
+    "activity_id": "string",
+    "activity": "string",
+    "recording_id": "string",
+    "video_id": "string",
+    "video": "string",
+    "clip_id": "string",
+    "end_time": "float64",
+    "current_step": "string",
+    "previous_steps": "list",
+    "noisy": "bool",
+    "state": "string",
+    "candidate_id": "string",
+    "candidate_hash": "string",
+    "facts": "string",
+}
+"""Column names with their types: a scalar type, ``list`` of strings, or ``lists`` (a list of lists of strings)."""
+
+
+def to_row(item: Item) -> Row:
+    """Flatten an item."""
+    example = item.example
+    return Row(
+        question_id=item.id,
+        question_type=item.type,
+        question=item.question,
+        answers=[gold.text for gold in item.golds],
+        answer_sources=[gold.source for gold in item.golds],
+        answer_approved_by=[gold.approved_by for gold in item.golds],
+        answer_kinds=[gold.kind for gold in item.golds],
+        answer_step_ids=[list(gold.step_ids) for gold in item.golds],
+        question_approved_by=item.question_approved_by,
+        activity_id=example.activity_id,
+        activity=example.activity_name,
+        recording_id=example.recording_id,
+        video_id=example.recording_id,
+        video=example.video or "",
+        clip_id=example.clip_id,
+        end_time=example.end,
+        current_step=example.current.text if example.current is not None else "",
+        previous_steps=[step.text for step in example.previous],
+        noisy=example.noisy,
+        state=example.state,
+        candidate_id=item.candidate_id,
+        candidate_hash=item.candidate_hash,
+        facts=canonical_json(example).decode(),
+    )
+
+
+class _Golds(msgspec.Struct):
+    """Lets msgspec check the values of the parallel lists."""
+
+    golds: tuple[Gold, ...]
+
+
+def from_row(row: Row, where: str) -> Item:
+    """Rebuild the item of a row.
+
+    Raises:
+        UserError: if the lists are not parallel, a value is none of those that are known, or ``facts`` is broken.
+    """
+    example: Example = decode(row.facts.encode("utf-8", "replace"), Example, f"{where}: facts")
+    columns: tuple[Sequence[Any], ...] = (
+        row.answers,
+        row.answer_sources,
+        row.answer_approved_by,
+        row.answer_kinds,
+        row.answer_step_ids,
+    )
+    if len({len(column) for column in columns}) != 1:
+        raise UserError("the lists of answers differ in length.", where=f"{where} ({row.question_id[:80]})")
+    names = ("text", "source", "approved_by", "kind", "step_ids")
+    golds = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    try:
+        checked = msgspec.convert({"golds": golds}, _Golds).golds
+    except msgspec.ValidationError as error:
+        raise UserError(f"{error}.", where=f"{where} ({row.question_id[:80]})") from None
+    return Item(
+        id=row.question_id,
+        candidate_id=row.candidate_id,
+        question=row.question,
+        golds=checked,
+        example=example,
+        question_approved_by=row.question_approved_by,
+        candidate_hash=row.candidate_hash,
+    )
+
+
+def without_local_paths(item: Item) -> Item:
+    """Return the item with no path of this machine in it: a video's path that is absolute keeps its name only."""
+    video = item.example.video
+    if video is None:
+        return item
+    windows = PureWindowsPath(video)
+    local = PurePosixPath(video).is_absolute() or windows.is_absolute() or bool(windows.drive)
+    if not local and ".." not in windows.parts:
+        return item
+    example = msgspec.structs.replace(item.example, video=windows.name)
+    return msgspec.structs.replace(item, example=example)
