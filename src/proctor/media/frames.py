@@ -41,8 +41,8 @@ __all__ = ["Frame", "FrameNote", "extract_frames", "iter_frames", "walk_frames"]
 
 FrameNote = Literal["", "before_first", "past_last"]
 
-_SKIP_MARGIN: Final = Fraction(2, 5)
-"""Seconds before a target in which every frame is decoded (stack.md: about 0.4)."""
+_SKIP_MARGIN: Final = Fraction(1, 5)
+"""Seconds before a target in which every frame is decoded; less than stack.md's 0.4, since every skip is checked."""
 _TOLERANCE: Final = Fraction(1, 2000)
 """Seconds by which a frame's stored time may be rounded up by its container (Matroska counts milliseconds)."""
 _STEP_BACK: Final = Fraction(1)
@@ -230,7 +230,7 @@ class _Cursor:
         reach = target if self._last is None else min(target, self._last)
         key = self._keyframe(reach)
         if self._drained or (key is not None and key > self._fed):
-            self._enter(reach, key)
+            self._enter(reach)
         leaving = following is None or self._keyframe_later(self._ticks(following), key)
         self._advance(reach, leaving)
         while not self._settled():
@@ -337,13 +337,12 @@ class _Cursor:
         self._count = 0
         self._over = self._at_end = self._drained = False
 
-    def _enter(self, reach: int, bound: int | None) -> None:
-        """Begin a run at a keyframe shown at or before ``reach``, the last one not after ``bound`` if possible."""
+    def _enter(self, reach: int) -> None:
+        """Begin a run at the last keyframe shown at or before ``reach``."""
         if not self._may_seek:
             self._restart()
             return
-        bound = reach if bound is None else bound
-        packets, entry = _seek(self._container, self._stream, reach, bound, self._errors)
+        packets, entry = _seek(self._container, self._stream, reach, self._errors)
         if entry is None:
             self._restart()
         else:
@@ -353,14 +352,11 @@ class _Cursor:
         if self._entry is None:
             self._restart()
         else:
-            assert self._entry.pts is not None
-            self._enter(self._entry.pts, self._entry.pts if self._entry.dts is None else self._entry.dts)
+            self._enter(_shown(self._entry))
 
     def _step_back(self) -> None:
         assert self._entry is not None
-        assert self._entry.pts is not None
-        earlier = min(self._entry.pts, self._entry.pts if self._entry.dts is None else self._entry.dts) - 1
-        self._enter(self._entry.pts - 1, earlier)
+        self._enter(_shown(self._entry) - 1)
 
     def _advance(self, reach: int, leaving: bool) -> None:
         """Decode until a frame after ``reach`` has come out, or nothing more comes."""
@@ -465,16 +461,22 @@ def _pts(frame: VideoFrame) -> int:
     return frame.pts
 
 
+def _shown(packet: Packet[VideoStream]) -> int:
+    assert packet.pts is not None
+    return packet.pts
+
+
 def _seek(
-    container: InputContainer, stream: VideoStream, reach: int, bound: int, errors: type[Exception]
+    container: InputContainer, stream: VideoStream, reach: int, errors: type[Exception]
 ) -> tuple[Iterator[Packet[VideoStream]], Packet[VideoStream] | None]:
     """Go to a keyframe shown at or before ``reach`` and return the packets after it, and it.
 
-    The keyframe is None when there is none but the start of the file. Containers search by decoding time, which is
-    not after the presentation time, so the keyframe that they find may be shown too late; then an earlier one is
+    The keyframe is None when there is none but the start of the file. Some containers search by decoding time, which
+    is not after the presentation time, so the keyframe that they find may be shown too late; then an earlier one is
     looked for.
     """
     assert stream.time_base is not None
+    bound = reach
     step = math.ceil(_STEP_BACK / stream.time_base)
     floor = (stream.start_time or 0) - 2 * step
     while bound >= floor:
@@ -520,7 +522,7 @@ class _SoughtKeyframes:
         if 0 <= reach - fed < self._far:
             return None
         if reach not in self._known:
-            _, key = _seek(self._container, self._stream, reach, reach, self._errors)
+            _, key = _seek(self._container, self._stream, reach, self._errors)
             self._known[reach] = None if key is None else key.pts
         return self._known[reach]
 
