@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.datasets.dataset import Correction
-from proctor.datasets.plain import DATASET, plain_schema, read_plain
+from proctor.datasets.plain import DATASET, PLAIN_RULES, check_plain, plain_schema, read_plain
 from proctor.datasets.plain.format import PlainActivity, PlainRecording
 from proctor.datasets.plain.problems import MAX_SHOWN
 from proctor.errors import UserError
@@ -240,8 +241,25 @@ def test_schema_and_reader_refuse_the_same_recordings(change: Change, tmp_path: 
     complaint(write(tmp_path, ACTIVITY, recording))
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "datasets" / "plain.md"
+
+
+def test_the_examples_of_the_docs_are_a_folder_that_can_be_read(tmp_path: Path):
+    blocks = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    activity, recording = (json.loads(block) for block in blocks)
+    result = read_plain(write(tmp_path, activity, recording))
+    assert (len(result.recordings), result.corrections) == (1, ())
+    assert [f.rule for f in check_plain(tmp_path)] == ["P6"]  # there is no video
+
+
+def test_every_rule_of_check_is_in_the_docs():
+    page = PAGE.read_text(encoding="utf-8")
+    for rule in PLAIN_RULES:
+        assert f"| {rule} |" in page
+
+
 def test_every_key_is_documented_in_the_schema_and_in_the_docs():
-    page = (Path(__file__).parents[2] / "docs" / "datasets" / "plain.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     for name, part in plain_schema()["$defs"].items():
         assert part["description"], name
         for key in part["properties"]:
@@ -389,8 +407,9 @@ def test_files_that_cannot_be_opened_are_told_beside_the_others(tmp_path: Path):
 
 
 def test_empty_files_of_recordings_are_told(tmp_path: Path):
-    error = complaint(write(tmp_path, files={"recordings.jsonl": b"\n\n"}))
-    assert "not one recording" in error.message
+    for empty in (b"", b"\n\n", b"\xef\xbb\xbf"):
+        error = complaint(write(tmp_path, files={"recordings.jsonl": empty}))
+        assert (error.where, error.message) == (f"{tmp_path}/recordings.jsonl", "the file is empty.")
 
 
 # -- broken activities -----------------------------------------------------------------------------------------

@@ -153,8 +153,13 @@ def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, byte
     path = folder.root / _LINES
     if not (path.is_symlink() or path.exists()):
         return
-    lines = (_read(path, Place(_LINES), problems) or b"").split(b"\n")
-    for number, line in enumerate(lines, start=1):
+    content = _read(path, Place(_LINES), problems)
+    if content is None:
+        return
+    if not content.removeprefix(b"\xef\xbb\xbf").strip():
+        problems.add(_LINES, "the file is empty.", "add one recording a line or remove the file")
+        return
+    for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
             yield Place(f"{_LINES}:{number}"), line, number
 
@@ -167,7 +172,6 @@ def _load_recordings(
     unread: bool,
 ) -> None:
     first: dict[str, str] = {}
-    before = problems.count
     for place, data, line in _documents(folder, problems):
         parsed = parse_file(data, PlainRecording, place, problems, line)
         if parsed is None:
@@ -182,10 +186,6 @@ def _load_recordings(
         built = build_recording(parsed, graphs, names, folder.root, place, problems)
         if built is not None:
             folder.recordings.append(built)
-    if not first and problems.count == before:
-        problems.add(
-            "", "there is not one recording.", "add lines to recordings.jsonl or files to recordings/"
-        )
 
 
 def _load_about(folder: Folder, problems: Problems) -> None:
