@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-__version__ = "0.1.0"
+from proctor.version import __version__
 
 _HOME: Final = {
     "Candidate": "proctor.generate.candidate",

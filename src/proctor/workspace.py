@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from proctor import __version__
 from proctor.errors import UserError
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
@@ -29,6 +28,7 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
+from proctor.version import __version__
 
 __all__ = ["STAGES", "StageRecord", "Workspace"]
 

@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from proctor import __version__
 from proctor.cli.console import run
+from proctor.version import __version__
 
 __all__ = ["app", "main"]
 

@@ -21,7 +21,8 @@ def _group() -> None:
 @app.command()
 def evaluate(
     annotations: Annotated[
-        Path, typer.Option("--annotations", help="Folder of the CaptainCook4D annotations (holds task_graphs/).")
+        Path,
+        typer.Option("--annotations", help="Folder of the CaptainCook4D annotations (holds task_graphs/)."),
     ],
     examples: Annotated[Path, typer.Option("--examples", help="Published ProMQA examples, a JSON list.")],
     threshold: Annotated[
@@ -41,7 +42,9 @@ def evaluate(
 
     Example: proctor oracle evaluate --annotations data/captaincook4d --examples examples.json --json
     """
-    result = evaluate_file(annotations, examples, threshold=threshold, resamples=resamples, seed=seed, quiet=as_json)
+    result = evaluate_file(
+        annotations, examples, threshold=threshold, resamples=resamples, seed=seed, quiet=as_json
+    )
     emit(result, _render(result), as_json=as_json)
 
 
@@ -115,7 +118,12 @@ def _render(result: Mapping[str, Any]) -> str:
         "accepted as right, by probability",
         table(
             [
-                (f"{row['threshold']:.3f}", row["accepted"], _percent(row["coverage"]), *_cells(row["precision"]))
+                (
+                    f"{row['threshold']:.3f}",
+                    row["accepted"],
+                    _percent(row["coverage"]),
+                    *_cells(row["precision"]),
+                )
                 for row in result["accept_by_threshold"]
             ],
             ("from", "accepted", "coverage", "precision", "95% interval"),
@@ -135,13 +143,18 @@ def _headline(result: Mapping[str, Any]) -> str:
     human = result["human"]["between_annotators"]
     rows = [
         ("agreement over all", *_cells(result["agreement_all"])),
-        (f"agreement over decided (confidence {result['threshold']:g})", *_cells(result["agreement_decided"])),
+        (
+            f"agreement over decided (confidence {result['threshold']:g})",
+            *_cells(result["agreement_decided"]),
+        ),
         ("decided", _percent(result["coverage"]), f"{result['decided']} of {result['n']}"),
         ("the two annotators agree with each other", *_cells(human)),
         ("always saying 'right' would agree", _percent(result["always_right_agreement"]), ""),
     ]
     half = next(row for row in result["accept_by_coverage"] if row["wanted_coverage"] == 0.5)
-    rows.append((f"precision of the surest {_percent(half['coverage'])} accepted", *_cells(half["precision"])))
+    rows.append(
+        (f"precision of the surest {_percent(half['coverage'])} accepted", *_cells(half["precision"]))
+    )
     return table(rows, ("", "value", "95% interval"))
 
 

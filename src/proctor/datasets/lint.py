@@ -189,8 +189,9 @@ def _swap_mends(graph: TaskGraph, ids: list[str], i: int, j: int) -> bool:
 
 
 def _speaks_of(a: Segment, b: Segment) -> bool:
-    """True when ``a`` was performed with the numbers of ``b``'s instruction, the verbs agree, and both steps are
-    marked as mistaken in an amount or a time.
+    """True when ``a`` was performed with the numbers of ``b``'s instruction and the verbs agree.
+
+    Both steps have to be marked as mistaken in an amount or a time.
     """
     marked = all(any(m.kind in ("timing", "measurement") for m in s.mistakes) for s in (a, b))
     if not marked or a.performed is None or a.performed == a.text or _verb(a.text) != _verb(b.text):

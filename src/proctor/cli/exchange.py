@@ -1,0 +1,57 @@
+"""``proctor import`` and ``proctor export``: published benchmarks in and out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.console import JsonFlag, emit, table
+
+_import = typer.Typer(no_args_is_help=True, help="Bring a published benchmark into a workspace.")
+_export = typer.Typer(no_args_is_help=True, help="Write a workspace as a published format.")
+
+apps = {"import": _import, "export": _export}
+
+
+@_import.callback()
+def _import_group() -> None:
+    """Bring a published benchmark into a workspace."""
+
+
+@_export.callback()
+def _export_group() -> None:
+    """Write a workspace as a published format."""
+
+
+@_import.command("promqa")
+def import_promqa(
+    file: Annotated[Path, typer.Argument(help="JSON file of published ProMQA examples.")],
+    workspace: Annotated[Path, typer.Argument(help="New folder.")],
+    annotations: Annotated[
+        Path, typer.Option(help="Folder of the CaptainCook4D annotations, for the task graphs.")
+    ],
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring published ProMQA examples in: examples, candidates, every person's verdict, and items.
+
+    Nothing is lost: `proctor export promqa` writes the same file again.
+    """
+    from proctor.stages import exchange
+
+    result = exchange.import_published(file, annotations, workspace)
+    emit(result, table(list(result.items())) + f"\n\nnext: proctor predict {workspace}", as_json=as_json)
+
+
+@_export.command("promqa")
+def export_promqa(
+    workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark.")],
+    file: Annotated[Path, typer.Argument(help="JSON file to write.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the benchmark in the published ProMQA format."""
+    from proctor.stages import exchange
+
+    result = exchange.export_published(workspace, file)
+    emit(result, f"{result['file']}: {result['examples']} examples", as_json=as_json)

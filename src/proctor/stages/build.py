@@ -1,0 +1,153 @@
+"""The stage ``build``: verified candidates to items, and the release folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proctor.benchmark.build import BuildRules, build_items, parse_rules
+from proctor.benchmark.item import Item
+from proctor.benchmark.manifest import ReleaseInfo, Source
+from proctor.benchmark.release import write_release
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.records import write_jsonl
+from proctor.stages.verify import open_store
+from proctor.workspace import Workspace
+
+__all__ = ["DEFAULTS", "build", "build_rules"]
+
+DEFAULTS: dict[str, Any] = {
+    "accept": "oracle",
+    "min_confidence": 0.8,
+    "name": "benchmark",
+    "version": "0.1.0",
+    "licence": "",
+    "parquet": False,
+    "seed": 0,
+}
+
+
+def build(
+    root: Path,
+    *,
+    accept: str | None = None,
+    min_confidence: float | None = None,
+    name: str | None = None,
+    version: str | None = None,
+    licence: str | None = None,
+    parquet: bool | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Let accepted candidates in, write items.jsonl and the release folder.
+
+    Args:
+        root: the workspace.
+        accept: named build rules: ``oracle``, ``humans``, ``any``, ``all`` or ``majority``.
+        min_confidence: verdicts with a lower stated confidence count as unsure.
+        name: of the benchmark.
+        version: of the release.
+        licence: of the questions and annotations; the data set's own when not given.
+        parquet: write the rows as Parquet, too.
+        seed: of the run.
+
+    Raises:
+        UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
+    """
+    workspace = Workspace(root)
+    candidates = workspace.load("candidates.jsonl", Candidate)
+    examples = workspace.load("examples.jsonl", Example)
+    graphs = workspace.graphs()
+    given = {
+        "accept": accept,
+        "min_confidence": min_confidence,
+        "name": name,
+        "version": version,
+        "licence": licence,
+        "parquet": parquet,
+        "seed": seed,
+    }
+    settings = workspace.settings("build", given, DEFAULTS)
+    rules = build_rules(settings)
+    with open_store(workspace, create=False) as store:
+        verdicts = store.latest()
+    items, dropped = build_items(candidates, examples, verdicts, rules, seed=settings["seed"])
+    reasons = workspace.write_dropped("build", dropped)
+    if not items:
+        seen = ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "there were no candidates"
+        raise UserError(
+            f"nothing was accepted: {seen}.",
+            where=str(root),
+            hint="verify first, or accept by other rules (--accept, --min-confidence)",
+        )
+    write_jsonl(workspace.file("items.jsonl"), items)
+    used = {item.example.activity_id for item in items}
+    release = workspace.file("release")
+    manifest = write_release(
+        release,
+        items,
+        {i: g for i, g in graphs.items() if i in used},
+        _release(workspace, settings),
+        rules,
+        candidates=candidates,
+        verdicts=verdicts,
+        dropped=dropped,
+        seeds={name: r.settings["seed"] for name, r in workspace.stages().items() if "seed" in r.settings},
+        parquet=settings["parquet"],
+    )
+    counts = {
+        "candidates": len(candidates),
+        "items": len(items),
+        "golds": sum(len(item.golds) for item in items),
+        "recordings": len({item.recording_id for item in items}),
+        "by_type": _by_type(items),
+        "dropped": reasons,
+        "rules": msgspec.to_builtins(rules),
+        "release": str(release),
+        "signature": manifest.signature,
+    }
+    inputs = ("candidates.jsonl", "examples.jsonl", "graphs.json")
+    workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
+    return counts
+
+
+def build_rules(settings: dict[str, Any]) -> BuildRules:
+    """Return the named rules with the confidence that is asked of verdicts."""
+    rules = parse_rules(settings["accept"])
+    surer = {"min_confidence": settings["min_confidence"]}
+    return msgspec.structs.replace(
+        rules,
+        answers=msgspec.structs.replace(rules.answers, **surer),
+    )
+
+
+def _by_type(items: list[Item]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for item in items:
+        counts[item.type] = counts.get(item.type, 0) + 1
+    return counts
+
+
+def _release(workspace: Workspace, settings: dict[str, Any]) -> ReleaseInfo:
+    """Say what the release is: settings first, then what the data set says of itself."""
+    record = workspace.stages().get("read")
+    about: dict[str, str] = record.counts.get("about", {}) if record else {}
+    known = ("title", "version", "licence", "citation", "homepage")
+    source = (
+        Source(
+            name=record.settings["dataset"],
+            corrections=record.settings["corrections"],
+            **{key: about[key] for key in known if about.get(key)},
+        )
+        if record
+        else None
+    )
+    return ReleaseInfo(
+        name=settings["name"],
+        version=settings["version"],
+        licence=settings["licence"] or about.get("licence", ""),
+        sources=(source,) if source else (),
+    )

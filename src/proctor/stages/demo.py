@@ -1,0 +1,95 @@
+"""The whole job on the shipped sample, in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from proctor.datasets.dataset import load_dataset
+from proctor.errors import MissingExtraError
+from proctor.procedure.recording import Recording
+from proctor.samples import copy_sample
+from proctor.stages.build import build
+from proctor.stages.derive import derive
+from proctor.stages.generate import generate
+from proctor.stages.judge import judge
+from proctor.stages.predict import PREDICTORS, predict
+from proctor.stages.read import read
+from proctor.stages.report import report
+from proctor.stages.score import ScoredRuns, score
+from proctor.stages.verify import verify
+
+__all__ = ["Show", "demo", "render_videos"]
+
+
+class Show(Protocol):
+    """Shows the progress of one part of the job."""
+
+    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
+        """Begin a part; the value of the context is called once per finished item."""
+        ...
+
+
+def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict[str, Any]:
+    """Copy the sample, render its videos, and run every stage; what is there already is used again.
+
+    Args:
+        folder: where everything is written: ``sample/`` (the data) and ``bench/`` (the workspace).
+        show: shows progress.
+        video: render the videos, so that the report has pictures.
+        seed: of all stages.
+
+    Returns:
+        The counts of every stage, and under ``scores`` the scored runs.
+
+    Raises:
+        UserError: if the folder cannot be written.
+    """
+    data, bench = folder / "sample", folder / "bench"
+    if not (data / "dataset.json").exists():
+        copy_sample(data)
+    counts: dict[str, Any] = {"rendered": 0, "no_video": ""}
+    if video:
+        try:
+            counts["rendered"] = render_videos(data, show=show)
+        except MissingExtraError as error:
+            counts["no_video"] = error.message
+    counts["read"] = read("plain", data, bench)["counts"]
+    counts["derive"] = derive(bench)
+    with show("asking questions", counts["derive"]["examples"]) as seen:
+        counts["generate"] = generate(bench, sample="all", seed=seed, seen=seen)
+    with show("checking them against the task graph", counts["generate"]["candidates"]) as seen:
+        counts["verify"] = verify(bench, seen=seen)
+    counts["build"] = build(bench, name="everyday", seed=seed)
+    for name in PREDICTORS:
+        with show(f"answering: {name}", counts["build"]["items"]) as seen:
+            predict(bench, name, seed=seed, seen=seen)
+    with show("marking the answers", counts["build"]["items"] * len(PREDICTORS)) as seen:
+        counts["judge"] = judge(bench, seen=seen)
+    scored: ScoredRuns = score(bench, seed=seed)
+    with show("taking frames for the report", counts["build"]["items"]) as seen:
+        counts["report"] = report(bench, title="Everyday sample", seen=seen)
+    return {**counts, "scores": scored}
+
+
+def render_videos(data: Path, *, show: Show) -> int:
+    """Render the video of every recording of a plain folder that names one which is not there yet.
+
+    Raises:
+        MissingExtraError: without the extra ``video``.
+        UserError: if a video cannot be written.
+    """
+    from proctor.media.render import Job, render_many
+    from proctor.media.scene import scenes_from_recording
+
+    missing: list[tuple[Path, Recording]] = [
+        (data / recording.video, recording)
+        for recording in load_dataset("plain").read(data, "corrected").recordings
+        if recording.video and not (data / recording.video).exists()
+    ]
+    jobs = [Job(path, scenes_from_recording(r), seed=n) for n, (path, r) in enumerate(missing)]
+    with show("rendering the sample's videos", len(jobs)) as seen:
+        render_many(jobs, seen=lambda _: seen())
+    return len(jobs)

@@ -1,0 +1,91 @@
+"""Published benchmarks in and out of a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from proctor.benchmark.item import Item
+from proctor.benchmark.promqa import (
+    Layout,
+    detect_layout,
+    export_promqa,
+    import_promqa,
+    read_origins,
+    render_promqa,
+    write_origins,
+)
+from proctor.datasets.dataset import load_dataset
+from proctor.errors import UserError
+from proctor.examples.promqa import read_promqa
+from proctor.generate.candidate import Candidate
+from proctor.records import atomic_write, read_bytes, write_jsonl
+from proctor.stages.verify import open_store
+from proctor.verify.store import VerdictStore
+from proctor.workspace import Workspace
+
+__all__ = ["export_published", "import_published"]
+
+ORIGINS = "promqa.origins.jsonl"
+
+
+def import_published(file: Path, annotations: Path, root: Path) -> dict[str, Any]:
+    """Bring a published ProMQA file into a new workspace: examples, candidates, verdicts and items.
+
+    Args:
+        file: JSON file of published examples.
+        annotations: folder of the CaptainCook4D annotations, for the task graphs.
+        root: the workspace.
+
+    Raises:
+        UserError: if a file is broken, or the workspace holds another benchmark's verdicts.
+    """
+    published = read_promqa(file)
+    read = load_dataset("captaincook4d").read(annotations, "published")
+    records = import_promqa(published, read.graphs)
+    workspace = Workspace(root)
+    workspace.create()
+    if workspace.file("verification.sqlite").exists():
+        raise UserError(
+            "the workspace holds verdicts already.", where=str(root), hint="import into a new folder"
+        )
+    used = {e.activity_id for e in records.examples}
+    wanted = {e.recording_id for e in records.examples}
+    write_jsonl(workspace.file("recordings.jsonl"), [r for r in read.recordings if r.id in wanted])
+    workspace.write_graphs({i: g for i, g in read.graphs.items() if i in used})
+    write_jsonl(workspace.file("examples.jsonl"), records.examples)
+    write_jsonl(workspace.file("candidates.jsonl"), records.candidates)
+    write_jsonl(workspace.file("items.jsonl"), records.items)
+    write_origins(workspace.file(ORIGINS), records.origins, detect_layout(read_bytes(file)))
+    with VerdictStore.open(workspace.file("verification.sqlite")) as store:
+        store.append_many(records.verdicts)
+    counts = {
+        "examples": len(records.examples),
+        "candidates": len(records.candidates),
+        "verdicts": len(records.verdicts),
+        "items": len(records.items),
+        "golds": sum(len(i.golds) for i in records.items),
+    }
+    settings = {"name": "promqa", "version": "published", "accept": "humans"}
+    outputs = ("recordings.jsonl", "graphs.json", "examples.jsonl", "candidates.jsonl", "items.jsonl")
+    workspace.record("build", settings=settings, counts=counts | {"dropped": {}}, outputs=outputs)
+    return counts
+
+
+def export_published(root: Path, file: Path) -> dict[str, Any]:
+    """Write a workspace's benchmark as a published ProMQA file.
+
+    Raises:
+        UserError: if the workspace has no items, or the file cannot be written.
+    """
+    workspace = Workspace(root)
+    items = workspace.load("items.jsonl", Item)
+    candidates = workspace.load("candidates.jsonl", Candidate)
+    with open_store(workspace, create=False) as store:
+        verdicts = store.latest()
+    kept = workspace.file(ORIGINS)
+    origins, layout = read_origins(kept) if kept.exists() else ((), Layout())
+    objects = export_promqa(items, candidates, verdicts, origins, order="published" if origins else "blind")
+    with atomic_write(file) as stream:
+        stream.write(render_promqa(objects, layout))
+    return {"file": str(file), "examples": len(items)}

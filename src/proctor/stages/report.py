@@ -1,0 +1,189 @@
+"""The stage ``report``: everything in a workspace to one HTML page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.generate.candidate import Candidate
+from proctor.records import read_jsonl
+from proctor.report.data import About, Frame, ReportData, ReportOptions, Run, Stage
+from proctor.report.page import write_report
+from proctor.stages.predict import read_run_info
+from proctor.stages.score import benchmark_name
+from proctor.stages.verify import open_store
+from proctor.workspace import StageRecord, Workspace
+
+if TYPE_CHECKING:
+    from proctor.verify.verdict import Verdict
+
+__all__ = ["DEFAULTS", "report"]
+
+DEFAULTS: dict[str, Any] = {"frames": 4, "height": 180, "title": ""}
+
+_MAX_ITEMS_WITH_FRAMES: Final = 400
+
+
+def report(
+    root: Path,
+    *,
+    output: Path | None = None,
+    frames: int | None = None,
+    title: str | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Write the report of a workspace.
+
+    Args:
+        root: the workspace.
+        output: the file; ``report.html`` in the workspace by default.
+        frames: pictures for each item where its video exists; 0 for none.
+        title: of the page.
+        seen: called after each item whose frames were extracted.
+
+    Raises:
+        UserError: if there are no items, or the file cannot be written.
+    """
+    workspace = Workspace(root)
+    items = workspace.load("items.jsonl", Item)
+    settings = workspace.settings("report", {"frames": frames, "title": title}, DEFAULTS)
+    candidates = _optional(workspace, "candidates.jsonl", Candidate)
+    pictures, skipped = _frames(workspace, items, settings, seen)
+    data = ReportData(
+        items=tuple(items),
+        title=settings["title"],
+        about=_about(workspace),
+        graphs=workspace.graphs(),
+        runs=tuple(_run(workspace, name) for name in workspace.run_names()),
+        candidates=tuple(candidates),
+        verdicts=tuple(_verdicts(workspace)),
+        funnel=tuple(_funnel(workspace.stages())),
+        frames=pictures,
+    )
+    path = write_report(output or workspace.file("report.html"), data, ReportOptions())
+    return {
+        "report": str(path),
+        "bytes": path.stat().st_size,
+        "items": len(items),
+        "runs": [r.name for r in data.runs],
+        "items_with_frames": len(pictures),
+        "without_frames": skipped,
+    }
+
+
+def _optional(workspace: Workspace, name: str, type_: Any) -> list[Any]:
+    path = workspace.file(name)
+    return read_jsonl(path, type_) if path.exists() else []
+
+
+def _verdicts(workspace: Workspace) -> Iterable[Verdict]:
+    record = workspace.stages().get("verify")
+    if record is None:
+        return []
+    with open_store(workspace, record.settings, create=False) as store:
+        return store.latest()
+
+
+def _run(workspace: Workspace, name: str) -> Run:
+    folder = workspace.run_folder(name)
+    info = read_run_info(folder)
+    judged = folder / "judgements.jsonl"
+    return Run(
+        name=name,
+        predictor=info.predictor,
+        role=info.role,
+        predictions=tuple(read_jsonl(folder / "predictions.jsonl", Prediction)),
+        judgements=tuple(read_jsonl(judged, Judgement) if judged.exists() else ()),
+    )
+
+
+def _about(workspace: Workspace) -> About:
+    stages = workspace.stages()
+    name, _, version = benchmark_name(workspace).partition("@")
+    build, read = stages.get("build"), stages.get("read")
+    made = ""
+    if read is not None and build is not None:
+        generated = stages.get("generate")
+        made = (
+            f"Read from '{read.settings.get('dataset', '')}' with {read.settings.get('corrections', '')} annotations; "
+            f"questions by '{generated.settings.get('generator', '') if generated else 'import'}'; "
+            f"let in by the rules '{build.settings.get('accept', '')}'."
+        )
+    hashes = {k: v for record in stages.values() for k, v in record.outputs.items()}
+    licence = str(build.settings.get("licence") or "") if build else ""
+    return About(name=name, version=version, licence=licence, made=made, hashes=hashes)
+
+
+def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:
+    """Yield the stages of the making with what each dropped."""
+    if (derive := stages.get("derive")) is not None:
+        yield Stage("derived", derive.counts["examples"], "examples", derive.counts["dropped"])
+    if (generate := stages.get("generate")) is not None:
+        excluded = generate.counts.get("sampling", {}).get("excluded", {})
+        yield Stage("sampled", generate.counts["sampled"], "examples", excluded, "chosen by quota")
+        yield Stage("generated", generate.counts["candidates"], "candidates", generate.counts["dropped"])
+    if (build := stages.get("build")) is not None:
+        yield Stage("built", build.counts["items"], "items", build.counts["dropped"])
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------
+
+
+def _frames(
+    workspace: Workspace, items: Sequence[Item], settings: Mapping[str, Any], seen: Callable[[], None] | None
+) -> tuple[dict[str, tuple[Frame, ...]], dict[str, int]]:
+    """Extract frames of items whose video exists; a video is opened once for all its items.
+
+    Returns:
+        Frames by item id, and the number of items that have none for each reason.
+    """
+    skipped: Counter[str] = Counter()
+    if not settings["frames"]:
+        return {}, {}
+    root = _media_root(workspace)
+    by_video: dict[Path, list[Item]] = {}
+    for item in items[:_MAX_ITEMS_WITH_FRAMES]:
+        path = root / item.example.video if root and item.example.video else None
+        if path is None or not path.is_file():
+            skipped["no video"] += 1
+        else:
+            by_video.setdefault(path, []).append(item)
+    skipped["beyond the limit"] += max(0, len(items) - _MAX_ITEMS_WITH_FRAMES)
+    found: dict[str, tuple[Frame, ...]] = {}
+    for path, members in by_video.items():
+        try:
+            found |= _frames_of(path, members, settings)
+        except UserError:
+            skipped["video cannot be read"] += len(members)
+        for _ in members:
+            if seen is not None:
+                seen()
+    return found, {k: n for k, n in skipped.items() if n}
+
+
+def _frames_of(
+    path: Path, items: Sequence[Item], settings: Mapping[str, Any]
+) -> dict[str, tuple[Frame, ...]]:
+    """Decode all wanted times of one video in one pass and hand them to its items."""
+    from proctor.media.frames import extract_frames
+    from proctor.media.paint import encode_jpeg
+    from proctor.media.sampling import uniform
+
+    wanted = {item.id: uniform(settings["frames"], item.example.end) for item in items}
+    times = sorted({t for some in wanted.values() for t in some})
+    pictures = dict(zip(times, extract_frames(path, times, height=settings["height"]), strict=True))
+    jpeg = {t: encode_jpeg(f.image, quality=80) for t, f in pictures.items()}
+    return {i: tuple(Frame(pictures[t].time, jpeg[t]) for t in some) for i, some in wanted.items()}
+
+
+def _media_root(workspace: Workspace) -> Path | None:
+    """Return the folder that video paths are relative to: the data set's."""
+    read = workspace.stages().get("read")
+    if read is None or not read.settings.get("folder"):
+        return None
+    return Path(read.settings["folder"])

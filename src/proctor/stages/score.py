@@ -1,0 +1,94 @@
+"""The stage ``score``: judgements to scores with intervals, and runs compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
+from proctor.metrics.significance import Comparison
+from proctor.records import read_jsonl, write_json
+from proctor.stages.judge import chosen_runs
+from proctor.stages.predict import read_run_info
+from proctor.workspace import Workspace
+
+__all__ = ["DEFAULTS", "ScoredRuns", "score"]
+
+DEFAULTS: dict[str, Any] = {"confidence": 0.95, "resamples": 10_000, "seed": 0}
+
+
+class ScoredRuns(msgspec.Struct, frozen=True):
+    """The scores of every run, best first, and every pair of runs compared."""
+
+    tables: dict[str, ScoreTable]
+    comparisons: tuple[Comparison, ...]
+
+
+def score(
+    root: Path,
+    runs: Sequence[str] = (),
+    *,
+    confidence: float | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+) -> ScoredRuns:
+    """Score runs and write ``runs/<run>/scores.json`` and ``comparisons.json``.
+
+    Args:
+        root: the workspace.
+        runs: names; all runs by default.
+        confidence: level of the intervals, in (0, 1).
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: if a run is not judged yet, or a setting is out of range.
+    """
+    workspace = Workspace(root)
+    items = workspace.load("items.jsonl", Item)
+    given = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    settings = workspace.settings("score", given, DEFAULTS)
+    if not 0 < settings["confidence"] < 1:
+        raise UserError(
+            f"the confidence is {settings['confidence']}.", hint="give a level between 0 and 1, such as 0.95"
+        )
+    if settings["resamples"] < 100:
+        raise UserError(f"{settings['resamples']} resamples are too few.", hint="give 100 or more")
+    benchmark = benchmark_name(workspace)
+    tables = {}
+    for name in chosen_runs(workspace, runs):
+        folder = workspace.run_folder(name)
+        if not (folder / "judgements.jsonl").exists():
+            raise UserError(
+                f"the run '{name}' is not judged yet.",
+                where=str(folder),
+                hint=f"run first: proctor judge {root}",
+            )
+        info = read_run_info(folder)
+        table = score_run(
+            items,
+            read_jsonl(folder / "predictions.jsonl", Prediction),
+            read_jsonl(folder / "judgements.jsonl", Judgement),
+            benchmark=benchmark,
+            privilege=info.privilege,
+            **settings,
+        )
+        tables[name] = table
+        write_json(folder / "scores.json", table)
+    ordered = sorted(tables.items(), key=lambda pair: -(pair[1].row("all").value or 0.0))
+    compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
+    comparisons = compare_runs(compared, **settings) if len(compared) > 1 else ()
+    write_json(workspace.file("comparisons.json"), comparisons)
+    return ScoredRuns(dict(ordered), comparisons)
+
+
+def benchmark_name(workspace: Workspace) -> str:
+    """Return ``name@version`` of the benchmark as it was built."""
+    record = workspace.stages().get("build")
+    return f"{record.settings['name']}@{record.settings['version']}" if record else "benchmark@unbuilt"

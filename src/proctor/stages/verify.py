@@ -1,0 +1,125 @@
+"""The stage ``verify``: candidates to verdicts in the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.records import content_hash
+from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
+from proctor.verify.store import VerdictStore, split_stale
+from proctor.verify.verdict import Annotator, Verdict
+from proctor.version import __version__
+from proctor.workspace import Workspace
+
+__all__ = ["DEFAULTS", "open_store", "verify"]
+
+DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT_THRESHOLD}
+
+_SAVE_EVERY: Final = 200
+
+
+def open_store(
+    workspace: Workspace, settings: dict[str, Any] | None = None, *, create: bool = True
+) -> VerdictStore:
+    """Open the workspace's store of verdicts: its own SQLite file, or the URL in the settings.
+
+    Raises:
+        UserError: if it cannot be opened.
+    """
+    where = (settings or workspace.settings("verify", {}, DEFAULTS))["store"]
+    return VerdictStore.open(where if "://" in where else workspace.file(where), create=create)
+
+
+def verify(
+    root: Path,
+    *,
+    store: str | None = None,
+    threshold: float | None = None,
+    limit: int | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Have every candidate judged that the task-graph oracle has not judged yet, and count what annotators say.
+
+    Verdicts are saved every few hundred candidates; a run that was killed goes on where it stopped. A candidate
+    that changed since its verdict is judged again.
+
+    Args:
+        root: the workspace.
+        store: file in the workspace, or ``postgresql://`` URL.
+        threshold: confidence below which the oracle is unsure.
+        limit: judge at most so many.
+        seen: called after each candidate.
+
+    Raises:
+        UserError: if there are no candidates, the threshold is out of range or the store cannot be used.
+    """
+    workspace = Workspace(root)
+    candidates = workspace.load("candidates.jsonl", Candidate)
+    examples = {e.id: e for e in workspace.load("examples.jsonl", Example)}
+    graphs = workspace.graphs()
+    settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
+    if not 0.5 <= settings["threshold"] <= 1:
+        raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
+    oracle = Oracle(threshold=settings["threshold"])
+    with open_store(workspace, settings) as verdicts:
+        known = {} if _rejudge(workspace, settings) else _judged_by(oracle.name, verdicts)
+        todo = [c for c in candidates if known.get(c.id) != content_hash(c)][:limit]
+        for begin in range(0, len(todo), _SAVE_EVERY):
+            batch = todo[begin : begin + _SAVE_EVERY]
+            verdicts.append_many(_judge(batch, examples, graphs, oracle, seen))
+        latest, _ = split_stale(verdicts.latest(), {c.id: c for c in candidates})
+    counts = {"candidates": len(candidates), "judged_now": len(todo), **count_verdicts(latest)}
+    workspace.record(
+        "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
+    )
+    return counts
+
+
+def _judged_by(annotator: str, store: VerdictStore) -> dict[str, str]:
+    """Return the hash of every candidate as the annotator saw it."""
+    return {v.candidate_id: v.candidate_hash for v in store.latest() if v.annotator == annotator}
+
+
+def _rejudge(workspace: Workspace, settings: Mapping[str, Any]) -> bool:
+    """True when the stored verdicts were given with other settings, or by another version of the oracle."""
+    before = workspace.stages().get("verify")
+    return before is not None and (
+        before.settings.get("threshold") != settings["threshold"] or before.version != __version__
+    )
+
+
+def _judge(
+    candidates: Sequence[Candidate],
+    examples: dict[str, Example],
+    graphs: Any,
+    annotator: Annotator,
+    seen: Callable[[], None] | None,
+) -> Iterator[Verdict]:
+    for candidate in candidates:
+        example = examples.get(candidate.example_id)
+        if example is None:
+            raise UserError(
+                f"candidate '{candidate.id}' asks about example '{candidate.example_id}', which is not in examples.jsonl.",
+                hint="run 'proctor generate' again",
+            )
+        yield annotator.judge(candidate, example, graphs[example.activity_id])
+        if seen is not None:
+            seen()
+
+
+def count_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Return for each annotator how many questions and answers were found right, wrong or unsure."""
+    annotators: dict[str, dict[str, Counter[str]]] = {}
+    for verdict in verdicts:
+        said = annotators.setdefault(verdict.annotator, {"questions": Counter(), "answers": Counter()})
+        said["questions"][verdict.question.value] += 1
+        said["answers"].update(a.value for a in verdict.answers)
+    return {
+        "annotators": {n: {k: dict(c) for k, c in said.items()} for n, said in sorted(annotators.items())}
+    }
