@@ -205,7 +205,8 @@ def _numbers(text: str) -> set[str]:
 
 
 def _verb(text: str) -> str:
-    return (re.findall(r"[a-z]+", text.lower()) or [""])[0]
+    match = re.search(r"[a-z]+", text.lower())
+    return match.group() if match else ""
 
 
 _CHECKS: Final[dict[str, Callable[[Recording, TaskGraph], _Rows]]] = {
