@@ -16,7 +16,7 @@ from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.report.data import About, ReportData, ReportOptions, Run, Stage
-from proctor.verify.verdict import AnswerVerdict, Verdict
+from proctor.verify.verdict import AnnotatorKind, AnswerVerdict, Judgment, Verdict
 
 TEA = TaskGraph(
     "tea",
@@ -120,8 +120,9 @@ def make_verification(items: tuple[Item, ...]) -> tuple[tuple[Candidate, ...], t
                 provenance=Provenance(generator="rules", version="1", seed=7, form="wh-3"),
             )
         )
-        for name, kind in (("ana", "human"), ("bo", "human"), ("oracle", "oracle")):
-            second = "wrong" if (n == 0 and name == "bo") else "right"
+        for name in ("ana", "bo", "oracle"):
+            kind: AnnotatorKind = "oracle" if name == "oracle" else "human"
+            second: Judgment = "wrong" if (n == 0 and name == "bo") else "right"
             verdicts.append(
                 Verdict(
                     candidate_id=item.candidate_id,

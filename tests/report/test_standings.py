@@ -42,7 +42,7 @@ def test_what_has_no_mark_is_counted_apart_and_never_zero(small: ReportData, qui
 def test_marks_that_are_none_are_unscored(small: ReportData) -> None:
     items = small.items[:4]
     run = small.runs[1]
-    odd = cast("list[Any]", [math.nan, 7, True, None])
+    odd: list[Any] = [math.nan, 7, True, None]
     judgements = tuple(msgspec.structs.replace(j, score=s) for j, s in zip(run.judgements, odd, strict=False))
     assert derive_outcomes(items, replace(run, judgements=judgements)) == ("unscored",) * 4
 

@@ -182,7 +182,10 @@ def _draw(graph: TaskGraph, program: str) -> Drawing:
         return Drawing(note=f"Not drawn: Graphviz could not be started ({error.strerror}).")
     if result.returncode != 0 or not result.stdout:
         return Drawing(note=f"Not drawn: Graphviz ended with status {result.returncode}.")
-    return Drawing(svg=clean_svg(result.stdout))
+    try:
+        return Drawing(svg=clean_svg(result.stdout))
+    except ET.ParseError as error:
+        return Drawing(note=f"Not drawn: what Graphviz wrote could not be read ({error}).")
 
 
 def clean_svg(svg: bytes) -> str:

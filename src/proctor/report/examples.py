@@ -96,7 +96,7 @@ class _Writer:
         candidate = self._candidates.get(item.candidate_id)
         verdicts = self._verdicts.get(item.candidate_id, [])
         record = {
-            "i": item.id,
+            "i": self.text(item.id),
             "t": self.text(item.type),
             "a": self.text(example.activity_name or example.activity_id),
             "r": self.text(item.recording_id),
@@ -111,13 +111,22 @@ class _Writer:
             "p": self._provenance(item, candidate),
         }
         if graph is not None:
-            record |= _states(derive_step_states(example, graph))
+            record |= self._states(derive_step_states(example, graph))
         if example.mistake_texts:
             record["m"] = [self.text(t) for t in example.mistake_texts]
         if verdicts:
             record["V"] = [self._verdict(v) for v in verdicts]
             record["A"] = [self.text(a.text) for a in candidate.answers] if candidate is not None else []
         return record
+
+    def _states(self, states: Sequence[StepState]) -> dict[str, Any]:
+        """One letter a step, and what is special by step number."""
+        special = {
+            str(n): [int(s.out_of_order), [self.text(kind) for kind in s.mistakes]]
+            for n, s in enumerate(states)
+            if s.out_of_order or s.mistakes
+        }
+        return {"S": "".join(_STATE_CODES[s.name] for s in states), "X": special}
 
     def _history(self, example: Example, graph: TaskGraph | None) -> list[list[Any]]:
         return [self._performed(p, graph) for p in example.performed]
@@ -190,16 +199,6 @@ class _Writer:
         while fields and fields[-1] in (None, "", 0):
             fields.pop()
         return fields
-
-
-def _states(states: Sequence[StepState]) -> dict[str, Any]:
-    """One letter a step, and what is special by step number."""
-    special = {
-        str(n): [int(s.out_of_order), list(s.mistakes)]
-        for n, s in enumerate(states)
-        if s.out_of_order or s.mistakes
-    }
-    return {"S": "".join(_STATE_CODES[s.name] for s in states), "X": special}
 
 
 # -- frames ------------------------------------------------------------------------------------------------------
