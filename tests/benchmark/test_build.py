@@ -292,7 +292,7 @@ def test_rules_are_found_by_name_and_can_be_refined() -> None:
 @pytest.mark.parametrize(
     ("value", "seen"),
     [
-        ("everyone", "known: humans, oracle"),
+        ("everyone", "known: humans, published, oracle"),
         ({"quorum": "all"}, "unknown field"),
         ({"conflict": "fight"}, "fight"),
         ({"answers": {"min_confidence": "high"}}, "min_confidence"),
@@ -319,7 +319,7 @@ def test_acceptance_is_part_of_the_rules() -> None:
 
 @pytest.mark.shared
 def test_the_published_items_follow_from_the_verdicts(dev_records: PromqaRecords) -> None:
-    rules = parse_rules({"name": "humans", "order": "published"})
+    rules = RULES["published"]
     items, dropped = build_items(dev_records.candidates, dev_records.examples, dev_records.verdicts, rules)
     assert items == list(dev_records.items)
     assert dropped == []

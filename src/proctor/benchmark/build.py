@@ -82,6 +82,7 @@ def _everybody(quorum: Quorum) -> BuildRules:
 RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
     {
         "humans": BuildRules(name="humans", deduplicate=False),
+        "published": BuildRules(name="published", deduplicate=False, order="published"),
         "oracle": BuildRules(
             name="oracle",
             question=Acceptance(by=("oracle",)),
@@ -94,9 +95,10 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
         "majority": _everybody("majority"),
     }
 )
-"""Named rules. ``humans``: two or more people agree or an adjudicator decides, as published. ``oracle``: the task
-graph is sure enough. ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than
-half of those who are sure. The last three make no difference between people and machines."""
+"""Named rules. ``humans``: people agree or an adjudicator decides. ``published``: the same with the answers in the
+published order, which reproduces imported releases to the letter. ``oracle``: the task graph is sure enough.
+``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those who are
+sure. The last three make no difference between people and machines."""
 
 
 def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:

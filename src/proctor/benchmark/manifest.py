@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,8 +18,10 @@ from proctor.errors import UserError
 from proctor.examples.example import QUESTION_TYPES
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, content_hash
-from proctor.verify.statistics import VerificationStatistics
 from proctor.verify.verdict import Verdict
+
+if TYPE_CHECKING:  # the statistics bring numpy, which reading a release does not need
+    from proctor.verify.statistics import Agreement, VerificationStatistics
 
 __all__ = [
     "FORMAT",
@@ -233,7 +235,7 @@ def describe_verification(
     )
 
 
-def _interval(agreement: Any) -> tuple[float, float, float, int] | None:
+def _interval(agreement: Agreement) -> tuple[float, float, float, int] | None:
     score = agreement.raw
     if not agreement.n or score.low is None or score.high is None:
         return None

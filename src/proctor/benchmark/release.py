@@ -56,7 +56,6 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
-from proctor.verify.statistics import verification_statistics
 from proctor.verify.store import split_stale
 from proctor.verify.verdict import Verdict
 from proctor.version import __version__
@@ -133,6 +132,8 @@ def write_release(
             an older release, or it cannot be written.
         MissingExtraError: for Parquet without pyarrow.
     """
+    from proctor.verify.statistics import verification_statistics
+
     info.check()
     if not items:
         raise UserError("there is no item to release.", hint="see build.dropped.jsonl for the reasons")

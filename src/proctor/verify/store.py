@@ -144,9 +144,7 @@ class VerdictStore:
             return 0
         table = _tables().verdicts
         with self._transaction(write=True) as connection:
-            before = _count(connection, table)
-            connection.execute(_insert_new(connection, table), rows)
-            return _count(connection, table) - before
+            return int(connection.execute(_insert_new(connection, table), rows).rowcount)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
