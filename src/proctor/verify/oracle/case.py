@@ -148,11 +148,11 @@ def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def overlap(case: Case) -> float:
-    """Share of the answer's content that the mistake of the current step and its instruction hold."""
+def overlap(case: Case, stems: frozenset[str]) -> float:
+    """Share of the answer's content, by weight, that is among these stems."""
     weighted = case.index.weigh(w for w in case.answer.stems() if not is_talk(w))
     total = sum(weighted.values())
-    return sum(v for w, v in weighted.items() if w in case.moment.target_stems) / total if total else 0.0
+    return sum(v for w, v in weighted.items() if w in stems) / total if total else 0.0
 
 
 def quoted(stems: Iterable[str]) -> str:

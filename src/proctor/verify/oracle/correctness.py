@@ -25,21 +25,40 @@ def judge_order(case: Case) -> Ground:
     placed = _placed(case)
     if placed is not None:
         return placed
-    asked = {i for m in case.index.read(case.question.stems).matches[:1] for i in m.alternatives}
+    return _named_order(case)
+
+
+def _named_order(case: Case) -> Ground:
+    """Judge an answer that says that the order was wrong, by the steps that it says had to come first."""
+    moment = case.moment
+    anchor, asked = _anchor(case)
     steps = tuple(i for i in pick(case, ("missing", "stuck", "done", "later", "next")) if i not in asked)
-    if not steps:
-        if case.made_up and overlap(case) < 0.5:
-            return case.ground("unknown_step", -0.6, f"no step speaks of {quoted(case.named.foreign_words)}")
-        return case.ground("confirms_disorder", 0.7, "the order was wrong")
-    if case.made_up:
+    if case.made_up and (steps or overlap(case, moment.noted_stems) < 0.5):
         return case.ground(
             "unknown_step", -0.6, f"no step speaks of {quoted(case.named.foreign_words)}", steps
         )
+    if not steps:
+        return case.ground("confirms_disorder", 0.7, "the order was wrong")
+    before = frozenset(moment.graph.ancestors(anchor)) if anchor else frozenset()
+    unmet = [i for i in steps if i in before and (i in moment.pending or moment.came_after(i, anchor))]
+    if unmet:
+        return case.ground("names_missing", 0.9, f"{case.text(unmet[0])} had to come first", steps)
+    if overlap(case, moment.noted_stems) >= 0.5:
+        return case.ground("retells_mistake", 0.6, "says what went wrong in the last step", steps)
     if set(steps) & (moment.missing | moment.late):
-        return case.ground("names_missing", 0.9, f"{case.text(steps[0])} had to come first", steps)
-    if moment.example.type != "order" and overlap(case) >= 0.5:
-        return case.ground("retells_mistake", 0.7, "says what went wrong in the last step", steps)
+        return case.ground(
+            "names_other_disorder", 0.0, f"{case.text(steps[0])} is late, but not for this", steps
+        )
     return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} did not have to come first", steps)
+
+
+def _anchor(case: Case) -> tuple[str | None, frozenset[str]]:
+    """Return the step whose place is asked about: the one that the question names, else the current one."""
+    asked = case.index.read(case.question.stems).matches
+    if asked and asked[0].score >= CERTAIN:
+        done = [i for i in asked[0].alternatives if i in case.moment.history]
+        return (done or [asked[0].step_id])[0], frozenset(asked[0].alternatives)
+    return case.moment.current_id, frozenset()
 
 
 def _placed(case: Case) -> Ground | None:
@@ -50,8 +69,9 @@ def _placed(case: Case) -> Ground | None:
     moment, graph = case.moment, case.moment.graph
     if case.named.matches or moment.current_id is None:
         return None
-    asked = case.index.read(case.question.stems).matches
-    anchor = asked[0].step_id if asked and asked[0].score >= CERTAIN else moment.current_id
+    anchor, _ = _anchor(case)
+    if anchor is None:
+        return None
     later, earlier = frozenset(graph.descendants(anchor)), frozenset(graph.ancestors(anchor))
     done = frozenset(moment.history)
     should = bool(_SHOULD.search(case.answer.plain))
@@ -66,7 +86,7 @@ def _placed(case: Case) -> Ground | None:
         if broken:
             first = min(broken)
             return case.ground("places_step", 0.9, f"its order with {case.text(first)} was wrong", [first])
-        if overlap(case) >= 0.5:
+        if overlap(case, moment.noted_stems) >= 0.5:
             return case.ground("retells_mistake", 0.6, "says what went wrong in the last step")
         first = min(steps)
         return case.ground("misplaces_step", -0.4, f"its order with {case.text(first)} was right", [first])

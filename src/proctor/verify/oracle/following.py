@@ -153,6 +153,13 @@ def judge_proposal(case: Case) -> Ground:
         if steps and steps[0] in wanted - {target}:
             return case.ground("names_unmet", 0.7, f"{case.text(steps[0])} has to come first", steps)
         return within_scope(case, judge_following(case))
+    apart = frozenset(i for m in case.named.matches for i in m.alternatives).isdisjoint(
+        case.scope | frozenset(asked[0].alternatives)
+    )
+    if case.answer.polarity == "yes" and case.names_steps and apart:
+        return case.ground(
+            "beside_question", -0.4, "says yes, but speaks of another step than was asked about"
+        )
     if case.answer.polarity == "yes":
         leans = {
             "missing": 0.8,

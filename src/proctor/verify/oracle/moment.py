@@ -93,6 +93,11 @@ class Moment:
             seen |= self.graph.mask([step_id])
         return frozenset(found)
 
+    def came_after(self, step_id: str, other: str | None) -> bool:
+        """True when a step was first done after another was."""
+        order = self.progress.done
+        return step_id in order and other in order and order.index(step_id) > order.index(other)
+
     def mistakes_of(self, step_ids: Iterable[str]) -> tuple[Mistake, ...]:
         """Mistakes in the performances of these steps, wrong order excepted where nothing else is asked."""
         wanted = frozenset(step_ids)
@@ -134,6 +139,11 @@ class Moment:
         texts += [p.text for p in self.example.performed if p.mistakes]
         texts += list(self.example.mistake_texts)
         return frozenset(w for t in texts for w in content(normalise(t)))
+
+    @cached_property
+    def noted_stems(self) -> frozenset[str]:
+        """Content stems of what annotators wrote about the mistake that the example was made for."""
+        return frozenset(w for t in self.example.mistake_texts for w in content(normalise(t)))
 
     @cached_property
     def target_stems(self) -> frozenset[str]:

@@ -40,7 +40,7 @@ def judge_omission(case: Case) -> Ground:
             return ground
     inside, outside = expected_missing(case)
     if case.stance == "clear" and not _corrects(case):
-        return judge_denial(case, inside, outside)
+        return _denial_with_steps(case, judge_denial(case, inside, outside))
     if case.moment.example.type in STEP_TYPES and not _names_missing(case):
         return judge_check(case)
     if case.names_steps:
@@ -70,7 +70,8 @@ def _certain_step(case: Case) -> Ground | None:
                 "praises_mistake", 0.0, f"{case.text(target)} was done, but not as it should be"
             )
         return case.ground("not_forgotten", 0.7, f"{case.text(target)} was not left out", [target])
-    if case.made_up:
+    named = frozenset(i for m in case.named.matches for i in m.alternatives)
+    if case.made_up or (named and target not in named):
         return None
     if forgotten:
         return case.ground("names_missing", 0.9, f"{case.text(target)} is missing", [target])
@@ -141,12 +142,12 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     if _retells(case):
         return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
     if first in moment.late:
-        return case.ground("names_late", 0.5, f"{case.text(first)} came too late", steps)
+        return case.ground("names_late", 0.2, f"{case.text(first)} came too late", steps)
     standing = moment.standing(first)
     if standing == "done":
         if _went_wrong(case, first):
             return case.ground(
-                "names_mistake", 0.5, f"{case.text(first)} was done, but not as it should be", steps
+                "names_mistake", 0.35, f"{case.text(first)} was done, but not as it should be", steps
             )
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
     if case.question.completion and first in moment.following:
@@ -163,10 +164,10 @@ def judge_unnamed(case: Case) -> Ground:
     if moment.missing and _EVERYTHING.search(case.answer.plain):
         return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
     if case.made_up:
-        if overlap(case) >= 0.5 and moment.targets_mistake:
+        if overlap(case, case.moment.target_stems) >= 0.5 and moment.targets_mistake:
             return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
         return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
-    if case.named.weight and overlap(case) < 0.5:
+    if case.named.weight and overlap(case, case.moment.target_stems) < 0.5:
         return case.ground("vague", -0.3, "names no step of the procedure clearly")
     if moment.missing:
         return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
@@ -178,6 +179,27 @@ def judge_unnamed(case: Case) -> Ground:
 def _went_wrong(case: Case, step_id: str) -> bool:
     """True when the step was done, but with a mistake that doing it again would mend."""
     return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
+
+
+def _denial_with_steps(case: Case, ground: Ground) -> Ground:
+    """Hold "no, you can go on and ..." against where that step stands, too."""
+    told = case.index.read(case.answer.stems("do", "missed"))
+    if (
+        ground.lean <= 0
+        or not told.matches
+        or case.made_up
+        or case.answer.finished
+        or told.matches[0].score < CERTAIN
+    ):
+        return ground
+    moment = case.moment
+    first = pick(case, ("next", "missing", "stuck", "later", "done"))[0]
+    standing = moment.standing(first)
+    if standing == "done" and not _went_wrong(case, first):
+        return case.ground("names_done", -0.5, f"{case.text(first)} has been done", [first])
+    if standing == "later" or (standing == "next" and case.question.completion):
+        return case.ground("names_not_due", -0.4, f"{case.text(first)} is not due yet", [first])
+    return ground
 
 
 def _names_missing(case: Case) -> bool:
@@ -199,7 +221,7 @@ _EVERYTHING: Final = re.compile(
 def _retells(case: Case) -> bool:
     """True when the answer speaks of something done wrongly, in the words of a mistake that was noted."""
     if case.moment.targets_mistake and case.moment.own_mistakes:
-        return overlap(case) >= 0.5
+        return overlap(case, case.moment.target_stems) >= 0.5
     if not (case.answer.wrongness and case.moment.own_mistakes):
         return False
     stems = [w for w in case.answer.stems() if not is_talk(w)]

@@ -170,6 +170,7 @@ _AMOUNT = re.compile(
     r"power|level|shape|torque|pressure|volume|length|measurement|duration|timing|measure|weight)\b"
 )
 _REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action|move)\b")
+_WHY_HOW = re.compile(r"why\b|how\b(?!.*\b(?:continue|proceed|go on|move on|carry on)\b)")
 _TO_DO = re.compile(r"\bto do (?:now|next|then|at this)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
@@ -279,7 +280,7 @@ def _intent(parts: _Parts) -> Intent:
         return "check"
     if not _BAD.search(head) and (
         _INSTRUCTED.match(head)
-        or _HOW_TO.match(head)
+        or (_HOW_TO.match(head) and not _GO_ON.search(head))
         or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
     ):
         return "detail"
@@ -319,7 +320,7 @@ def _present(parts: _Parts) -> Intent:
     if parts.wh and not bad:
         if good and not _REMIND.search(asked) and not _TO_DO.search(asked):
             return "check"
-        if _REMIND.search(asked) or (_FOLLOWING.search(asked) and not head.startswith(("why", "how"))):
+        if _REMIND.search(asked) or (_FOLLOWING.search(asked) and not _WHY_HOW.match(head)):
             return "next"
         return "other"
     if bad or (good and not _PROPOSAL.search(asked)):
