@@ -139,12 +139,19 @@ class VerdictStore:
         Raises:
             UserError: if the disk is full, the file cannot be written, or other writers do not finish in time.
         """
+        from sqlalchemy import func, select
+
         rows = [_row_of(verdict) for verdict in verdicts]
         if not rows:
             return 0
         table = _tables().verdicts
         with self._transaction(write=True) as connection:
-            return int(connection.execute(_insert_new(connection, table), rows).rowcount)
+            before = int(
+                connection.execute(select(func.coalesce(func.max(table.c.sequence), 0))).scalar_one()
+            )
+            connection.execute(_insert_new(connection, table), rows)
+            new = select(func.count()).select_from(table).where(table.c.sequence > before)
+            return int(connection.execute(new).scalar_one())
 
     # -- reading ---------------------------------------------------------------------------------------------
 
