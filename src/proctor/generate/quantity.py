@@ -222,8 +222,14 @@ def _noun(after: str) -> str:
         if word in ".,;(":
             return ""
         if word not in _SKIP and word not in _UNITS:
-            return word[:-1] if len(word) > 3 and word.endswith("s") else word
+            return _singular(word)
     return ""
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 # -- heat levels -------------------------------------------------------------------------------------------------
@@ -273,7 +279,7 @@ def find_difference(instruction: str, done: str, dimensions: Sequence[Dimension]
     asked = [q for q in find_quantities(instruction) if q.dimension in dimensions]
     if len(remark) == 2:
         return _from_remark(asked, remark[0], remark[1], dimensions)
-    given = [q for q in find_quantities(done) if q.dimension in dimensions]
+    given = [q for q in find_quantities(remark[0]) if q.dimension in dimensions]
     pairs = _paired(asked, given)
     differing = [(g, a) for a, g in pairs if not g.same_value(a)]
     return _difference(*differing[0]) if len(differing) == 1 else None
