@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import shutil
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is 
 
 def chain(*texts: str) -> TaskGraph:
     steps = tuple(Step(f"s{n}", text) for n, text in enumerate(texts))
-    return TaskGraph("g", "g", steps, tuple((a.id, b.id) for a, b in zip(steps, steps[1:], strict=False)))
+    return TaskGraph("g", "g", steps, tuple((a.id, b.id) for a, b in pairwise(steps)))
 
 
 @given(st.text(), st.integers(1, 40))

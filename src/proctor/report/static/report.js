@@ -261,7 +261,7 @@
     const pictures = island(`frames-${n}`);
     if (!pictures) return [];
     return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, jpeg]) =>
-      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, loading: "lazy" }), el("figcaption", {}, time))))];
+      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, decoding: "async" }), el("figcaption", {}, time))))];
   }
   function verdicts(item) {
     if (!item.V) return [];
