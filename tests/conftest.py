@@ -7,8 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from proctor.procedure.graph import Step, TaskGraph
+
+settings.register_profile("proctor", deadline=None)  # a busy machine is not a failing test
+settings.load_profile("proctor")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
