@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from proctor.cli.console import JsonFlag, emit, progress, table
 
 app = typer.Typer(no_args_is_help=True)
+
+_BULKY: Final = frozenset({"by_rule", "by_group", "disagreements"})
 
 
 @app.callback()
@@ -67,7 +69,7 @@ def evaluate_file(
     from proctor.examples.promqa import read_promqa
     from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
     from proctor.verify.oracle.confidence import load_calibration
-    from proctor.verify.oracle.evaluation import cross_validate
+    from proctor.verify.oracle.evaluation import Refit, cross_validate
     from proctor.verify.oracle.evaluation import evaluate as measure
     from proctor.verify.oracle.published import answer_rows, graphs_by_key
 
@@ -82,11 +84,14 @@ def evaluate_file(
     weights = load_calibration()
     known = sorted({r.group for r in rows} & set(weights.groups))
     result = measure(rows, threshold=level, resamples=resamples, seed=seed)
-    crossed: dict[str, Any] | None = None
-    if len({r.group for r in rows}) > 1:
-        crossed = measure(cross_validate(rows), threshold=level, resamples=resamples, seed=seed)
-        for heavy in ("by_rule", "by_group", "disagreements"):
-            crossed.pop(heavy)
+    crossed: dict[str, Any] = {}
+    if result["groups"] > 1:
+        ways: tuple[Refit, ...] = ("calibration", "rules")
+        for refit in ways:
+            figures = measure(
+                cross_validate(rows, refit=refit), threshold=level, resamples=resamples, seed=seed
+            )
+            crossed[refit] = {key: value for key, value in figures.items() if key not in _BULKY}
     return {
         "examples": str(examples),
         "unsettled": unsettled,
@@ -98,11 +103,17 @@ def evaluate_file(
             "recipes_of_this_file_seen": known,
         },
         **result,
-        "cross_validated_by_recipe": crossed,
+        "cross_validated_by_recipe": crossed or None,
     }
 
 
 # -- for people ------------------------------------------------------------------------------------------------
+
+
+_WAYS: Final = {
+    "calibration": "cross-validated by recipe: the two weights fitted anew on the other recipes",
+    "rules": "cross-validated by recipe: the leans of all rules learnt anew on the other recipes",
+}
 
 
 def _render(result: Mapping[str, Any]) -> str:
@@ -134,8 +145,8 @@ def _render(result: Mapping[str, Any]) -> str:
         _breakdown(result["by_intent"], "intent"),
         _confusion(result["confusion_by_type"]),
     ]
-    if result["cross_validated_by_recipe"]:
-        parts += ["weights fitted anew without the recipe", _headline(result["cross_validated_by_recipe"])]
+    for way, figures in (result["cross_validated_by_recipe"] or {}).items():
+        parts += [_WAYS[way], _headline(figures)]
     return "\n\n".join(parts)
 
 
@@ -175,7 +186,8 @@ def _confusion(by_type: Mapping[str, Mapping[str, int]]) -> str:
 def _cells(share: Mapping[str, Any]) -> tuple[str, str]:
     if share["value"] is None:
         return "-", ""
-    low, high = (share["low"], share["high"]) if share["low"] is not None else share["wilson"]
+    ends = (share["low"], share["high"])
+    low, high = share["wilson"] if None in ends or ends[0] == ends[1] else ends
     return _percent(share["value"]), f"{_percent(low)} to {_percent(high)}"
 
 

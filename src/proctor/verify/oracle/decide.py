@@ -51,7 +51,8 @@ def _by_intent(case: Case) -> Ground:
     if intent == "propose":
         return judge_proposal(case)
     if intent == "order":
-        return judge_order(case)
+        timed = case.question.wh and case.moment.example.type == "timing"
+        return judge_check(case) if timed else judge_order(case)
     if intent == "check":
         return judge_check(case)
     if intent == "left":

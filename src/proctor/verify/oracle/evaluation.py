@@ -13,15 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.interval import wilson_interval
-from proctor.verify.oracle.confidence import Calibration, fit_calibration
+from proctor.verify.oracle.confidence import fit_calibration
 
 __all__ = ["AnswerRow", "cross_validate", "evaluate"]
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95)
+PRIOR: Final = 2.0
+"""Weight of the overall share of right answers against a rule's own, in answers."""
+Refit = Literal["calibration", "rules"]
 COVERAGES: Final = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
@@ -144,10 +147,19 @@ def evaluate(
     }
 
 
-def cross_validate(rows: Sequence[AnswerRow], *, ridge: float = 1.0) -> list[AnswerRow]:
-    """Return the rows with probabilities from a calibration that has not seen their group.
+def cross_validate(
+    rows: Sequence[AnswerRow], *, refit: Refit = "calibration", ridge: float = 1.0
+) -> list[AnswerRow]:
+    """Return the rows with probabilities from what was learnt on the other groups alone.
 
-    Only the two numbers of the calibration are fitted anew; the rules stay as they are.
+    Args:
+        rows: at least two groups.
+        refit: ``calibration`` fits the two numbers of the logistic curve anew and keeps the leans of the rules.
+            ``rules`` forgets the leans as well: the probability of a rule (and lean) is the share of right
+            answers that it had in the other groups, drawn towards their overall share by ``PRIOR`` answers.
+        ridge: penalty of the logistic curve.
+
+    The wording of the rules themselves stays as it is in both.
 
     Raises:
         ValueError: if there is only one group.
@@ -155,19 +167,33 @@ def cross_validate(rows: Sequence[AnswerRow], *, ridge: float = 1.0) -> list[Ans
     groups = _keys(rows, lambda r: r.group)
     if len(groups) < 2:
         raise ValueError("cross-validation needs at least two groups")
-    fitted: dict[str, Calibration] = {}
+    result: list[AnswerRow] = []
     for group in groups:
         others = [r for r in rows if r.group != group and r.lean is not None]
-        if others:
-            fitted[group] = fit_calibration(
-                [r.lean for r in others if r.lean is not None], [r.label for r in others], ridge=ridge
-            )
-    return [
-        r
-        if r.lean is None or r.group not in fitted
-        else replace(r, probability=fitted[r.group].probability(r.lean))
-        for r in rows
-    ]
+        own = [r for r in rows if r.group == group]
+        estimate = _estimate(others, refit, ridge) if others else None
+        result += [
+            r if r.lean is None or estimate is None else replace(r, probability=estimate(r)) for r in own
+        ]
+    place = {r.id: n for n, r in enumerate(rows)}
+    return sorted(result, key=lambda r: place[r.id])
+
+
+def _estimate(others: Sequence[AnswerRow], refit: Refit, ridge: float) -> Callable[[AnswerRow], float]:
+    if refit == "calibration":
+        leans = [r.lean if r.lean is not None else 0.0 for r in others]
+        fitted = fit_calibration(leans, [r.label for r in others], ridge=ridge)
+        return lambda row: fitted.probability(row.lean or 0.0)
+    overall = sum(r.label for r in others) / len(others)
+    seen: dict[tuple[str, float | None], list[bool]] = {}
+    for row in others:
+        seen.setdefault((row.rule, row.lean), []).append(row.label)
+
+    def share(row: AnswerRow) -> float:
+        labels = seen.get((row.rule, row.lean), [])
+        return (sum(labels) + PRIOR * overall) / (len(labels) + PRIOR)
+
+    return share
 
 
 # -- parts -----------------------------------------------------------------------------------------------------

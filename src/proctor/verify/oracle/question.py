@@ -126,14 +126,14 @@ _SHOULD_HAVE = re.compile(
 )
 _ORDER = re.compile(
     r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
-    r"earlier|later|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|prematurely|premature|order|turn)\b"
+    r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|prematurely|premature|order|turn)\b"
 )
 _GOOD_ORDER = re.compile(
     r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
 )
 _GOOD = re.compile(
     r"\b(?:right|correct|correctly|properly|proper|okay|ok|fine|alright|enough|accurate|accurately|good|"
-    r"appropriate|suitable|exact|perfect|sufficient|sufficiently|supposed to be (?:this|that|so)|normal|"
+    r"appropriate|suitable|exact|perfect|sufficient|sufficiently|well(?=$| prepared)|supposed to be (?:this|that|so)|normal|"
     r"as (?:intended|expected|required|instructed|written|planned|described|asked|it should|(?:i|we|they) should)|"
     r"match|matches|matched|matching|(?:stick|stuck|sticking|kept|keep) to|in line with|according to|agree|agrees)\b"
 )
@@ -142,7 +142,7 @@ _BAD = re.compile(
     r"high|low|big|small|thick|thin|fast|slow|hard|soft|large|weak|strong|wide|narrow|tight|loose)|off|mess|messed|"
     r"issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
-    r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
+    r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mix(?:ed)? up|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
 )
 _CHANGE = re.compile(
     r"\b(?:different|differently|instead|fewer|less|more|another|longer|shorter|adjust|change|redo|fix)\b"
@@ -193,9 +193,10 @@ _COMPLETION = re.compile(
 _SO_FAR = re.compile(
     r"\b(?:so far|up to (?:now|this|here)|until now|by now|yet|before|earlier|previous|for the)\b"
 )
+_IDIOM = re.compile(r"\b(?:mix(?:ed)? up|put right|come to|get through)\b")
 _POINTS_BACK = re.compile(r"\b(?:that|this|it|these|those)\b")
 _INTENDS = re.compile(
-    r"\b(?:(?:would|had|i had) like to|want to|going to|about to|plan(?:ning)? to|ready to|thinking of|intend to)\b"
+    r"\b(?:(?:would|had|i had) like to|want to(?! (?:double|know|ask|check|get|make|be))|going to|about to|plan(?:ning)? to|ready to|thinking of|intend to)\b"
 )
 _OVERDUE = re.compile(r"\b(?:by now|already|by this point|before (?:now|this|getting here|this point))\b")
 _INSTRUCTED = re.compile(
@@ -361,7 +362,7 @@ def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
 
 def _stems(parts: _Parts) -> tuple[str, ...]:
     """Return what the question is about; "I would like to add the salt now. Is that okay?" says it in front."""
-    own = tuple(w for w in content(parts.head) if not is_talk(w))
+    own = tuple(w for w in content(_IDIOM.sub(" ", parts.head)) if not is_talk(w))
     if own or not _POINTS_BACK.search(parts.head):
         return own
     return tuple(w for w in content(parts.preface) if not is_talk(w))
