@@ -281,7 +281,7 @@ def test_a_full_disk_leaves_the_older_release(write: Write, tmp_path: Path) -> N
     write(path)
     before = _files(path)
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, timeout=180, check=False
     )
     assert (done.returncode, done.stderr) == (2, "")
     assert "cannot be written" in done.stdout
@@ -519,7 +519,7 @@ def test_the_folder_loads_with_datasets_offline(
     }
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(path)],
-        capture_output=True, text=True, timeout=120, check=False, env=environment, cwd=tmp_path,
+        capture_output=True, text=True, timeout=240, check=False, env=environment, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "dataset card" not in done.stderr, "the front matter was not understood"

@@ -98,7 +98,7 @@ def postgres_server() -> Iterator[str]:
             cwd=folder,
             env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
             capture_output=True,
-            timeout=60,
+            timeout=180,
             **user,
         )
         if done.returncode:

@@ -128,7 +128,7 @@ def test_processes_that_write_at_once(target: str) -> None:
     """None of them opens the store before the others: creating it is part of the race."""
     writers = [_writer(target, f"annotator-{n}", 25) for n in range(3)]
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=180)
         assert writer.returncode == 0, errors
     with VerdictStore.open(target) as store:
         assert len(store) == 75
@@ -142,7 +142,7 @@ def test_kill_9_keeps_what_was_acknowledged_once(target: str, delay: float) -> N
     assert writer.stdout.readline() == "0\n"
     time.sleep(delay)
     writer.send_signal(signal.SIGKILL)
-    rest, _ = writer.communicate(timeout=30)
+    rest, _ = writer.communicate(timeout=180)
     acknowledged = len([line for line in rest.splitlines(keepends=True) if line.endswith("\n")]) + 1
     with VerdictStore.open(target) as store:
         ids = [h.verdict.candidate_id for h in store.history()]
@@ -301,7 +301,7 @@ except UserError as error:
 
 def _expect(path: Path, *, limit: int = 0, user: int = 0) -> tuple[int, int, str]:
     command = [sys.executable, "-c", EXPECT, str(path), str(limit), str(user)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert not done.stderr, done.stderr
     saved, _, message = done.stdout.partition(" ")
     return done.returncode, int(saved), message
@@ -388,7 +388,7 @@ def test_a_shared_database_keeps_its_other_tables(postgres_url: str, make_verdic
 
 def test_sqlalchemy_is_imported_late() -> None:
     code = "import proctor.verify.store, sys; assert 'sqlalchemy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 # -- verdicts and the candidates they saw --------------------------------------------------------------------
