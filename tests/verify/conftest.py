@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -86,10 +87,14 @@ def postgres_server() -> Iterator[str]:
         pytest.skip("needs the PostgreSQL server binaries in /usr/lib/postgresql")
     user: dict[str, Any] = {}
     if os.geteuid() == 0:
-        user = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+        try:
+            nobody = pwd.getpwnam("nobody")
+        except KeyError:
+            pytest.skip("PostgreSQL does not run as root and there is no user 'nobody'")
+        user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
     folder = Path(tempfile.mkdtemp(prefix="proctor-pg-"))
     if user:
-        shutil.chown(folder, "nobody", "nogroup")
+        os.chown(folder, user["user"], user["group"])
     data, port = folder / "data", _free_port()
 
     def call(*command: str) -> None:
