@@ -117,3 +117,8 @@ def test_a_copy_never_covers_what_is_there(tmp_path: Path):
     with pytest.raises(UserError, match="something here already"):
         copy_sample(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_some_recordings_begin_with_a_moment_in_which_nothing_is_done_yet():
+    waiting = {r.id for r in SAMPLE.recordings if (r.performed[0].start or 0) >= 5}
+    assert waiting == {"lamp_1", "strips_2", "tea_2"}
