@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.benchmark.item import Gold
@@ -129,6 +129,68 @@ def test_our_own_items_export_in_the_published_form(
     bare = export_promqa(records.items, [], [])
     assert "verification" not in bare[0]
     assert bare[0]["answers"] == ["Fill the kettle."]
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    children: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        children = list(value.items())
+    elif isinstance(value, list):
+        children = list(enumerate(value))
+    return [place, *(p for key, child in children for p in _places(child, (*place, key)))]
+
+
+_junk = st.sampled_from(
+    [
+        None,
+        True,
+        False,
+        0,
+        -1,
+        7,
+        1.5,
+        2**70,
+        "",
+        "x",
+        "Order Error",
+        "00:00:01",
+        [],
+        [None],
+        [True],
+        ["x"],
+        {},
+        {"x": 1},
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_file_with_junk_anywhere_is_refused_or_comes_back(
+    data: st.DataObject, tiny_path: Path, graphs: dict[str, TaskGraph], tmp_path: Path
+) -> None:
+    raw = json.loads(tiny_path.read_text(encoding="utf-8"))
+    for place in data.draw(st.lists(st.sampled_from(_places(raw)[1:]), min_size=1, max_size=2)):
+        value: Any = raw
+        try:
+            for key in place[:-1]:
+                value = value[key]
+            if data.draw(st.booleans()):
+                del value[place[-1]]
+            else:
+                value[place[-1]] = data.draw(_junk)
+        except (KeyError, IndexError, TypeError):
+            continue  # the first change took the second place away
+    path = tmp_path / "junk.json"
+    path.write_text(json.dumps(raw, indent=2), encoding="utf-8")
+    try:
+        published = read_promqa(path)
+        records = import_promqa(published, graphs)
+    except UserError:
+        return
+    assert render_promqa(_export(records), detect_layout(path.read_bytes())) == path.read_bytes()
+    for one in published:
+        merge_published(one)
 
 
 # -- what the records say ------------------------------------------------------------------------------------

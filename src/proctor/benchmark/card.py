@@ -48,6 +48,7 @@ _SIZES: Final = (
     (1_000_000, "100K<n<1M"),
 )
 _SAMPLES: Final = 3
+_ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def render_card(manifest: Manifest, items: Sequence[Item], data_file: str) -> str:
@@ -122,14 +123,7 @@ def _md(text: str, limit: int = 300) -> str:
     """Show untrusted text as text: one line, nothing in it is Markdown or HTML."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line if len(line) <= limit else line[: limit - 1] + "…"
-    return re.sub(r"([\\`*_{}\[\]()#+!|~$<>&:@-])", _escape, line)
-
-
-def _escape(match: re.Match[str]) -> str:
-    special = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-    char = match[1]
-    # Punctuation that only matters in front or in links is left alone where it is harmless to read.
-    return special.get(char) or (char if char in "()-+:@!#" else f"\\{char}")
+    return re.sub(r"[\\`*_{}\[\]|~$<>&#]", lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), line)
 
 
 def _head(manifest: Manifest) -> str:

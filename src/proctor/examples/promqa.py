@@ -214,7 +214,8 @@ def _problems(example: PromqaExample) -> Iterator[str]:
     yield from _target_problems(example)
     machine = len(example.verification.answers)
     for n, judge in enumerate(example.verification.judges, 1):
-        if judge.question and len(judge.answers) != machine:
+        needed = judge.question or (judge.question is None and judge.answers)
+        if needed and len(judge.answers) != machine:
             yield f"verification.judges[{n - 1}].answers has {len(judge.answers)} entries for {machine} answers"
     case = example.adjudication
     lengths = {
