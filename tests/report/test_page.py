@@ -280,9 +280,7 @@ def test_a_run_in_which_everything_failed(
     data = replace(small, runs=(run_factory("down", small.items, "f"), run_factory("mute", small.items, "u")))
     outline = Outline(render_report(data, options=quick))
     assert "nan" not in outline.text
-    assert (
-        "24 answers of 2 runs have no mark" in outline.text or "No run has been scored yet." in outline.text
-    )
+    assert "No run has been scored yet." in outline.text
 
 
 def test_missing_graphs_leave_lists_out_and_say_so(small: ReportData, quick: ReportOptions) -> None:

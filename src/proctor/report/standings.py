@@ -211,7 +211,9 @@ def _row(
     scores = {row.slice: row.to_score() for row in table.rows}
     for kind, mask in kinds.items():
         if any(mask):
-            scores[f"kind={kind}"] = _kind_score(kind, mask, outcomes, table, data, options)
+            scores[f"kind={kind}"] = (
+                scores["all"] if all(mask) else _kind_score(kind, mask, outcomes, table, data, options)
+            )
     return Row(run, outcomes, scores)
 
 

@@ -76,15 +76,18 @@ def _name(row: Row) -> Name:
     return Name(row.run.name)
 
 
-def _list(entries: Sequence[Sentence]) -> Sentence:
-    """Join entries with commas and a last "and"; entries beyond ``MAX_NAMED`` are counted."""
+def _list(entries: Sequence[Sentence], comma: str = "; ") -> Sentence:
+    """Join entries and put "and" before the last; entries beyond ``MAX_NAMED`` are counted.
+
+    Names of runs hold commas often, hence the semicolon.
+    """
     shown = [*entries[:MAX_NAMED]]
     if len(entries) > MAX_NAMED:
         shown.append((f"{len(entries) - MAX_NAMED} more",))
     parts: list[str] = []
     for n, entry in enumerate(shown):
         if n:
-            parts.append(" and " if n == len(shown) - 1 else "; ")
+            parts.append(" and " if n == len(shown) - 1 else comma)
         parts += entry
     return tuple(parts)
 
@@ -173,7 +176,8 @@ def _incomplete(rows: Sequence[Row]) -> Sentence:
     if not lacking:
         return ("Every run answered every question, and every answer was judged.",)
     totals = {key: sum(row.counts[key] for row in lacking) for key in ("failed", "unscored", "absent")}
-    words = {"failed": "failed", "unscored": "could not be judged", "absent": "were not asked"}
+    words = {"failed": "failed", "unscored": "not judged", "absent": "not asked"}
     parts = [(f"{totals[key]:,} {words[key]}",) for key in totals if totals[key]]
-    total = f"{_count(sum(totals.values()), 'answer')} of {_count(len(lacking), 'run')}"
-    return (f"{total} have no mark and count neither for nor against: ", *_list(parts), ".")
+    missing, runs = sum(totals.values()), _count(len(lacking), "run")
+    verb = "mark is missing and counts" if missing == 1 else "marks are missing and count"
+    return (f"In {runs} {missing:,} {verb} neither for nor against: ", *_list(parts, ", "), ".")

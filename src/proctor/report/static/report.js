@@ -315,7 +315,7 @@
     if (!shown.includes(n)) clear();
     at = shown.indexOf(n);
     show({ keepHash: true });
-    if (scroll) $("examples").scrollIntoView({ behavior: "auto" });
+    if (scroll) $("examples").scrollIntoView();
     return true;
   }
   function clear() {
