@@ -91,7 +91,7 @@ def _remedies(moment: Moment, step: StepClass, lead: str) -> Iterator[Answer]:
         yield answer(f"{lead}{text}", "intervention", (*step.ids, *after.ids))
     elif any(step.key == c.key for c in moment.repairs):
         yield answer(
-            f"{lead}go back and {step.phrase.imperative} before you continue", "suggestion", step.ids
+            f"{lead}you have to {step.phrase.imperative} before you continue", "suggestion", step.ids
         )
 
 
@@ -110,9 +110,6 @@ def _nothing_missing(moment: Moment, rng: random.Random, lead: str) -> tuple[Ans
         answers = [answer(lead + one_of(rng, "you haven't skipped a step", "you haven't left out any step"))]
     if moment.progress.finished:
         answers.append(answer(f"{lead}all the steps are done"))
-    if moment.next:
-        step = rng.choice(moment.next)
-        answers.append(answer(f"{lead}you can go on and {step.phrase.imperative}", "suggestion", step.ids))
     return distinct(answers)
 
 

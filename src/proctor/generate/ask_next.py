@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from proctor.generate.candidate import Answer
 from proctor.generate.moment import Moment, StepClass, stems
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
 
 __all__ = ["next_options"]
+
+_FEW: Final = 3
+"""Of many missing steps only so many are brought up as a remark beside the answer."""
 
 
 def next_options(moment: Moment) -> Iterator[Option]:
@@ -21,7 +25,7 @@ def next_options(moment: Moment) -> Iterator[Option]:
         yield Option(7, lambda rng: Ask("next.what", _slots(moment), _what_answers(moment, rng)))
         yield Option(2, lambda rng: Ask("next.left", _slots(moment), _left_answers(moment, rng)))
         yield Option(2, lambda rng: Ask("next.done", _slots(moment), _done_answers(moment, rng)))
-    if moment.next:
+    if moment.due:
         yield Option(3, lambda rng: _should(moment, rng))
         if any(moment.unmet(c.ids[0]) for c in moment.later):
             yield Option(2, lambda rng: _choice(moment, rng))
@@ -29,7 +33,7 @@ def next_options(moment: Moment) -> Iterator[Option]:
         yield Option(2, lambda rng: _too_early(moment, rng))
     if moment.done_well:
         yield Option(1, lambda rng: _already(moment, rng))
-    if len(moment.next) > 1:
+    if len(moment.due) > 1:
         yield Option(1, lambda rng: _either(moment, rng))
     if moment.missing:
         yield Option(2, lambda rng: _without(moment, rng))
@@ -55,7 +59,7 @@ def _slots(moment: Moment, **more: str) -> dict[str, str]:
 
 def _what_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
     if moment.next:
-        return distinct([_do(rng, c) for c in moment.next])
+        return _open(moment, rng, moment.next)
     if moment.repairs:
         return distinct([_go_back(rng, c, "") for c in moment.repairs])
     return (
@@ -65,6 +69,25 @@ def _what_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
             )
         ),
     )
+
+
+def _open(
+    moment: Moment, rng: random.Random, steps: Sequence[StepClass], lead: str = ""
+) -> tuple[Answer, ...]:
+    """Each step as an answer; where something is missing further up, that has to be made up for before."""
+    answers: list[Answer] = []
+    due = {c.key for c in moment.due}
+    for c in steps:
+        if c.key in due:
+            answers.append(
+                answer(f"{lead}you should {c.phrase.imperative}", "direct", c.ids) if lead else _do(rng, c)
+            )
+            continue
+        above = {a for i in c.ids for a in moment.graph.ancestors(i)}
+        for m in [m for m in moment.repairs if above & set(m.ids) and m.key != c.key][:_FEW]:
+            text = f"{lead}you have to {m.phrase.imperative}, which you skipped, before you {c.phrase.imperative}"
+            answers.append(answer(text, "suggestion", (*m.ids, *c.ids)))
+    return distinct(answers)
 
 
 def _do(rng: random.Random, step: StepClass) -> Answer:
@@ -93,7 +116,7 @@ def _go_back(rng: random.Random, step: StepClass, lead: str) -> Answer:
 
 def _left_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
     if moment.next:
-        lead = one_of(rng, "Yes, you still have to", "Yes, you still need to", "Yes, you should")
+        lead = one_of(rng, "Yes, you still have to", "Yes, you still need to")
         return distinct([answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.next])
     if moment.repairs:
         return distinct([_go_back(rng, c, "Yes, ") for c in moment.repairs])
@@ -121,14 +144,14 @@ def _done_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
 
 
 def _should(moment: Moment, rng: random.Random) -> Ask:
-    step = rng.choice(moment.next)
+    step = rng.choice(moment.due)
     p = step.phrase
     direct = one_of(
         rng, f"Yes, you can {p.imperative} now", f"Yes, you should {p.imperative} now", f"Yes, {p.imperative}"
     )
     answers = [answer(direct, "direct", step.ids)]
-    for m in moment.repairs[:3]:
-        text = f"Yes, but you also have to go back and {m.phrase.imperative}, which you skipped"
+    for m in moment.repairs[:_FEW]:
+        text = f"Yes, but you also have to {m.phrase.imperative}, which you skipped"
         answers.append(answer(text, "suggestion", (*step.ids, *m.ids)))
     return Ask("next.should", _slots(moment, step=p.imperative), distinct(answers))
 
@@ -151,7 +174,7 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
     answers = [answer(lead, "direct", step.ids)]
     answers += [
         answer(f"No, you have done that, so you can {c.phrase.imperative} now", "suggestion", c.ids)
-        for c in moment.next
+        for c in moment.due
     ]
     if not moment.next:
         for c in moment.repairs:
@@ -163,7 +186,7 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
 
 
 def _choice(moment: Moment, rng: random.Random) -> Ask | None:
-    step = rng.choice(moment.next)
+    step = rng.choice(moment.due)
     others = [c for c in moment.later if moment.unmet(c.ids[0]) and c.key != step.key]
     if not others:
         return None
@@ -182,7 +205,7 @@ def _choice(moment: Moment, rng: random.Random) -> Ask | None:
 
 
 def _either(moment: Moment, rng: random.Random) -> Ask:
-    one, two = rng.sample(moment.next, 2)
+    one, two = rng.sample(moment.due, 2)
     slots = _slots(
         moment,
         step=one.phrase.imperative,
@@ -233,9 +256,8 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
     inside = [c for c in moment.next if c.acts_as(group)]
     if inside:
         if group != "heat" and rng.random() < 0.6:
-            return Ask(f"next.{group}", _slots(moment), distinct([_do(rng, c) for c in inside]))
-        answers = [answer(f"Yes, you should {c.phrase.imperative}", "direct", c.ids) for c in inside]
-        return Ask(f"next.any_{group}", _slots(moment), distinct(answers))
+            return Ask(f"next.{group}", _slots(moment), _open(moment, rng, inside))
+        return Ask(f"next.any_{group}", _slots(moment), _open(moment, rng, inside, "Yes, "))
     if group not in moment.view.groups or any(c.acts_as(group) for c in open_steps):
         return None
     return Ask(f"next.any_{group}", _slots(moment), _nothing_now(moment, rng, "No, not at this point"))
@@ -245,9 +267,7 @@ def _nothing_now(moment: Moment, rng: random.Random, plain: str) -> tuple[Answer
     if moment.progress.finished:
         return (answer(one_of(rng, "No, you're done", "No, all the steps are done", plain)),)
     answers = [answer(plain)]
-    answers += [
-        answer(f"No, but you can {c.phrase.imperative} now", "suggestion", c.ids) for c in moment.next
-    ]
+    answers += [answer(f"No, but you can {c.phrase.imperative} now", "suggestion", c.ids) for c in moment.due]
     if not moment.next:
         answers += [
             answer(f"No, but you have to go back and {c.phrase.imperative}", "intervention", c.ids)
@@ -270,9 +290,8 @@ def _object(moment: Moment, rng: random.Random) -> Ask | None:
     slots = _slots(moment, object=thing)
     if inside:
         if rng.random() < 0.6:
-            return Ask("next.object", slots, distinct([_do(rng, c) for c in inside]))
-        answers = [answer(f"Yes, you should {c.phrase.imperative}", "direct", c.ids) for c in inside]
-        return Ask("next.any_object", slots, distinct(answers))
+            return Ask("next.object", slots, _open(moment, rng, inside))
+        return Ask("next.any_object", slots, _open(moment, rng, inside, "Yes, "))
     if any(words <= c.words for c in open_steps) or not moment.is_untouched(thing):
         return None
     return Ask(

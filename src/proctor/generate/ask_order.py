@@ -132,6 +132,6 @@ def _fix(moment: Moment, rng: random.Random) -> Ask | None:
         )
         answers = [answer(form.replace("{}", c.phrase.imperative), "intervention", c.ids) for c in open_steps]
     else:
-        form = one_of(rng, "go back and {} before you go on", "stop here and {} first")
+        form = one_of(rng, "you should {} before you go on", "stop here and {} first")
         answers = [answer(form.replace("{}", c.phrase.imperative), "suggestion", c.ids) for c in open_steps]
     return Ask("order.fix", _slots(moment), distinct(answers))

@@ -81,6 +81,9 @@ BORDERS: Final[Mapping[str, frozenset[str]]] = {
 
 _TOOL_VERBS: Final = word_set("use clean wipe wash turn switch set heat")
 
+_DENIED = re.compile(r"\b(?:not|no|never|without|instead|don'?t|didn'?t|isn'?t)\b", re.IGNORECASE)
+"""In a performed text: something was not done as its other words say."""
+
 _STOPWORDS: Final = word_set("the a an of to in on into onto with and or for from until it is")
 _IMPLICIT: Final = word_set(
     "content mixture ingredient bowl mug pan plate pot cup skillet tube blender microwave platter "
@@ -128,14 +131,19 @@ class StepClass:
 
 @lru_cache(maxsize=65_536)
 def _groups_of(imperative: str) -> frozenset[str]:
-    verbs = {base_form(w) for w in imperative.lower().replace(",", " ").split()}
+    words = imperative.lower().replace(",", " ").split()
+    verbs = {
+        base_form(w)
+        for n, w in enumerate(words)
+        if n == 0 or words[n - 1] in ("and", "or", "then") or words[0].endswith("ly")
+    }
     return frozenset(name for name, members in GROUPS.items() if members & verbs)
 
 
 @lru_cache(maxsize=65_536)
 def _borders_of(imperative: str) -> frozenset[str]:
     verbs = {base_form(w) for w in imperative.lower().replace(",", " ").split()}
-    return frozenset(name for name, members in BORDERS.items() if members & verbs)
+    return frozenset(name for name, members in BORDERS.items() if (members | GROUPS[name]) & verbs)
 
 
 @lru_cache(maxsize=65_536)
@@ -225,6 +233,12 @@ class Moment:
         return self.view.classes(self.progress.next)
 
     @cached_property
+    def due(self) -> tuple[StepClass, ...]:
+        """What may be done now with nothing missing before it, however far up."""
+        missing = set(self.progress.missing)
+        return tuple(c for c in self.next if any(not missing & set(self.graph.ancestors(i)) for i in c.ids))
+
+    @cached_property
     def missing(self) -> tuple[StepClass, ...]:
         """What should have been done before something that was done."""
         return self.view.classes(self.progress.missing)
@@ -232,8 +246,10 @@ class Moment:
     @cached_property
     def repairs(self) -> tuple[StepClass, ...]:
         """Missing steps that can be made up for right now: nothing else has to come before them."""
-        ready = set(self.graph.ready(self._passed))
-        return self.view.classes(i for i in self.progress.missing if i in ready)
+        missing = set(self.progress.missing)
+        return self.view.classes(
+            i for i in self.progress.missing if not missing & set(self.graph.ancestors(i))
+        )
 
     @cached_property
     def _passed(self) -> tuple[str, ...]:
@@ -325,7 +341,7 @@ class Moment:
             seen = {base_form(w) or w for w in re.findall(r"[a-z]+", current.text.lower())} | stems(
                 current.text
             )
-            if not needed <= seen:
+            if not needed <= seen or _DENIED.search(current.text):
                 return None
         denied = [
             t.lower().split("instead of", 1)[1]

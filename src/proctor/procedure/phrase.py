@@ -476,7 +476,7 @@ def _brief(verb: str, rest: str, noun: str) -> str | None:
     particle = (
         f" {words[0]}" if words and words[0] in _PARTICLES.get(verb, frozenset()) and len(words) > 1 else ""
     )
-    if noun:
+    if noun and verb != "put":  # "put the sticker" is no sentence: "put" needs its place
         return f"{particle} the {noun}"
     if not rest.strip() or (
         verb in _INTRANSITIVE and words[0].strip(",").lower() in _PREPOSITION | _STOPS | {""}
