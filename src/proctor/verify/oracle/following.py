@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from proctor.verify.oracle.case import FOREIGN, Case, Ground, pick, quoted
+from proctor.verify.oracle.case import CERTAIN, FOREIGN, Case, Ground, pick, quoted
 from proctor.verify.oracle.correctness import judge_check
 from proctor.verify.oracle.moment import Standing
 
@@ -88,6 +88,12 @@ def judge_named_following(case: Case) -> Ground:
     steps = pick(case, _ORDER)
     standings = [moment.standing(i) for i in steps]
     first, standing = steps[0], standings[0]
+    sure = [i for i, m in zip(steps, case.named.matches, strict=True) if m.score >= CERTAIN]
+    redone = next((i for i in sure if moment.standing(i) == "done"), None)
+    if standing in ("missing", "next") and redone is not None:
+        return case.ground(
+            "names_some_done", -0.3, f"{case.text(redone)} has been done, other steps have not", steps
+        )
     if standing == "missing":
         return case.ground("names_missing", 0.8, f"{case.text(first)} is missing and can be done now", steps)
     if standing == "next":

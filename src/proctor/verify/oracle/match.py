@@ -27,10 +27,14 @@ DETAIL: Final = 0.35
 """Worth of words in brackets or behind "until" in a step text: people leave them out."""
 NEEDED_DETAIL: Final = 0.8
 """The same where the step text holds hardly anything else."""
+IN_FULL: Final = 0.55
+"""Score of a step that is named in full, however much else is said."""
 ENOUGH: Final = 0.42
 """A step that scores less is not recognised."""
 QUANTITY: Final = 0.12
 """Bonus for a step that holds one of the stated quantities."""
+LEFTOVER: Final = 0.25
+"""Share of the text's weight from which a further step is looked for in what is left unexplained."""
 TIE: Final = 0.06
 """Steps within this distance of the best are as good as it."""
 
@@ -154,7 +158,7 @@ class StepIndex:
             rest = {
                 w: v for w, v in left.items() if w not in profile.stems and not concepts(w) & profile.families
             }
-            if len(rest) == len(left) or sum(rest.values()) < 0.34 * total:
+            if len(rest) == len(left) or sum(rest.values()) < LEFTOVER * total:
                 break
             left = rest
         share = sum(weighted[w] for w in foreign) / total if total else 0.0
@@ -166,35 +170,46 @@ class StepIndex:
         scored = [
             (
                 self._score(words, total, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0),
-                p.step_id,
+                p,
             )
             for p in self._profiles
             if p.step_id not in taken
         ]
         if not scored:
             return None
-        top, step_id = max(scored, key=lambda pair: pair[0])
-        if top < ENOUGH + (QUANTITY if stated & self.quantities[step_id] else 0.0):
+        top, best = max(scored, key=lambda pair: pair[0])
+        if top < ENOUGH + (QUANTITY if stated & self.quantities[best.step_id] else 0.0):
             return None
-        close = tuple(i for score, i in scored if score >= top - TIE)
-        return Match(step_id, min(1.0, top), close)
+        told = _explained(words, best)
+        close = tuple(
+            p.step_id
+            for score, p in scored
+            if score >= top - TIE and 2 * len(_explained(words, p) & told) >= len(told)
+        )
+        return Match(best.step_id, min(1.0, top), close)
 
     @staticmethod
     def _score(words: Sequence[tuple[str, float, frozenset[int]]], total: float, profile: _Profile) -> float:
-        """Mean of how much of the text the step explains and how much of the step the text names."""
-        explained = named = 0.0
+        """Mean of how much of the text the step explains and how much of the step the text names.
+
+        A step that is named in full is recognised in a long text as well, where it explains only a part.
+        """
+        explained = named = exact = 0.0
         stems, known, typical = profile.stems, profile.families, profile.typical
         for word, weight, families in words:
             own = stems.get(word)
             if own is not None:
                 explained += weight
                 named += own
+                exact += own
             elif families and not known.isdisjoint(families):
                 explained += FAMILY * weight
                 named += FAMILY * min(weight, typical)
         if not total:
             return 0.0
-        return 0.6 * explained / total + 0.4 * min(1.0, named / profile.total)
+        score = 0.6 * explained / total + 0.4 * min(1.0, named / profile.total)
+        in_full = exact / profile.total if len(stems) > 1 else 0.0
+        return max(score, IN_FULL * in_full) if in_full > 0.8 else score
 
     def speaking_of(self, word: str) -> frozenset[str]:
         """Return the steps that hold a stem or a word of its family."""
@@ -209,3 +224,7 @@ class StepIndex:
             if len(self._speaking) < 10_000:
                 self._speaking[word] = held
         return held
+
+
+def _explained(words: Sequence[tuple[str, float, frozenset[int]]], profile: _Profile) -> frozenset[str]:
+    return frozenset(w for w, _, families in words if w in profile.stems or families & profile.families)

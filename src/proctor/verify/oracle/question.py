@@ -171,6 +171,7 @@ _AMOUNT = re.compile(
 )
 _REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action|move)\b")
 _WHY_HOW = re.compile(r"why\b|how\b(?!.*\b(?:continue|proceed|go on|move on|carry on)\b)")
+_REACHES_ON = re.compile(r"\b(?:now|next|then)\b")
 _TO_DO = re.compile(r"\bto do (?:now|next|then|at this)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
@@ -339,7 +340,10 @@ def _present(parts: _Parts) -> Intent:
         return "propose"
     if _REMIND.search(asked):
         return "next"
-    return "all_good" if _READY.search(asked) else "other"
+    if _READY.search(asked):
+        return "all_good"
+    bare = not _about(asked) and not _INVERTED.search(asked)
+    return "next" if bare and _REACHES_ON.search(asked) else "other"
 
 
 def _about(text: str) -> bool:
