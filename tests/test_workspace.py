@@ -22,17 +22,21 @@ def workspace(tmp_path: Path) -> Workspace:
 class TestSettings:
     DEFAULTS = {"protocol": "corrected", "limit": None, "share": 0.5, "strict": False}  # noqa: RUF012
 
-    def test_defaults_are_written_down(self, workspace: Workspace) -> None:
+    def test_nothing_is_written_before_the_stage_succeeds(self, workspace: Workspace) -> None:
         assert workspace.settings("derive", {}, self.DEFAULTS) == self.DEFAULTS
+        assert not workspace.file("proctor.toml").exists()
+
+    def test_what_a_stage_used_is_written_down(self, workspace: Workspace) -> None:
+        workspace.record("derive", settings=self.DEFAULTS, counts={})
         assert 'protocol = "corrected"' in workspace.file("proctor.toml").read_text()
 
     def test_a_flag_wins_and_holds_from_then_on(self, workspace: Workspace) -> None:
-        workspace.settings("derive", {"protocol": "published"}, self.DEFAULTS)
+        workspace.keep("derive", workspace.settings("derive", {"protocol": "published"}, self.DEFAULTS))
         assert workspace.settings("derive", {"protocol": None}, self.DEFAULTS)["protocol"] == "published"
 
     def test_comments_and_other_stages_survive(self, workspace: Workspace) -> None:
         workspace.file("proctor.toml").write_text('# mine\n[read]\ndataset = "plain"  # why\n')
-        workspace.settings("derive", {}, self.DEFAULTS)
+        workspace.keep("derive", workspace.settings("derive", {}, self.DEFAULTS))
         text = workspace.file("proctor.toml").read_text()
         assert "# mine" in text
         assert "# why" in text

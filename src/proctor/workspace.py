@@ -1,12 +1,14 @@
 """A benchmark's folder: which file each stage reads and writes, with which settings, and what is out of date.
 
 ``proctor.toml`` holds the settings (every flag of a command has a line there, and back: a flag that is given is
-written down and holds from then on). ``stages.json`` holds what each stage did: settings, counts and the hashes
-of what it read and wrote, so that a file that was changed behind a stage's back is noticed.
+written down when the stage has succeeded, and holds from then on). ``stages.json`` holds what each stage did:
+settings, counts and the hashes of what it read and wrote, so that a file that was changed behind a stage's back
+is noticed.
 """
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,17 +114,20 @@ class Workspace:
             raise UserError(
                 "there is no such workspace.",
                 where=str(self.root),
-                hint=f"start with: proctor read DATASET FOLDER {self.root}",
+                hint=f"start with: {self.command_for('recordings.jsonl')}",
             )
         path = self.file(name)
-        if not path.exists():
-            stage = _MADE_BY.get(name, "")
+        if not path.exists() and not path.is_symlink():
             raise UserError(
-                f"{name} is not there yet.",
-                where=str(self.root),
-                hint=f"run first: proctor {stage} {self.root}",
+                f"{name} is not there yet.", where=str(self.root), hint=f"run first: {self.command_for(name)}"
             )
         return path
+
+    def command_for(self, name: str) -> str:
+        """Return the command that writes a file of the workspace, as it is typed."""
+        stage = _MADE_BY[name]
+        folder = shlex.quote(str(self.root))
+        return f"proctor read DATASET FOLDER {folder}" if stage == "read" else f"proctor {stage} {folder}"
 
     # -- content -----------------------------------------------------------------------------------------------
 
@@ -154,7 +159,9 @@ class Workspace:
     # -- settings ----------------------------------------------------------------------------------------------
 
     def settings(self, stage: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """Merge flags, ``proctor.toml`` and defaults, in this order of strength, and write the result down.
+        """Merge flags, ``proctor.toml`` and defaults, in this order of strength.
+
+        Nothing is written: a flag that turns out to be wrong must not hold for the next run. See ``keep``.
 
         Raises:
             UserError: if the file is not TOML, a key is unknown or a value has another type.
@@ -174,9 +181,7 @@ class Workspace:
                     f"'{key}' is {value!r}; {type(defaults[key]).__name__} was expected.",
                     where=f"{path}: [{stage}]",
                 )
-        merged = {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
-        self._write_toml(stage, merged)
-        return merged
+        return {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")
@@ -187,11 +192,12 @@ class Workspace:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UserError(f"not valid TOML: {error}.", where=str(path)) from None
 
-    def _write_toml(self, stage: str, values: Mapping[str, Any]) -> None:
+    def keep(self, stage: str, values: Mapping[str, Any]) -> None:
+        """Write the settings of a stage that has succeeded into ``proctor.toml``; comments there survive."""
         import tomlkit
 
         path = self.file("proctor.toml")
-        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        old = read_bytes(path).decode() if path.exists() else ""
         document = tomlkit.parse(old)
         table = document.setdefault(stage, tomlkit.table())
         for key, value in values.items():
@@ -217,8 +223,18 @@ class Workspace:
         counts: Mapping[str, Any],
         inputs: Iterable[str] = (),
         outputs: Iterable[str] = (),
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write down what a stage did."""
+        """Write down what a stage did.
+
+        Args:
+            stage: its name; ``<stage>/<run>`` for the stages of a run.
+            settings: what it was done with.
+            counts: the numbers of its closing line.
+            inputs: names of the files that it read.
+            outputs: names of the files that it wrote.
+            kept: what goes into ``proctor.toml``, where that differs from ``settings``.
+        """
         record = StageRecord(
             version=__version__,
             settings=dict(settings),
@@ -227,21 +243,42 @@ class Workspace:
             outputs={n: file_sha256(self.file(n)) for n in outputs},
         )
         write_json(self.file("stages.json"), {**self.stages(), stage: record})
+        if stage in STAGES:
+            self.keep(stage, settings if kept is None else kept)
+
+    def changed(self, stage: str) -> list[str]:
+        """Return the names of the files that a stage read and that are different now, or gone."""
+        record = self.stages().get(stage)
+        return self._changed(record.inputs) if record else []
 
     def stale(self) -> list[str]:
         """Say which stages' results no longer fit what they were made from, one sentence each."""
-        stages, sentences = self.stages(), []
-        current = {p.name: file_sha256(p) for name in _MADE_BY if (p := self.file(name)).is_file()}
-        for name, record in stages.items():
-            for source, digest in record.inputs.items():
-                if source in current and current[source] != digest:
-                    sentences.append(
-                        f"{source} changed after '{name}' had read it: run 'proctor {name}' again"
-                    )
-            for result, digest in record.outputs.items():
-                if result in current and current[result] != digest:
-                    sentences.append(f"{result} was changed by hand after '{name}' had written it")
+        sentences = []
+        for name, record in sorted(self.stages().items(), key=lambda pair: _place_in_job(pair[0])):
+            command = name.partition("/")[0]
+            for source in self._changed(record.inputs):
+                what = "changed" if self.file(source).exists() else "is gone"
+                sentences.append(f"{source} {what} after '{name}' had read it: run 'proctor {command}' again")
+            for result in self._changed(record.outputs):
+                what = "was changed by hand" if self.file(result).exists() else "is gone"
+                sentences.append(
+                    f"{result} {what} after '{name}' had written it: run 'proctor {command}' again"
+                )
         return sentences
+
+    def _changed(self, digests: Mapping[str, str]) -> list[str]:
+        def now(name: str) -> str:
+            path = self.file(name)
+            return file_sha256(path) if path.is_file() else ""
+
+        return [name for name, digest in digests.items() if now(name) != digest]
+
+
+def _place_in_job(stage: str) -> tuple[int, str]:
+    """Sort key: the order of the job, runs by name."""
+    order = (*STAGES, "predict", "judge")
+    command = stage.partition("/")[0]
+    return order.index(command) if command in order else len(order), stage
 
 
 def _same_type(value: object, default: object) -> bool:

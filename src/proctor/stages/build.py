@@ -12,11 +12,10 @@ from proctor.benchmark.item import Item
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.release import write_release
 from proctor.errors import UserError
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.records import write_jsonl
+from proctor.stages.inputs import load_candidates, load_examples
 from proctor.stages.verify import open_store
-from proctor.workspace import Workspace
+from proctor.workspace import STAGES, Workspace
 
 __all__ = ["DEFAULTS", "build", "build_rules"]
 
@@ -58,9 +57,9 @@ def build(
         UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
     """
     workspace = Workspace(root)
-    candidates = workspace.load("candidates.jsonl", Candidate)
-    examples = workspace.load("examples.jsonl", Example)
     graphs = workspace.graphs()
+    examples = load_examples(workspace, graphs)
+    candidates = load_candidates(workspace, examples)
     given = {
         "accept": accept,
         "min_confidence": min_confidence,
@@ -95,7 +94,11 @@ def build(
         candidates=candidates,
         verdicts=verdicts,
         dropped=dropped,
-        seeds={name: r.settings["seed"] for name, r in workspace.stages().items() if "seed" in r.settings},
+        seeds={
+            name: r.settings["seed"]
+            for name, r in workspace.stages().items()
+            if name in STAGES and "seed" in r.settings
+        },
         parquet=settings["parquet"],
     )
     counts = {

@@ -9,11 +9,14 @@ from typing import Any
 from proctor.errors import UserError
 from proctor.examples.derive import derive_examples, rules_for
 from proctor.examples.example import Example
-from proctor.procedure.recording import Recording
 from proctor.records import Dropped, write_jsonl
+from proctor.stages.inputs import load_recordings
 from proctor.workspace import Workspace
 
-__all__ = ["derive"]
+__all__ = ["DEFAULTS", "derive"]
+
+DEFAULTS: dict[str, Any] = {"protocol": ""}
+"""An empty protocol means: as the recordings were read."""
 
 
 def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
@@ -23,13 +26,10 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
         UserError: if the workspace has no recordings or the protocol is unknown.
     """
     workspace = Workspace(root)
-    recordings = workspace.load("recordings.jsonl", Recording)
     graphs = workspace.graphs()
-    how_read = (
-        workspace.stages()["read"].settings["corrections"] if "read" in workspace.stages() else "corrected"
-    )
-    settings = workspace.settings("derive", {"protocol": protocol}, {"protocol": how_read})
-    chosen = settings["protocol"]
+    recordings = load_recordings(workspace, graphs)
+    settings = workspace.settings("derive", {"protocol": protocol}, DEFAULTS)
+    chosen = settings["protocol"] or _how_read(workspace)
     if chosen not in ("published", "corrected"):
         raise UserError(
             f"the protocol is {chosen!r}.", where="[derive]", hint="use 'corrected' or 'published'"
@@ -50,12 +50,7 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
             else:
                 dropped.append(result)
 
-    try:
-        n = write_jsonl(workspace.file("examples.jsonl"), examples())
-    except KeyError as error:
-        raise UserError(
-            f"step {error} is not in its task graph.", where=str(workspace.file("recordings.jsonl"))
-        ) from None
+    n = write_jsonl(workspace.file("examples.jsonl"), examples())
     reasons = workspace.write_dropped("derive", dropped)
     counts = {
         "examples": n,
@@ -67,9 +62,16 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
     }
     workspace.record(
         "derive",
-        settings=settings,
+        settings={"protocol": chosen},
         counts=counts,
         inputs=("recordings.jsonl", "graphs.json"),
         outputs=("examples.jsonl",),
+        kept=settings,
     )
     return {"protocol": chosen, **counts}
+
+
+def _how_read(workspace: Workspace) -> str:
+    """Return the correction mode that the recordings were read in."""
+    read = workspace.stages().get("read")
+    return str(read.settings.get("corrections", "corrected")) if read else "corrected"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from proctor.benchmark.item import Item
 from proctor.benchmark.promqa import (
     Layout,
     detect_layout,
@@ -18,8 +17,8 @@ from proctor.benchmark.promqa import (
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.examples.promqa import read_promqa
-from proctor.generate.candidate import Candidate
 from proctor.records import atomic_write, read_bytes, write_jsonl
+from proctor.stages.inputs import load_candidates, load_examples, load_items
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
@@ -79,8 +78,9 @@ def export_published(root: Path, file: Path) -> dict[str, Any]:
         UserError: if the workspace has no items, or the file cannot be written.
     """
     workspace = Workspace(root)
-    items = workspace.load("items.jsonl", Item)
-    candidates = workspace.load("candidates.jsonl", Candidate)
+    graphs = workspace.graphs()
+    items = load_items(workspace, graphs)
+    candidates = load_candidates(workspace, load_examples(workspace, graphs))
     with open_store(workspace, create=False) as store:
         verdicts = store.latest()
     kept = workspace.file(ORIGINS)

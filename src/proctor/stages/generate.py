@@ -13,6 +13,7 @@ from proctor.examples.sample import Quota, sample_published, sample_quota
 from proctor.generate.candidate import Candidate
 from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.records import Dropped, write_jsonl
+from proctor.stages.inputs import load_examples
 from proctor.workspace import Workspace
 
 __all__ = ["DEFAULTS", "generate"]
@@ -53,8 +54,8 @@ def generate(
         UserError: if there are no examples, or a setting is unknown.
     """
     workspace = Workspace(root)
-    all_examples = workspace.load("examples.jsonl", Example)
     graphs = workspace.graphs()
+    all_examples = load_examples(workspace, graphs)
     given = {
         "generator": generator,
         "sample": sample,

@@ -10,8 +10,9 @@ from typing import Any
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.evaluate.judge import RuleJudge, judge_predictions
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.records import read_jsonl, write_jsonl
+from proctor.evaluate.prediction import Judgement
+from proctor.records import write_jsonl
+from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.predict import items_hash, read_run_info
 from proctor.workspace import Workspace
 
@@ -33,18 +34,25 @@ def judge(
         UserError: if there are no runs, no such judge, or a run answered other items.
     """
     workspace = Workspace(root)
-    items = workspace.load("items.jsonl", Item)
     graphs = workspace.graphs()
+    items = load_items(workspace, graphs)
     if judge != "rules":
         raise UserError(f"there is no judge '{judge}'.", hint="known: rules")
     marker, result = RuleJudge(), {}
     for name in chosen_runs(workspace, runs):
         folder = workspace.run_folder(name)
         _require_same_items(folder, items)
-        predictions: list[Prediction] = read_jsonl(folder / "predictions.jsonl", Prediction)
+        predictions = load_predictions(folder, items)
         marks = list(judge_predictions(items, graphs, predictions, marker, progress=seen))
         write_jsonl(folder / "judgements.jsonl", marks)
         result[name] = _count(marks)
+        workspace.record(
+            f"judge/{name}",
+            settings={"judge": marker.name},
+            counts=result[name],
+            inputs=("items.jsonl", "graphs.json", f"runs/{name}/predictions.jsonl"),
+            outputs=(f"runs/{name}/judgements.jsonl",),
+        )
     return {"judge": marker.name, "runs": result}
 
 

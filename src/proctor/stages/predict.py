@@ -13,7 +13,8 @@ from proctor.errors import UserError
 from proctor.evaluate.floors import FLOOR_NAMES, make_floor
 from proctor.evaluate.predict import predict_items
 from proctor.evaluate.prediction import Prediction
-from proctor.records import content_hash, read_json, read_jsonl, write_json, write_jsonl
+from proctor.records import content_hash, read_json, write_json, write_jsonl
+from proctor.stages.inputs import load_items, load_predictions
 from proctor.workspace import Workspace
 
 __all__ = ["PREDICTORS", "RunInfo", "items_hash", "predict", "read_run_info"]
@@ -79,8 +80,8 @@ def predict(
         UserError: if there are no items or no such predictor.
     """
     workspace = Workspace(root)
-    items = workspace.load("items.jsonl", Item)
     graphs = workspace.graphs()
+    items = load_items(workspace, graphs)
     if predictor not in PREDICTORS:
         raise UserError(f"there is no predictor '{predictor}'.", hint=f"known: {', '.join(PREDICTORS)}")
     settings = workspace.settings("predict", {"seed": seed}, {"seed": 0})
@@ -94,13 +95,22 @@ def predict(
         items=items_hash(items),
     )
     path = folder / "predictions.jsonl"
-    kept = _answered(folder, info)
+    kept = _answered(folder, info, items)
     done = {p.item_id for p in kept}
     asked = [i for i in items if i.id not in done][:limit]
     fresh = predict_items(asked, graphs, who, seed=settings["seed"], progress=seen)
     by_id = {p.item_id: p for p in (*kept, *fresh)}
-    write_json(folder / "run.json", info)
+    # The answers come first: a run that is killed in between is then begun anew, not gone on with as another's.
     write_jsonl(path, [by_id[i.id] for i in items if i.id in by_id])
+    write_json(folder / "run.json", info)
+    workspace.keep("predict", settings)
+    workspace.record(
+        f"predict/{folder.name}",
+        settings={"predictor": predictor, **settings},
+        counts={"answered": len(by_id)},
+        inputs=("items.jsonl", "graphs.json"),
+        outputs=(f"runs/{folder.name}/predictions.jsonl",),
+    )
     failed = sum(p.failure is not None for p in by_id.values())
     return {
         "run": folder.name,
@@ -111,10 +121,9 @@ def predict(
     }
 
 
-def _answered(folder: Path, info: RunInfo) -> list[Prediction]:
+def _answered(folder: Path, info: RunInfo, items: Sequence[Item]) -> list[Prediction]:
     """Return the answers that the run has already; none when it was a run of something else."""
     path = folder / "predictions.jsonl"
     if not path.exists() or not (folder / "run.json").exists() or read_run_info(folder) != info:
         return []
-    kept: list[Prediction] = read_jsonl(path, Prediction)
-    return [p for p in kept if p.failure is None]
+    return [p for p in load_predictions(folder, items) if p.failure is None]

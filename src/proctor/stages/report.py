@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, ReportData, ReportOptions, Run, Stage
 from proctor.report.page import write_report
+from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
 from proctor.stages.score import benchmark_name
 from proctor.stages.verify import open_store
@@ -50,22 +50,24 @@ def report(
         UserError: if there are no items, or the file cannot be written.
     """
     workspace = Workspace(root)
-    items = workspace.load("items.jsonl", Item)
+    graphs = workspace.graphs()
+    items = load_items(workspace, graphs)
     settings = workspace.settings("report", {"frames": frames, "title": title}, DEFAULTS)
-    candidates = _optional(workspace, "candidates.jsonl", Candidate)
+    candidates = _candidates(workspace)
     pictures, skipped = _frames(workspace, items, settings, seen)
     data = ReportData(
         items=tuple(items),
         title=settings["title"],
         about=_about(workspace),
-        graphs=workspace.graphs(),
-        runs=tuple(_run(workspace, name) for name in workspace.run_names()),
+        graphs=graphs,
+        runs=tuple(_run(workspace, name, items) for name in workspace.run_names()),
         candidates=tuple(candidates),
         verdicts=tuple(_verdicts(workspace)),
         funnel=tuple(_funnel(workspace.stages())),
         frames=pictures,
     )
     path = write_report(output or workspace.file("report.html"), data, ReportOptions())
+    workspace.keep("report", settings)
     return {
         "report": str(path),
         "bytes": path.stat().st_size,
@@ -76,9 +78,10 @@ def report(
     }
 
 
-def _optional(workspace: Workspace, name: str, type_: Any) -> list[Any]:
-    path = workspace.file(name)
-    return read_jsonl(path, type_) if path.exists() else []
+def _candidates(workspace: Workspace) -> list[Candidate]:
+    """Return the candidates behind the items, if the workspace has them."""
+    path = workspace.file("candidates.jsonl")
+    return read_jsonl(path, Candidate) if path.exists() or path.is_symlink() else []
 
 
 def _verdicts(workspace: Workspace) -> Iterable[Verdict]:
@@ -89,7 +92,7 @@ def _verdicts(workspace: Workspace) -> Iterable[Verdict]:
         return store.latest()
 
 
-def _run(workspace: Workspace, name: str) -> Run:
+def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
     folder = workspace.run_folder(name)
     info = read_run_info(folder)
     judged = folder / "judgements.jsonl"
@@ -97,8 +100,8 @@ def _run(workspace: Workspace, name: str) -> Run:
         name=name,
         predictor=info.predictor,
         role=info.role,
-        predictions=tuple(read_jsonl(folder / "predictions.jsonl", Prediction)),
-        judgements=tuple(read_jsonl(judged, Judgement) if judged.exists() else ()),
+        predictions=tuple(load_predictions(folder, items)),
+        judgements=tuple(load_judgements(folder, items) if judged.exists() or judged.is_symlink() else ()),
     )
 
 

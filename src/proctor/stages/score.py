@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
 from proctor.metrics.significance import Comparison
-from proctor.records import read_jsonl, write_json
+from proctor.records import write_json
+from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import read_run_info
 from proctor.workspace import Workspace
@@ -51,7 +50,7 @@ def score(
         UserError: if a run is not judged yet, or a setting is out of range.
     """
     workspace = Workspace(root)
-    items = workspace.load("items.jsonl", Item)
+    items = load_items(workspace, workspace.graphs())
     given = {"confidence": confidence, "resamples": resamples, "seed": seed}
     settings = workspace.settings("score", given, DEFAULTS)
     if not 0 < settings["confidence"] < 1:
@@ -70,11 +69,17 @@ def score(
                 where=str(folder),
                 hint=f"run first: proctor judge {root}",
             )
+        if changed := workspace.changed(f"judge/{name}"):
+            raise UserError(
+                f"the run '{name}' was judged before {' and '.join(changed)} changed.",
+                where=str(folder),
+                hint=f"run again: proctor judge {root}",
+            )
         info = read_run_info(folder)
         table = score_run(
             items,
-            read_jsonl(folder / "predictions.jsonl", Prediction),
-            read_jsonl(folder / "judgements.jsonl", Judgement),
+            load_predictions(folder, items),
+            load_judgements(folder, items),
             benchmark=benchmark,
             privilege=info.privilege,
             **settings,
@@ -85,6 +90,7 @@ def score(
     compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
     comparisons = compare_runs(compared, **settings) if len(compared) > 1 else ()
     write_json(workspace.file("comparisons.json"), comparisons)
+    workspace.keep("score", settings)
     return ScoredRuns(dict(ordered), comparisons)
 
 

@@ -11,6 +11,7 @@ from proctor.errors import UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.records import content_hash
+from proctor.stages.inputs import load_candidates, load_examples
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
 from proctor.verify.store import VerdictStore, split_stale
 from proctor.verify.verdict import Annotator, Verdict
@@ -60,9 +61,9 @@ def verify(
         UserError: if there are no candidates, the threshold is out of range or the store cannot be used.
     """
     workspace = Workspace(root)
-    candidates = workspace.load("candidates.jsonl", Candidate)
-    examples = {e.id: e for e in workspace.load("examples.jsonl", Example)}
     graphs = workspace.graphs()
+    examples = {e.id: e for e in load_examples(workspace, graphs)}
+    candidates = load_candidates(workspace, examples.values())
     settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
@@ -102,12 +103,7 @@ def _judge(
     seen: Callable[[], None] | None,
 ) -> Iterator[Verdict]:
     for candidate in candidates:
-        example = examples.get(candidate.example_id)
-        if example is None:
-            raise UserError(
-                f"candidate '{candidate.id}' asks about example '{candidate.example_id}', which is not in examples.jsonl.",
-                hint="run 'proctor generate' again",
-            )
+        example = examples[candidate.example_id]
         yield annotator.judge(candidate, example, graphs[example.activity_id])
         if seen is not None:
             seen()

@@ -1,0 +1,237 @@
+"""What the stages read: records of a workspace that fit together, or a message that says which one does not.
+
+Every file of a workspace may have been edited, cut short or made elsewhere. The types are checked while a file is
+decoded (``proctor.records``); here is checked what no type says: ids occur once, steps are in the task graph,
+times are finite, not negative and in order, and records speak of records that exist. A stage that has its inputs
+from here never meets a surprise half-way, so it writes everything or nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.examples.example import QUESTION_TYPES, Example
+from proctor.generate.candidate import Candidate
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Recording
+from proctor.records import read_jsonl
+from proctor.workspace import Workspace
+
+__all__ = [
+    "load_candidates",
+    "load_examples",
+    "load_items",
+    "load_judgements",
+    "load_predictions",
+    "load_recordings",
+]
+
+_Graphs = Mapping[str, TaskGraph]
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+R = TypeVar("R", bound=_HasId)
+A = TypeVar("A", Prediction, Judgement)
+
+
+def load_recordings(workspace: Workspace, graphs: _Graphs) -> list[Recording]:
+    """Return the recordings of a workspace.
+
+    A recording whose activity has no task graph is passed on: derivation leaves it out with that reason.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
+    """
+    return _load(workspace, "recordings.jsonl", Recording, lambda r: _wrong_with_recording(r, graphs))
+
+
+def load_examples(workspace: Workspace, graphs: _Graphs) -> list[Example]:
+    """Return the examples of a workspace.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
+    """
+    return _load(workspace, "examples.jsonl", Example, lambda e: _wrong_with_example(e, graphs))
+
+
+def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[Candidate]:
+    """Return the candidates of a workspace.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a candidate does not fit its example.
+    """
+    by_id = {e.id: e for e in examples}
+    return _load(workspace, "candidates.jsonl", Candidate, lambda c: _wrong_with_candidate(c, by_id))
+
+
+def load_items(workspace: Workspace, graphs: _Graphs) -> list[Item]:
+    """Return the items of a workspace.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
+    """
+    return _load(workspace, "items.jsonl", Item, lambda i: _wrong_with_item(i, graphs))
+
+
+def load_predictions(folder: Path, items: Collection[Item]) -> list[Prediction]:
+    """Return the predictions of a run.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a prediction does not fit the items.
+    """
+    return _load_answers(folder / "predictions.jsonl", Prediction, items, "predict", _wrong_with_prediction)
+
+
+def load_judgements(folder: Path, items: Collection[Item]) -> list[Judgement]:
+    """Return the judgements of a run.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a judgement does not fit the items.
+    """
+    return _load_answers(folder / "judgements.jsonl", Judgement, items, "judge", _wrong_with_judgement)
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+def _load(workspace: Workspace, name: str, type_: type[R], wrong: Callable[[R], Iterator[str]]) -> list[R]:
+    path = workspace.require(name)
+    records: list[R] = read_jsonl(path, type_)
+    hint = f"mend the file, or make it anew: {workspace.command_for(name)}"
+    if not records:
+        raise UserError("there are no records in it.", where=str(path), hint=hint)
+    _require_sound(path, [(r.id, r) for r in records], wrong, hint)
+    return records
+
+
+def _load_answers(
+    path: Path,
+    type_: type[A],
+    items: Collection[Item],
+    stage: str,
+    wrong: Callable[[A, Item], Iterator[str]],
+) -> list[A]:
+    records: list[A] = read_jsonl(path, type_)
+    hint = f"mend the file, or remove it and run 'proctor {stage}' again"
+    if not records:
+        raise UserError("there are no records in it.", where=str(path), hint=hint)
+    by_id = {item.id: item for item in items}
+
+    def check(record: A) -> Iterator[str]:
+        item = by_id.get(record.item_id)
+        if item is None:
+            yield "there is no such item in items.jsonl"
+        else:
+            yield from wrong(record, item)
+
+    _require_sound(path, [(r.item_id, r) for r in records], check, hint)
+    return records
+
+
+def _require_sound(
+    path: Path, records: Sequence[tuple[str, Any]], wrong: Callable[[Any], Iterator[str]], hint: str
+) -> None:
+    """End at the first record whose id occurred before or with which something is wrong."""
+    first: dict[str, int] = {}
+    for number, (name, record) in enumerate(records, 1):
+        where = f"{path}: record {number} ('{name[:80]}')"
+        if name in first:
+            raise UserError(f"its id is that of record {first[name]}, too.", where=where, hint=hint)
+        first[name] = number
+        for problem in wrong(record):
+            raise UserError(f"{problem}.", where=where, hint=hint)
+
+
+# -- records -----------------------------------------------------------------------------------------------------
+
+
+def _wrong_with_recording(recording: Recording, graphs: _Graphs) -> Iterator[str]:
+    graph = graphs.get(recording.activity_id)
+    if recording.duration is not None:
+        yield from _wrong_with_time("duration", recording.duration)
+    for position, segment in enumerate(recording.segments):
+        what = f"segments[{position}]"
+        if graph is not None:
+            yield from _unknown_steps([segment.step_id], graph, what)
+        yield from _wrong_with_span(what, segment.start, segment.end)
+
+
+def _wrong_with_example(example: Example, graphs: _Graphs) -> Iterator[str]:
+    graph = graphs.get(example.activity_id)
+    if graph is None:
+        yield f"there is no task graph for its activity '{example.activity_id[:80]}'"
+        return
+    if example.type not in QUESTION_TYPES:
+        yield f"its type is '{example.type[:80]}'; known are {', '.join(QUESTION_TYPES)}"
+    yield from _wrong_with_time("end", example.end)
+    named = [s for group in (example.next_steps, example.missing_steps) for s in group or ()]
+    named += [*example.all_next, *example.all_missing]
+    yield from _unknown_steps([s.step_id for s in named], graph, "its steps")
+    yield from _unknown_steps([i for pair in example.blocking for i in pair], graph, "blocking")
+    for position, done in enumerate(example.performed):
+        what = f"performed step {position + 1}"
+        yield from _unknown_steps([done.step_id], graph, what)
+        yield from _wrong_with_span(what, done.start, done.end)
+
+
+def _wrong_with_candidate(candidate: Candidate, examples: Mapping[str, Example]) -> Iterator[str]:
+    example = examples.get(candidate.example_id)
+    if example is None:
+        yield f"it asks about example '{candidate.example_id[:80]}', which is not in examples.jsonl"
+    elif (candidate.type, candidate.recording_id) != (example.type, example.recording_id):
+        yield f"its type or recording differs from that of its example '{example.id[:80]}'"
+    if not candidate.question.strip():
+        yield "its question is empty"
+    if not candidate.answers:
+        yield "it has no answer"
+
+
+def _wrong_with_item(item: Item, graphs: _Graphs) -> Iterator[str]:
+    yield from (f"in its example, {problem}" for problem in _wrong_with_example(item.example, graphs))
+    if not item.question.strip():
+        yield "its question is empty"
+    if not item.golds:
+        yield "it has no gold answer"
+
+
+def _wrong_with_prediction(prediction: Prediction, item: Item) -> Iterator[str]:  # noqa: ARG001 - as below
+    if (prediction.answer is None) == (prediction.failure is None):
+        yield "it must have either an answer or a failure"
+    for time in prediction.frame_times:
+        yield from _wrong_with_time("a time in frame_times", time)
+
+
+def _wrong_with_judgement(judgement: Judgement, item: Item) -> Iterator[str]:
+    if judgement.score not in (None, 0, 1, 2):
+        yield f"its score is {judgement.score}; 0, 1, 2 or null was expected"
+    if judgement.gold is not None and not 0 <= judgement.gold < len(item.golds):
+        yield f"its gold is number {judgement.gold}, but the item has {len(item.golds)}"
+
+
+def _unknown_steps(step_ids: Iterable[str], graph: TaskGraph, what: str) -> Iterator[str]:
+    for step_id in step_ids:
+        if step_id not in graph:
+            yield f"{what}: step '{step_id[:80]}' is not in the task graph of '{graph.id[:80]}'"
+
+
+def _wrong_with_span(what: str, start: float | None, end: float | None) -> Iterator[str]:
+    for name, time in (("start", start), ("end", end)):
+        if time is not None:
+            yield from _wrong_with_time(f"{what}: {name}", time)
+    if start is not None and end is not None and end < start:
+        yield f"{what}: it ends at {end:g} s, before it starts at {start:g} s"
+
+
+def _wrong_with_time(what: str, seconds: float) -> Iterator[str]:
+    if not math.isfinite(seconds) or seconds < 0:
+        yield f"{what} is {seconds:g}; a time in seconds from 0 was expected"
