@@ -142,7 +142,11 @@ def test_kill_9_keeps_what_was_acknowledged_once(target: str, delay: float) -> N
     assert writer.stdout.readline() == "0\n"
     time.sleep(delay)
     writer.send_signal(signal.SIGKILL)
-    rest, _ = writer.communicate(timeout=180)
+    rest = writer.stdout.read()  # not communicate(): it would pass over what readline() has buffered
+    writer.stdout.close()
+    assert writer.stderr is not None
+    writer.stderr.close()
+    writer.wait(timeout=180)
     acknowledged = len([line for line in rest.splitlines(keepends=True) if line.endswith("\n")]) + 1
     with VerdictStore.open(target) as store:
         ids = [h.verdict.candidate_id for h in store.history()]
