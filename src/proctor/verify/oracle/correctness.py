@@ -7,7 +7,7 @@ from typing import Final
 
 from proctor.verify.oracle.answer import Role
 from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
-from proctor.verify.oracle.text import content, is_talk, normalise
+from proctor.verify.oracle.text import content, is_talk, normalise, share_quantity
 
 __all__ = ["judge_check", "judge_detail", "judge_order", "judge_relation"]
 
@@ -136,7 +136,7 @@ def judge_check(case: Case) -> Ground:
     if stated and _TOPS_UP.search(case.answer.plain):
         return case.ground("tops_up", 0.5, "makes up for a wrong amount")
     if stated and moment.target_quantities:
-        if stated & moment.target_quantities:
+        if share_quantity(stated, moment.target_quantities):
             return case.ground(
                 "right_quantity", 0.9, "corrects the mistake with a quantity of the instruction"
             )
@@ -183,7 +183,7 @@ def judge_detail(case: Case) -> Ground | None:
     held = frozenset(q for i in near for q in case.index.quantities.get(str(i), frozenset()))
     if not stated or not held:
         return None
-    if stated & held:
-        step = next(i for i in sorted(map(str, near)) if stated & case.index.quantities[i])
+    if share_quantity(stated, held):
+        step = next(i for i in sorted(map(str, near)) if share_quantity(stated, case.index.quantities[i]))
         return case.ground("right_quantity", 0.8, f"{case.text(step)} holds the quantity", [step])
     return case.ground("other_quantity", -0.4, "no step that was asked about holds the quantity")

@@ -27,6 +27,7 @@ from proctor.verify.oracle.omission import (
     judge_unnamed,
 )
 from proctor.verify.oracle.question import Question
+from proctor.verify.oracle.text import share_quantity
 
 __all__ = ["decide"]
 
@@ -68,7 +69,7 @@ def _measured(case: Case, ground: Ground) -> Ground:
     if ground.lean <= 0 or not stated or not ground.name.startswith(("names_", "next_", "agrees_")):
         return ground
     held = frozenset(q for i in ground.steps for q in case.index.quantities[i])
-    if not held or stated & (held | case.moment.target_quantities):
+    if not held or share_quantity(stated, held | case.moment.target_quantities):
         return ground
     step = ground.steps[0]
     return case.ground("other_quantity", -0.3, f"names {case.text(step)} with another quantity", ground.steps)

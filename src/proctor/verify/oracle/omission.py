@@ -167,6 +167,8 @@ def judge_unnamed(case: Case) -> Ground:
         if overlap(case, case.moment.target_stems) >= 0.5 and moment.targets_mistake:
             return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
         return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
+    if case.stance == "none":
+        return case.ground("says_nothing", -0.4, "neither says yes or no nor names a step")
     if case.named.weight and overlap(case, case.moment.target_stems) < 0.5:
         return case.ground("vague", -0.3, "names no step of the procedure clearly")
     if moment.missing:

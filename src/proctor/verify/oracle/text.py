@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -29,8 +29,10 @@ __all__ = [
     "concepts",
     "content",
     "find_quantities",
+    "is_english",
     "is_talk",
     "normalise",
+    "share_quantity",
     "stem",
     "words",
 ]
@@ -163,6 +165,10 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
     for at, word in enumerate(tokens):
         value = _value_of(word)
         if value is not None:
+            if waiting and word[0].isdigit() and tokens[at - 1] in NUMBER_WORDS:
+                # "two 6 mm holes": the first counts, the second measures
+                found += [Quantity(v) for v in waiting]
+                waiting = []
             if waiting and 0 < value < 1 and waiting[-1].is_integer() and "/" in word:
                 waiting[-1] += value
             else:
@@ -176,3 +182,11 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
         if at > 400:
             break
     return tuple(found + [Quantity(v) for v in waiting])
+
+
+def share_quantity(stated: Iterable[Quantity], held: Iterable[Quantity]) -> bool:
+    """True when a stated quantity is among those held; a number without a unit goes with any unit."""
+    known = frozenset(held)
+    values = {q.value for q in known}
+    bare = {q.value for q in known if not q.unit}
+    return any(q in known or (not q.unit and q.value in values) or q.value in bare for q in stated)
