@@ -199,7 +199,7 @@ class TestBroken:
         root = folder()
         text = (root / ERRORS).read_text().replace("5.0", "1e999", 1)
         (root / ERRORS).write_text(text)
-        with pytest.raises(UserError, match="not valid JSON|range|finite"):
+        with pytest.raises(UserError, match=r"not valid JSON|range|finite"):
             DATASET.read(root, "corrected")
 
     def test_duplicate_recordings(self, folder: Callable[..., Path]) -> None:

@@ -195,11 +195,7 @@ DAMAGE = {
 }
 
 
-KNOWN_GAPS = {
-    ("captaincook4d", "a huge line"): "video_information.csv: csv.Error is not turned into a UserError",
-    ("captaincook4d", "a link to itself"): "no_4k_video.json: a symlink loop is taken for a missing file",
-    ("captaincook4d", "truncated"): "video_information.csv: the message names the file without its folder",
-}
+KNOWN_GAPS: dict[tuple[str, str], str] = {}
 """Gaps of a reader that are known; each is a strict xfail, so that mending it shows here."""
 
 

@@ -39,6 +39,8 @@ ERRORS: Final = "annotation_json/error_annotations.json"
 COMPLETE: Final = "annotation_json/complete_step_annotations.json"
 VIDEOS: Final = "metadata/video_information.csv"
 NO_4K: Final = "no_4k_video.json"
+_ID: Final = "recording_id"
+_SECONDS: Final = "duration(sec)"
 
 
 # -- the files as they are -------------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ class _Raw:
     recordings: list[_RawRecording]
     infos: dict[str, _RawInfo]
     graphs: dict[str, TaskGraph]
-    videos: dict[str, dict[str, str]]
+    durations: dict[str, float]
     no_4k: frozenset[str] = frozenset()
 
 
@@ -139,20 +141,46 @@ def _read_raw(root: Path) -> _Raw:
     if twice:
         raise UserError(f"recording id '{twice[0]}' occurs more than once.", where=str(root / ERRORS))
     infos: dict[str, _RawInfo] = read_json(root / COMPLETE, dict[str, _RawInfo])
-    no_4k: _No4k = read_json(root / NO_4K, _No4k) if (root / NO_4K).exists() else _No4k([])
-    videos = _read_videos(root / VIDEOS) if (root / VIDEOS).exists() else {}
+    no_4k: _No4k = read_json(root / NO_4K, _No4k) if _is_there(root / NO_4K) else _No4k([])
+    videos = _read_videos(root / VIDEOS) if _is_there(root / VIDEOS) else {}
     return _Raw(recordings, infos, read_graphs(root), videos, frozenset(no_4k.recordings))
 
 
-def _read_videos(path: Path) -> dict[str, dict[str, str]]:
+def _is_there(path: Path) -> bool:
+    """True when there is a file or a link, even one that leads nowhere: that has to be told, not passed over."""
+    return path.exists() or path.is_symlink()
+
+
+def _read_videos(path: Path) -> dict[str, float]:
+    """Return the duration in seconds of every recording of the table.
+
+    Raises:
+        UserError: if the table cannot be read, a column is missing or a duration is no positive number.
+    """
     try:
         text = read_bytes(path).decode("utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text)))
     except UnicodeDecodeError as error:
         raise UserError(f"not UTF-8: {error.reason} at byte {error.start}.", where=str(path)) from None
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if rows and "recording_id" not in rows[0]:
-        raise UserError("the column 'recording_id' is missing.", where=str(path))
-    return {row["recording_id"]: row for row in rows}
+    except csv.Error as error:
+        raise UserError(f"not a table: {error}.", where=str(path)) from None
+    lacking = [c for c in (_ID, _SECONDS) if rows and c not in rows[0]]
+    if lacking:
+        raise UserError(f"the column '{lacking[0]}' is missing.", where=str(path))
+    return {row[_ID]: _duration(row, path) for row in rows}
+
+
+def _duration(row: Mapping[str, str | None], path: Path) -> float:
+    try:
+        seconds = float(row[_SECONDS] or "")
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        seen = str(row[_SECONDS])[:40]
+        raise UserError(
+            f"the duration of '{str(row[_ID])[:80]}' is {seen!r}, not seconds.", where=f"{path}: {_SECONDS}"
+        )
+    return seconds
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -257,16 +285,10 @@ def _segment(step: _RawStep, node: str) -> Segment:
 
 def _with_information(recording: Recording, raw: _Raw) -> Recording:
     info = raw.infos[recording.id]
-    video = raw.videos.get(recording.id, {})
     attributes = {"person": str(info.person_id), "environment": str(info.environment)}
     if raw.no_4k:
         attributes["video_4k"] = "no" if recording.id in raw.no_4k else "yes"
-    try:
-        duration = float(video["duration(sec)"]) if "duration(sec)" in video else None
-    except (TypeError, ValueError):
-        raise UserError(
-            f"the duration of '{recording.id}' is {video['duration(sec)']!r}.", where=VIDEOS
-        ) from None
+    duration = raw.durations.get(recording.id)
     return replace(recording, duration=duration, attributes=attributes)
 
 
