@@ -21,7 +21,10 @@ __all__ = ["ParsedPair", "ParsedResponse", "parse_pairs"]
 
 _MAX_CHARS: Final = 200_000
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)(?:[*\-•‣◦·–]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)$")
-_TAG = re.compile(r"^[\[(<]?(?P<tag>q(?:uestion)?|a(?:nswer)?)[ ]?[\d.\-]{0,5}[\])>]?[ ]?:[ ]*|^\[(?P<box>question|answer)\][ ]*", re.I)
+_TAG = re.compile(
+    r"^[\[(<]?(?P<tag>q(?:uestion)?|a(?:nswer)?)[ ]?[\d.\-]{0,5}[\])>]?[ ]?:[ ]*|^\[(?P<box>question|answer)\][ ]*",
+    re.I,
+)
 _PLACEHOLDER = re.compile(r"<[a-z]+[a-z0-9 _-]{0,30}>|\[(?:step|question|answer)[ _]?[a-z0-9]{0,3}\]", re.I)
 
 
