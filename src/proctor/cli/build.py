@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, emit, table
+from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, table
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -36,6 +36,8 @@ def build(
     """Build the benchmark from what was accepted.
 
     Writes items.jsonl, build.dropped.jsonl and release/, which `datasets.load_dataset` reads as it is.
+
+    Example: proctor build bench --name kitchen --version 1.0.0 --licence CC-BY-4.0
     """
     from proctor.stages import build as stage
 

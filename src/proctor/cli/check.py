@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, table
+from proctor.cli.console import JsonFlag, command_app, emit, table
 
-app = typer.Typer()
+app = command_app()
 
 _SHOWN = 3
 
@@ -30,6 +30,7 @@ def check(
     """
     from proctor.datasets.dataset import load_dataset
     from proctor.datasets.lint import RULES
+    from proctor.datasets.plain.check import PLAIN_RULES
 
     findings = load_dataset(dataset).check(folder)
     counts = Counter(f.rule for f in findings)
@@ -41,7 +42,7 @@ def check(
         for name, n in sorted(counts.items(), key=lambda pair: (len(pair[0]), pair[0])):
             where = [f.where for f in findings if f.rule == name]
             more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
-            rows.append((name, n, RULES.get(name, ""), "; ".join(where[:_SHOWN]) + more))
+            rows.append((name, n, ({**RULES, **PLAIN_RULES}).get(name, ""), "; ".join(where[:_SHOWN]) + more))
         text = table(rows, ("rule", "found", "what", "where")) or "nothing odd"
     listed = [{"rule": f.rule, "where": f.where, "seen": f.seen} for f in chosen]
     emit({"dataset": dataset, "counts": dict(counts), "findings": listed}, text, as_json=as_json)

@@ -9,7 +9,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,8 +24,10 @@ __all__ = [
     "LimitOption",
     "SeedOption",
     "WorkspaceArgument",
+    "command_app",
     "emit",
     "note",
+    "printable",
     "progress",
     "run",
     "table",
@@ -41,20 +44,64 @@ SeedOption = Annotated[
 ]
 
 _PLAIN_EVERY_SECONDS: Final = 15.0
+_INTERRUPTED: Final = 130
+
+
+def command_app(*, help: str | None = None) -> typer.Typer:
+    """Return the app of one command, or with a help text that of a group of commands; plain text in any terminal."""
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=help is not None,
+        help=help,
+    )
 
 
 def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
-    """Print the result of a command: JSON for machines, the text for people."""
+    """Print the result of a command: JSON for machines, the text for people.
+
+    Neither can steer a terminal, whatever the data say: what does not print is escaped.
+
+    Raises:
+        UserError: if standard output cannot take it, because the disk is full.
+    """
     if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n")
+        shown = msgspec.json.format(msgspec.json.encode(result), indent=2).decode()
+        shown = "\n".join(_escaped(line, _json_escape) for line in shown.split("\n"))
     else:
-        sys.stdout.write(text.rstrip("\n") + "\n")
-    sys.stdout.flush()
+        shown = "\n".join(printable(line) for line in text.rstrip("\n").split("\n"))
+    try:
+        sys.stdout.write(shown + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_output()
+        raise UserError(
+            f"the result cannot be printed: {error.strerror or error}. The files are written.",
+            hint="send standard output somewhere else",
+        ) from None
+
+
+def printable(text: str) -> str:
+    """Escape what does not print, line breaks too: text from data must not steer the terminal."""
+    return _escaped(text, lambda c: c.encode("unicode_escape", "surrogatepass").decode("ascii"))
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else escape(c) for c in text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 def note(text: str) -> None:
-    """Print a line for people to standard error."""
-    sys.stderr.write(text + "\n")
+    """Print lines for people to standard error; nothing stops when nobody can read them."""
+    with suppress(OSError):
+        sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
 
 
 def warn(text: str) -> None:
@@ -82,7 +129,7 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
 
 
 def _is_number(text: str) -> bool:
@@ -150,16 +197,63 @@ def run(app: Callable[[], Any]) -> int:
 
     A bug keeps its traceback and ends with status 1.
     """
+    _accept_any_text()
     try:
+        _require_unicode(sys.argv)
         app()
+        sys.stdout.flush()
     except UserError as error:
         note(f"proctor: {error.render()}")
         return 2
     except KeyboardInterrupt:
-        note("proctor: interrupted; what was finished is kept, run the same command to go on")
-        return 130
+        return _interrupted()
     except BrokenPipeError:
-        # the reader of our output left; point stdout elsewhere so that the interpreter's last flush is silent
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except SystemExit as end:
+        return _status(end.code)
     return 0
+
+
+def _status(code: object) -> int:
+    """Translate how the command-line framework ended: it has a word of its own for a lost reader."""
+    if code == _INTERRUPTED:
+        return _interrupted()
+    if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
+        _discard_output()
+        return 0
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
+    return code if isinstance(code, int) else int(code is not None)
+
+
+def _interrupted() -> int:
+    note("proctor: interrupted; what was finished is kept, run the same command to go on")
+    return _INTERRUPTED
+
+
+def _discard_output() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush is silent."""
+    with suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.__stdout__.fileno())  # type: ignore[union-attr]
+        os.close(null)
+
+
+def _accept_any_text() -> None:
+    """Escape characters that the terminal's encoding lacks, instead of ending in the middle of a table."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _require_unicode(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"{argument!a} is not UTF-8.", hint="use names of files and folders that are"
+            ) from None

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, emit, progress, table, warn
+from proctor.cli.console import JsonFlag, SeedOption, command_app, emit, progress, table, warn
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -26,6 +26,8 @@ def demo(
     """Run the whole job on the shipped sample: recordings in, a verified benchmark, baseline scores, a report out.
 
     Needs no network, no keys and no model. Say it again to go on where it stopped.
+
+    Example: proctor demo my-first-benchmark --no-video
     """
     import msgspec
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, emit, table
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -23,6 +23,8 @@ def derive(
     """Derive every moment that may be asked about, with the facts that decide the answer.
 
     Writes examples.jsonl, and derive.dropped.jsonl with the reason for every moment that was left out.
+
+    Example: proctor derive bench --protocol published
     """
     from proctor.stages import derive as stage
 

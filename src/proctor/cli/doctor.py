@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, progress, table
+from proctor.cli.console import JsonFlag, command_app, emit, progress, table
 from proctor.version import __version__
 
-app = typer.Typer()
+app = command_app()
 
 _EXTRAS: Final = {
     "video": (("av", "av"), ("pillow", "pillow")),
@@ -42,6 +42,8 @@ def doctor(
     """Say what is installed and, for a workspace, what is out of date, dropped or broken.
 
     Ends with status 2 when something has to be mended.
+
+    Example: proctor doctor bench --videos
     """
     result: dict[str, Any] = {
         "proctor": __version__,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, table
+from proctor.cli.console import JsonFlag, command_app, emit, table
 
-_import = typer.Typer(no_args_is_help=True, help="Bring a published benchmark into a workspace.")
-_export = typer.Typer(no_args_is_help=True, help="Write a workspace as a published format.")
+_import = command_app(help="Bring a published benchmark into a workspace.")
+_export = command_app(help="Write a workspace as a published format.")
 
 apps = {"import": _import, "export": _export}
 
@@ -37,6 +37,8 @@ def import_promqa(
     """Bring published ProMQA examples in: examples, candidates, every person's verdict, and items.
 
     Nothing is lost: `proctor export promqa` writes the same file again.
+
+    Example: proctor import promqa examples.json bench --annotations data/captaincook4d
     """
     from proctor.stages import exchange
 
@@ -50,7 +52,10 @@ def export_promqa(
     file: Annotated[Path, typer.Argument(help="JSON file to write.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Write the benchmark in the published ProMQA format."""
+    """Write the benchmark in the published ProMQA format.
+
+    Example: proctor export promqa bench examples.json
+    """
     from proctor.stages import exchange
 
     result = exchange.export_published(workspace, file)

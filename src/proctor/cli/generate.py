@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, LimitOption, SeedOption, WorkspaceArgument, emit, progress, table
+from proctor.cli.console import (
+    JsonFlag,
+    LimitOption,
+    SeedOption,
+    WorkspaceArgument,
+    command_app,
+    emit,
+    progress,
+    table,
+)
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()

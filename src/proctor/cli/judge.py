@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, emit, progress, table
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
 
-app = typer.Typer()
+app = command_app()
 
 RunsOption = Annotated[
     list[str] | None, typer.Option("--run", "-r", help="Name of a run; may be repeated; all when left out.")
@@ -25,6 +25,8 @@ def judge(
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
 
     Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0.
+
+    Example: proctor judge bench --run recipe-text
     """
     from proctor.stages import judge as stage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
@@ -37,6 +37,11 @@ _COMMANDS: Final = {
 
 class _LazyGroup(TyperGroup):
     """A group whose commands live in modules that are imported only when one of them is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Only the names count here: "did you mean" looks among them; the commands come from get_command.
+        self.commands = cast("Any", dict.fromkeys(_COMMANDS))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework's signature
         """Return the commands in the order of the job."""

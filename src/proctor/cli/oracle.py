@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, progress, table
+from proctor.cli.console import JsonFlag, command_app, emit, progress, table
 
-app = typer.Typer(no_args_is_help=True)
+app = command_app(help="Measure the task-graph oracle against people.")
 
 _BULKY: Final = frozenset({"by_rule", "by_group", "disagreements"})
 

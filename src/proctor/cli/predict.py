@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, LimitOption, SeedOption, WorkspaceArgument, emit, progress, table
+from proctor.cli.console import (
+    JsonFlag,
+    LimitOption,
+    SeedOption,
+    WorkspaceArgument,
+    command_app,
+    emit,
+    progress,
+    table,
+)
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -34,6 +43,8 @@ def predict(
 
     The floors tell what a score is worth: a model that does not beat them has not looked. Items that a run has
     answered are not asked again.
+
+    Example: proctor predict bench -p recipe-text -p annotations
     """
     from proctor.errors import UserError
     from proctor.stages import predict as stage

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, table, warn
+from proctor.cli.console import JsonFlag, command_app, emit, table, warn
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()

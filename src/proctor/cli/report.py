@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, emit, progress
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -24,7 +24,10 @@ def report(
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print."""
+    """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print.
+
+    Example: proctor report bench --title "Kitchen questions" --output kitchen.html
+    """
     from proctor.stages import report as stage
 
     with progress("extracting frames", quiet=as_json) as seen:

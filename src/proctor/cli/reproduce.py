@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.console import JsonFlag, emit, table
+from proctor.cli.console import JsonFlag, command_app, emit, table
 
 if TYPE_CHECKING:
     from proctor.benchmark.reproduce import FieldCount
 
-app = typer.Typer(no_args_is_help=True, help="Recompute published results from the annotations.")
+app = command_app(help="Recompute published results from the annotations.")
 
 
 @app.callback()
@@ -36,6 +36,8 @@ def promqa(
 
     Compared are the fields of the example (list order included), the pairs parsed from the model's response, the
     adjudication case, and the answers merged from the raw judgements.
+
+    Example: proctor reproduce promqa --annotations data/captaincook4d --examples examples.json
     """
     result = reproduce_promqa(annotations, examples, corrections)
     rows = [(name, c["n"], c["equal"], " ".join(c["different"][:6])) for name, c in result["fields"].items()]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, emit, table
+from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, table
 from proctor.cli.judge import RunsOption
 
 if TYPE_CHECKING:
     from proctor.evaluate.scores import ScoreRow
     from proctor.metrics.significance import Comparison
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -29,6 +29,8 @@ def score(
 
     Intervals are bootstrapped over recordings, because questions about one recording share its difficulty. Pairs
     are compared on the same items, p-values corrected over all pairs (Holm).
+
+    Example: proctor score bench --confidence 0.9
     """
     import msgspec
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, emit, progress, table
+from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
 
-app = typer.Typer()
+app = command_app()
 
 
 @app.command()
@@ -29,6 +29,8 @@ def verify(
 
     A candidate that has a verdict already is not judged again unless it changed. docs/oracle.md tells how the
     oracle decides and how far it agrees with people.
+
+    Example: proctor verify bench --threshold 0.9
     """
     from proctor.stages import verify as stage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from proctor.errors import UserError
 from proctor.examples.derive import derive_examples, rules_for
@@ -29,11 +29,7 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
     graphs = workspace.graphs()
     recordings = load_recordings(workspace, graphs)
     settings = workspace.settings("derive", {"protocol": protocol}, DEFAULTS)
-    chosen = settings["protocol"] or _how_read(workspace)
-    if chosen not in ("published", "corrected"):
-        raise UserError(
-            f"the protocol is {chosen!r}.", where="[derive]", hint="use 'corrected' or 'published'"
-        )
+    chosen = _protocol(settings["protocol"] or _how_read(workspace))
     dropped: list[Dropped] = []
     by_type: Counter[str] = Counter()
     states: Counter[str] = Counter()
@@ -69,6 +65,14 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
         kept=settings,
     )
     return {"protocol": chosen, **counts}
+
+
+def _protocol(name: str) -> Literal["published", "corrected"]:
+    if name == "published":
+        return "published"
+    if name == "corrected":
+        return "corrected"
+    raise UserError(f"there is no protocol {name!r}.", where="derive", hint="known: corrected, published")
 
 
 def _how_read(workspace: Workspace) -> str:
