@@ -87,7 +87,8 @@ def make_moment() -> MomentMaker:
         ids = done.split()
         wrong = {i: (Mistake(kind, text),) for i, (kind, text) in (mistakes or {}).items()}
         history = tuple(
-            Performed(i, (performed or {}).get(i, graph[i].text), graph[i].text, wrong.get(i, ())) for i in ids
+            Performed(i, (performed or {}).get(i, graph[i].text), graph[i].text, wrong.get(i, ()))
+            for i in ids
         )
         progress = derive_progress(graph, ids)
         texts = tuple(m.text for m in wrong.get(ids[-1], ()) if m.kind == type_) if ids else ()

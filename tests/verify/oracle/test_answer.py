@@ -60,7 +60,10 @@ def test_does_not_say_that_all_is_well(text: str) -> None:
     assert not parse_answer(text).clear
 
 
-@pytest.mark.parametrize("text", ["You're all done.", "You have completed all the steps.", "It's ready to use, nothing more to do."])
+@pytest.mark.parametrize(
+    "text",
+    ["You're all done.", "You have completed all the steps.", "It's ready to use, nothing more to do."],
+)
 def test_says_that_it_is_over(text: str) -> None:
     assert parse_answer(text).finished
 
@@ -79,7 +82,9 @@ def test_says_that_it_is_over(text: str) -> None:
     ],
 )
 def test_roles_of_clauses(text: str, roles: list[str]) -> None:
-    assert [c.role for c in parse_answer(text).claims if c.role != "do" or len(roles) < 3][-len(roles) :] == roles
+    assert [c.role for c in parse_answer(text).claims if c.role != "do" or len(roles) < 3][
+        -len(roles) :
+    ] == roles
 
 
 def test_restart_and_praise() -> None:

@@ -30,7 +30,9 @@ def _for(question: str, answer: str, example: Example, graph: TaskGraph) -> bool
 # -- what now --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("question", ["What should I do next?", "Which step comes now?", "And what is left to do?"])
+@pytest.mark.parametrize(
+    "question", ["What should I do next?", "Which step comes now?", "And what is left to do?"]
+)
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
@@ -181,7 +183,12 @@ def test_several_missing_steps_in_one_answer(shelf: TaskGraph, make_moment) -> N
 
 def test_still_missing_before_a_step_to_come(assay: TaskGraph, make_moment) -> None:
     moment = make_moment(assay, "label", "missing")
-    assert _for("Am I missing anything before adding the sample?", "You still have to thaw the samples.", moment, assay)
+    assert _for(
+        "Am I missing anything before adding the sample?",
+        "You still have to thaw the samples.",
+        moment,
+        assay,
+    )
 
 
 # -- shall I ---------------------------------------------------------------------------------------------------
@@ -214,7 +221,9 @@ def test_propose(assay: TaskGraph, make_moment, question: str, answer: str, righ
         ("Do I have to thaw the samples before I pipette the buffer?", "Yes, you do.", False),
     ],
 )
-def test_order_of_two_steps_to_come(assay: TaskGraph, make_moment, question: str, answer: str, right: bool) -> None:
+def test_order_of_two_steps_to_come(
+    assay: TaskGraph, make_moment, question: str, answer: str, right: bool
+) -> None:
     assert _for(question, answer, make_moment(assay, "label"), assay) is right
 
 
@@ -301,7 +310,9 @@ def test_detail_of_a_step_to_come(assay: TaskGraph, make_moment) -> None:
 def test_start_over(shelf: TaskGraph, make_moment) -> None:
     wrong = make_moment(shelf, "mark drill", "next", {"drill": ("technique", "holes too wide")})
     assert _for("What should I do now?", "You should start over.", wrong, shelf)
-    assert not _for("What should I do now?", "You should start over.", make_moment(shelf, "mark drill"), shelf)
+    assert not _for(
+        "What should I do now?", "You should start over.", make_moment(shelf, "mark drill"), shelf
+    )
 
 
 def test_what_the_graph_does_not_tell(shelf: TaskGraph, make_moment) -> None:

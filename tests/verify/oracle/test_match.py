@@ -78,7 +78,9 @@ def test_quantities_tell_steps_apart() -> None:
 
 
 def test_equal_texts_are_alternatives() -> None:
-    graph = TaskGraph("g", "g", (Step("a", "Stir the pot"), Step("b", "Heat the pot"), Step("c", "Stir the pot")))
+    graph = TaskGraph(
+        "g", "g", (Step("a", "Stir the pot"), Step("b", "Heat the pot"), Step("c", "Stir the pot"))
+    )
     assert set(_read(graph, "stir the pot").matches[0].alternatives) == {"a", "c"}
 
 

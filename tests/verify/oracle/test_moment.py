@@ -31,7 +31,10 @@ def test_late_steps_are_those_done_after_what_needs_them(shelf: TaskGraph, make_
 
 def test_mistakes(shelf: TaskGraph, make_moment) -> None:
     example = make_moment(
-        shelf, "mark drill", "measurement", {"drill": ("measurement", "drilled 8 mm holes"), "mark": ("order", "x")}
+        shelf,
+        "mark drill",
+        "measurement",
+        {"drill": ("measurement", "drilled 8 mm holes"), "mark": ("order", "x")},
     )
     moment = Moment(example, shelf)
     assert moment.own_mistakes == 1

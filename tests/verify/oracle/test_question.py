@@ -102,7 +102,9 @@ def test_any_text_parses(text: str) -> None:
     assert parse_question(text).intent in INTENTS
 
 
-@given(st.sampled_from(["Did I forget anything", "What should I do next", "Was this right", "Can I drill now"]))
+@given(
+    st.sampled_from(["Did I forget anything", "What should I do next", "Was this right", "Can I drill now"])
+)
 def test_case_space_and_punctuation_do_not_matter(text: str) -> None:
     plain = parse_question(text)
     for other in (text.upper(), f"  {text}??? ", text.replace(" ", "   "), text + "!", text + " ."):

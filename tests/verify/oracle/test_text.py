@@ -55,7 +55,9 @@ def test_forms_of_a_word_share_a_stem(family: tuple[str, ...]) -> None:
     assert len({stem(w) for w in family}) == 1
 
 
-@pytest.mark.parametrize(("one", "other"), [("salt", "sauce"), ("pan", "pen"), ("heat", "heart"), ("mix", "mug")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("salt", "sauce"), ("pan", "pen"), ("heat", "heart"), ("mix", "mug")]
+)
 def test_different_words_keep_different_stems(one: str, other: str) -> None:
     assert stem(one) != stem(other)
 
