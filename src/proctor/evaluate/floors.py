@@ -1,4 +1,4 @@
-"""Predictors that need no model: floors that a model has to beat, and a bound that it will hardly reach.
+"""Predictors that need no model: floors that a model has to beat; the bound is in ``proctor.evaluate.bound``.
 
 Read a score of a model against all of them (docs/evaluate.md): a model below ``constant`` has learned less than
 which answer is frequent, one below ``recipe-text`` less than the recipe and the question tell without any video.
@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proctor.benchmark.item import Item
+from proctor.evaluate.bound import AnnotationBound
+from proctor.evaluate.phrasing import as_sentence
 from proctor.evaluate.predict import Predictor, PrivilegedPredictor, Task
 from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.reading import Vocabulary, asks_for_fault, is_yes_no, read_answer, read_question
-from proctor.examples.example import StepRef
 from proctor.procedure.graph import Step, TaskGraph, TooManyDownsetsError
 from proctor.procedure.phrase import parse_phrase
 
@@ -52,15 +53,6 @@ def make_floor(name: str, items: Sequence[Item]) -> Predictor | PrivilegedPredic
 
 def _answer(predictor: str, item_id: str, text: str, **details: str) -> Prediction:
     return Prediction(item_id=item_id, predictor=predictor, answer=text, details=details)
-
-
-def _sentence(text: str) -> str:
-    plain = text.strip().rstrip(".")
-    return f"{plain[:1].upper()}{plain[1:]}."
-
-
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _side(question: str, *, well: bool) -> str:
@@ -168,16 +160,16 @@ class RecipeTextFloor:
     def _guess(self, task: Task, rng: random.Random) -> tuple[str, str]:
         question, graph = task.question, task.graph
         if _ABOUT_FORGETTING.search(question):
-            return _sentence(f"{_side(question, well=True)}you are on track"), "nothing forgotten"
+            return as_sentence(f"{_side(question, well=True)}you are on track"), "nothing forgotten"
         recognised = Vocabulary.of(graph).recognise(read_question(question), 0.45)
         known = [s for s in graph.actions if s.id in recognised]
         if not is_yes_no(question) or _ABOUT_REST.search(question):
-            return _sentence(_what_follows(graph, known, rng)), "what follows"
+            return as_sentence(_what_follows(graph, known, rng)), "what follows"
         if known:
             side = _side(question, well=False) or "Yes, "
             instruction = parse_phrase(known[0].text).imperative
-            return _sentence(f"{side}you should {instruction}"), "instruction of the step asked about"
-        return _sentence(f"{_side(question, well=True) or 'Yes, '}that is fine"), "all well"
+            return as_sentence(f"{side}you should {instruction}"), "instruction of the step asked about"
+        return as_sentence(f"{_side(question, well=True) or 'Yes, '}that is fine"), "all well"
 
 
 def _what_follows(graph: TaskGraph, known: Sequence[Step], rng: random.Random) -> str:
@@ -222,7 +214,7 @@ class RandomStepFloor:
         if place == len(order):
             text = "You have completed all the steps."
         else:
-            text = _sentence(f"you should {parse_phrase(task.graph[order[place]].text).imperative}")
+            text = as_sentence(f"you should {parse_phrase(task.graph[order[place]].text).imperative}")
         return _answer(self.name, task.item_id, text, order=how)
 
 
@@ -236,84 +228,6 @@ def _any_order(graph: TaskGraph, rng: random.Random) -> tuple[str, ...]:
 
 
 # -- bounds ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class AnnotationBound:
-    """Reads the annotations and says them: what a perfect observer without any wit would answer.
-
-    It sees the facts of the example (what is next, missing, done wrongly), never the golds. It stays below 100
-    because golds also hold advice that the annotations do not, and because the judge is strict.
-    """
-
-    @property
-    def name(self) -> str:
-        """Name."""
-        return "annotations"
-
-    @property
-    def privilege(self) -> str:
-        """What it sees that a predictor must not."""
-        return "reads the annotations of the recording and is told the question type"
-
-    def predict_item(self, item: Item, graph: TaskGraph, rng: random.Random) -> Prediction:  # noqa: ARG002
-        """Say the facts that the question is about."""
-        example, question = item.example, item.question
-        forgetting = bool(_ABOUT_FORGETTING.search(question))
-        if example.type == "missing" or (example.type == "next" and forgetting):
-            text = _tell_missing(question, example.all_missing or example.missing_steps or ())
-        elif example.type == "next":
-            text = _tell_next(question, item)
-        elif example.type == "order":
-            text = _tell_order(question, item, graph)
-        else:
-            text = _tell_mistake(question, item, graph)
-        return _answer(self.name, item.id, _sentence(text))
-
-
-def _tell_missing(question: str, missing: Sequence[StepRef]) -> str:
-    if not missing:
-        return f"{_side(question, well=True)}you are on track"
-    steps = [parse_phrase(s.text).imperative for s in missing]
-    return f"{_side(question, well=False)}you forgot to {_join(steps)}"
-
-
-def _tell_next(question: str, item: Item) -> str:
-    example = item.example
-    following = example.next_steps or example.all_next
-    if following:
-        side = "Yes, " if is_yes_no(question) else ""
-        return f"{side}you should {' or '.join(parse_phrase(s.text).imperative for s in following)}"
-    if example.all_missing:
-        return _tell_missing(question, example.all_missing)
-    side = "No, " if is_yes_no(question) and asks_for_fault(question) is not False else ""
-    return f"{side}you have completed all the steps"
-
-
-def _tell_order(question: str, item: Item, graph: TaskGraph) -> str:
-    """Name what had to come first; the annotators' words where the graph shows no violated edge."""
-    current = item.example.current
-    pairs = [(a, b) for a, b in item.example.blocking if current is not None and b == current.step_id]
-    first = [parse_phrase(graph[a].text).participle for a, _ in pairs if a in graph]
-    side = _side(question, well=False)
-    if first and current is not None:
-        return f"{side}you should have {_join(first)} before {parse_phrase(current.instruction or current.text).gerund}"
-    return f"{side}{_words_of(item)}"
-
-
-def _tell_mistake(question: str, item: Item, graph: TaskGraph) -> str:
-    current = item.example.current
-    instruction = current.instruction if current is not None else ""
-    if not instruction and current is not None and current.step_id in graph:
-        instruction = graph[current.step_id].text
-    side = _side(question, well=False)
-    if not instruction:
-        return f"{side}{_words_of(item)}"
-    return f"{side}you should have {parse_phrase(instruction).participle}. {_words_of(item)}"
-
-
-def _words_of(item: Item) -> str:
-    return item.example.mistake_texts[-1] if item.example.mistake_texts else "something is wrong"
 
 
 @dataclass(frozen=True)

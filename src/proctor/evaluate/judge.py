@@ -10,6 +10,7 @@ accept a right answer that nobody wrote down: it is stricter than people there (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,10 +25,13 @@ from proctor.evaluate.reading import (
     Reading,
     Stance,
     Vocabulary,
+    asks_for_amount,
+    asks_for_count,
     asks_for_fault,
     is_yes_no,
     read_answer,
     read_question,
+    words,
 )
 from proctor.procedure.graph import TaskGraph
 
@@ -75,9 +79,25 @@ class _Question:
     asked: frozenset[str]
     asks_next: bool
     yes_no: bool
+    asks_amount: bool
+    asks_count: bool
+
+    @classmethod
+    def of(cls, question: str, graph: TaskGraph, type_: str) -> _Question:
+        return cls(
+            vocabulary=_vocabulary(graph),
+            seeks_fault=asks_for_fault(question),
+            asked=read_question(question),
+            asks_next=type_ == "next",
+            yes_no=is_yes_no(question),
+            asks_amount=asks_for_amount(question),
+            asks_count=asks_for_count(question),
+        )
 
     def weight(self, word: str) -> float:
-        """Weight of a word; what the question already says tells little."""
+        """Weight of a word; what the question already says tells little, and so does a bare figure."""
+        if word.startswith("#"):
+            return 0.5 * self.vocabulary.unseen
         return self.vocabulary.weight(word) * (0.35 if word in self.asked else 1.0)
 
     def covered(self, said: _Said, by: Collection[str]) -> float:
@@ -116,16 +136,17 @@ class _Said:
     @property
     def bare(self) -> bool:
         """True when it says yes or no and nothing else."""
-        return not self.content and not self.reading.amounts
+        return not self.content
 
 
 def _interpret(reading: Reading, question: _Question) -> _Said:
     stance, polarity = reading.stance, reading.polarity
-    if stance is None and polarity is not None and question.seeks_fault is not None:
+    if (stance is None or reading.assumed) and polarity is not None and question.seeks_fault is not None:
         stance = "fine" if (polarity == "no") == question.seeks_fault else "act"
     recognised = [question.vocabulary.recognise(unit) for unit in reading.units]
-    told = frozenset().union(*reading.units)
-    return _Said(reading, stance, polarity, reading.content, told, frozenset().union(*recognised))
+    figures = frozenset(f"#{a.value}{a.unit}" for a in reading.amounts)
+    told = figures.union(*reading.units)
+    return _Said(reading, stance, polarity, reading.content | figures, told, frozenset().union(*recognised))
 
 
 def _expected_polarity(said: _Said, question: _Question) -> str | None:
@@ -147,6 +168,12 @@ def _compare(
         both = answer.stance == gold.stance
         return (1.0, "both say that it cannot be told") if both else (0.0, "one says that it cannot be told")
     if answer.well and gold.well:
+        if _opposed(answer, gold, question):
+            return 0.3, "both say that all is well, but yes against no"
+        if answer.reading.assumed and gold.reading.assumed:
+            return _same_claim(answer, gold, pool, steps, question, same)
+        if answer.reading.assumed != gold.reading.assumed and (answer.steps or gold.reading.place):
+            return 0.5, "both say that all is well, one of them for a reason of its own"
         said = answer.polarity is not None and answer.polarity == gold.polarity and question.yes_no
         if answer.stance != gold.stance and question.asks_next and not said:
             return 0.5, "one says that all is done, the other that all is well so far"
@@ -165,7 +192,51 @@ def _compare(
         return (1.0, "the same yes or no") if gold.bare else (0.5, f"only the right '{answer.polarity}'")
     if conflict := _conflict(answer.reading, gold.reading):
         return 0.15, conflict
-    return _overlap(answer, gold, pool, steps, question, same)
+    if question.yes_no and same and answer.polarity == gold.polarity is not None and not gold.content - question.asked:
+        if answer.content <= question.asked:
+            return 1.0, "the same yes or no, and nothing beyond the question"
+    value, reason = _overlap(answer, gold, pool, steps, question, same)
+    if question.asks_amount and same:
+        return _weigh_figures(answer.reading, gold.reading, value, reason)
+    return value, reason
+
+
+def _opposed(answer: _Said, gold: _Said, question: _Question) -> bool:
+    """True when one says yes and the other no to a question that wants one of the two."""
+    return question.yes_no and None not in (answer.polarity, gold.polarity) and answer.polarity != gold.polarity
+
+
+def _same_claim(
+    answer: _Said, gold: _Said, pool: frozenset[str], steps: frozenset[str], question: _Question, same: bool
+) -> tuple[float, str]:
+    """Two answers that say by their yes or no only that all is well, and claim something beside it."""
+    places = {answer.reading.place, gold.reading.place} - {None}
+    if len(places) > 1:
+        return 0.3, "all is well for another reason"
+    if len(places) == 1 and answer.reading.place == gold.reading.place:
+        return 1.0, "the same reason why all is well"
+    value, reason = _overlap(answer, gold, pool, steps, question, same)
+    if answer.steps and steps and not answer.steps & steps:
+        return min(value, 0.3), reason
+    return max(value, 0.5), reason
+
+
+def _stated(reading: Reading) -> list[Amount]:
+    """Amounts that an answer stands behind: not those which it says were used in place of the right ones."""
+    return [a for a in reading.amounts if f"#{a.value}{a.unit}" not in reading.actual]
+
+
+def _weigh_figures(answer: Reading, gold: Reading, value: float, reason: str) -> tuple[float, str]:
+    """Where a figure is asked for, it decides."""
+    mine, theirs = _stated(answer), _stated(gold)
+    if not theirs or not mine:
+        return value, reason
+    hit = [t for t in theirs if any(t.equals(m) for m in mine)]
+    if not hit:
+        return 0.15, f"amounts differ: {mine[0]} against {theirs[0]}"
+    if len(hit) == len(theirs) and all(any(t.equals(m) for t in theirs) for m in mine):
+        return max(value, 0.8), f"the same figure: {theirs[0]}"
+    return max(value, 0.5), f"one of the figures is the same: {hit[0]}"
 
 
 def _same_polarity(answer: _Said, gold: _Said, question: _Question) -> bool:
@@ -192,7 +263,7 @@ def _overlap(
             if extra:
                 value, reason = min(value, 0.6), f"{reason}, but also of step {_ids(extra)}"
     if not same:
-        value, reason = 0.4 * value, f"{reason}, but yes against no"
+        value, reason = 0.35 * value, f"{reason}, but yes against no"
     return value, reason
 
 
@@ -248,18 +319,14 @@ def compare_answer(
         graph: the activity.
         type_: question type; only ``next`` tells "all done" from "all well so far".
     """
-    frame = _Question(
-        _vocabulary(graph),
-        asks_for_fault(question),
-        read_question(question),
-        type_ == "next",
-        is_yes_no(question),
-    )
+    frame = _Question.of(question, graph, type_)
     said = _interpret(read_answer(answer), frame)
     if said.reading.contradictory:
         return Similarity(0.0, None, "the answer says both yes and no")
     if said.stance is None and said.polarity is None:
         return Similarity(0.0, None, "the answer says nothing")
+    if frame.asks_count and (counted := _compare_counts(said.reading, golds)) is not None:
+        return counted
     readings = [_interpret(_read(g), frame) for g in golds]
     best = Similarity(0.0, None, "there is no gold answer")
     for i, gold in enumerate(readings):
@@ -272,10 +339,37 @@ def compare_answer(
     return best
 
 
+_COUNTED = re.compile(r"^(?:(?:you|we|i|it|there|that|is|are|have|missed|skipped|forgot|left out|it's|that's) )*(\d{1,4})(?![./\d])|\b(\d{1,4}) (?:\w+ )?steps?\b")
+
+
+def _count(reading: Reading) -> int | None:
+    """How many an answer says: its first number, or none at all."""
+    if reading.stance in ("fine", "finished"):
+        return 0
+    match = _COUNTED.search(" ".join(words(reading.text)))
+    return int(match[1] or match[2]) if match else None
+
+
+def _compare_counts(answer: Reading, golds: Sequence[str]) -> Similarity | None:
+    """Compare how many; None where one of the two does not say."""
+    mine = _count(answer)
+    theirs = [_count(_read(g)) for g in golds]
+    if None in theirs:
+        return None
+    if mine is None:
+        return Similarity(0.0, 0, "does not say how many")
+    for i, number in enumerate(theirs):
+        if number == mine:
+            return Similarity(1.0, i, f"both say {number}")
+    return Similarity(0.0, 0, f"says {mine}, the gold {theirs[0]}")
+
+
 def _golds_disagree(golds: Sequence[str], question: str) -> bool:
     frame = asks_for_fault(question)
     sides = {r.polarity for g in golds if (r := _read(g)).polarity is not None}
-    wells = {r.stance in ("fine", "finished") for g in golds if (r := _read(g)).stance is not None}
+    wells = {
+        r.stance in ("fine", "finished") for g in golds if (r := _read(g)).stance is not None and not r.assumed
+    }
     return len(sides) > 1 or (frame is not None and len(wells) > 1)
 
 
@@ -294,7 +388,7 @@ class RuleJudge:
     @property
     def name(self) -> str:
         """Name with version and thresholds."""
-        return f"rules-1(partial={self.partial:g},match={self.match:g})"
+        return f"rules-2(partial={self.partial:g},match={self.match:g})"
 
     def judge(self, item: Item, graph: TaskGraph, prediction: Prediction) -> Judgement:
         """Mark one answer by the best of the item's golds; a failed prediction stays unscored."""
@@ -309,7 +403,8 @@ class RuleJudge:
             )
         golds = [g.text for g in item.golds]
         found = compare_answer(prediction.answer, golds, item.question, graph, type_=item.type)
-        score = 2 if found.value >= self.match else 1 if found.value >= self.partial else 0
+        value = found.value + 1e-9
+        score = 2 if value >= self.match else 1 if value >= self.partial else 0
         reason = f"{found.reason} ({found.value:.2f})"
         if found.gold is not None:
             reason = f"nearest gold {found.gold + 1}, {golds[found.gold].strip()!r}: {reason}"

@@ -23,13 +23,19 @@ from proctor.procedure.inflect import base_form
 
 __all__ = [
     "FAMILY",
+    "ANY_ORDER",
     "RESTART",
     "Amount",
+    "Place",
     "Polarity",
     "Reading",
     "Stance",
     "Vocabulary",
+    "asks_for_amount",
+    "asks_for_count",
     "asks_for_fault",
+    "is_yes_no",
+    "plain_text",
     "read_answer",
     "read_question",
     "stem",
@@ -37,6 +43,7 @@ __all__ = [
 ]
 
 Polarity = Literal["yes", "no"]
+Place = Literal["done", "due", "later"]
 Stance = Literal["fine", "finished", "act", "unknown"]
 """``fine``: nothing is wrong or missing. ``finished``: everything is done. ``act``: something is wrong, missing or
 to be done. ``unknown``: the answer says that it cannot tell."""
@@ -57,7 +64,7 @@ def _list(text: str) -> list[str]:
 _NUMBERS = {
     word: str(n)
     for n, word in enumerate(_list("one two three four five six seven eight nine ten eleven twelve"), 1)
-} | {"half": "1/2", "quarter": "1/4", "once": "1", "twice": "2", "couple": "2"}
+} | {"zero": "0", "half": "1/2", "quarter": "1/4", "once": "1", "twice": "2", "couple": "2"}
 
 _UNITS = {
     form: unit
@@ -110,24 +117,6 @@ _IRREGULAR = {
     "got": "get",
 }
 
-FAMILY = {
-    stem_: family
-    for family, forms in {
-        "~put": "add put place pour insert transfer drop set lay fill spoon sprinkle scoop layer attach mount fit install",
-        "~mix": "mix stir whisk combine blend beat toss",
-        "~cut": "cut chop slice dice mince trim peel halve",
-        "~heat": "heat warm preheat boil cook microwave fry toast melt simmer saute brown",
-        "~take": "take get grab fetch remove pick gather collect",
-        "~cover": "cover wrap top coat spread brush spray line",
-        "~fix": "fasten tighten screw bolt secure fix clamp lock",
-        "~wash": "rinse wash clean wipe dry pat drain",
-        "~check": "check inspect test measure verify weigh",
-    }.items()
-    for stem_ in forms.split()
-}
-"""Stems of action that people use for one another. They count as half a match: in a question of technique,
-chopping is not slicing."""
-
 _GRAMMAR = frozenset(
     _list("""a an the this that these those it its they them their there here he she his her him we our us i me my you your
     yours yourself is are was were be been being am do have has had having of to for in on at with from by as into
@@ -137,11 +126,11 @@ _GRAMMAR = frozenset(
     other another about around over under until because since while during make sure want lets good ok okay
     well forget miss skip wrong correct mistake it's you've i'm you're don't didn't haven't hasn't isn't aren't
     wasn't weren't shouldn't wouldn't can't cannot couldn't that's there's they're actually recipe answer go ahead
-    start continue proceed later soon once""")
+    start continue proceed later soon once come comes came coming""")
 )
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Lower case, one form of every letter, fractions with a slash, mixed numbers as decimals."""
     spaced = _VULGAR.sub(" ", text)
     folded = unicodedata.normalize("NFKC", spaced).replace("\u2044", "/").replace("’", "'").lower()
@@ -188,9 +177,28 @@ def _without_e(base: str) -> str:
     return base[:-1] if base.endswith("e") and len(base) > 3 else base
 
 
+FAMILY = {
+    stem(form): family
+    for family, forms in {
+        "~put": "add put place pour insert transfer drop set lay fill spoon sprinkle scoop layer attach mount fit install season drizzle splash garnish",
+        "~mix": "mix stir whisk combine blend beat toss",
+        "~cut": "cut chop slice dice mince trim peel halve grate shred tear",
+        "~heat": "heat warm preheat boil cook microwave fry toast melt simmer saute brown bake roast grill",
+        "~take": "take get grab fetch remove pick gather collect",
+        "~cover": "cover wrap top coat spread brush spray line",
+        "~fix": "fasten tighten screw bolt secure fix clamp lock",
+        "~wash": "rinse wash clean wipe dry pat drain",
+        "~check": "check inspect test measure verify weigh",
+    }.items()
+    for form in forms.split()
+}
+"""Stems of action that people use for one another. They count as half a match: in a question of technique,
+chopping is not slicing."""
+
+
 def words(text: str) -> list[str]:
     """Plain words and numbers of a text, in order; number words become numbers."""
-    return [_NUMBERS.get(w, w) for w in _WORD.findall(_plain(text))]
+    return [_NUMBERS.get(w, w) for w in _WORD.findall(plain_text(text))]
 
 
 def _content(tokens: Iterable[str]) -> frozenset[str]:
@@ -250,10 +258,11 @@ _NEGATION = (
 
 _FINISHED = re.compile(
     r"\b(?:(?:complet|finish)ed (?:all|every|the (?:recipe|task|activity|procedure|cooking|assembly)|everything|it\b)"
-    r"|all (?:done|set|finished|steps (?:are|have been) (?:done|complete\w*|finished))"
+    r"|all (?:done|set|finished|(?:of )?(?:(?:the|your|these) )?steps (?:are|were|have been) (?:\w+ )?(?:done|complete\w*|finished))"
     r"|(?:that|this|it) (?:is|was|'s) (?:all|it|the last)|that's (?:all|it)\b|done with (?:all|everything|the)|you(?:'re| are) (?:all )?(?:done|finished)"
     r"|ready to (?:serve|eat|enjoy|drink|use|go)|(?:serve|enjoy) (?:it|them|your|the)|last step"
-    r"|no (?:more|further|other|remaining) (?:steps?|actions?)|nothing (?:else|more|left|further|remains)"
+    r"|no (?:more|further|other|remaining) (?:steps?|actions?)|nothing (?:is |was )?(?:else|more|left|further|remains)"
+    r"|no (?:\w+ )?steps? (?:(?:is|are) )?(?:left|remain\w*)"
     r"|(?:recipe|task|activity|procedure|dish) is (?:now )?(?:complete|done|finished|over|ready)"
     r"|everything is (?:done|complete|finished))"
 )
@@ -265,6 +274,10 @@ _FINE = re.compile(
     r"|no (?:\w+ )?(?:mistakes?|errors?|issues?|problems?|missing|missed)|nothing (?:is|was|to)? ?(?:missing|wrong|forgotten|worry)"
     r"|good (?:job|so far|to go)|well done|all good|you're good|you are good|followed (?:all|the|every)"
     r"|have (?:added |used |got )?(?:all|everything)|(?:added|used|done|did|prepared|completed|followed|included|gathered) (?:all|everything|every)"
+    r"|^(?:nothing|none)(?: yet)?(?=\s*(?:[,.;:!]|$))|nothing (?:that |which )(?:\w+ ){1,8}?(?:is|was|were) missing"
+    r"|(?:all|everything) (?:that |which |you )(?:\w+ ){1,8}?(?:done|did)\b"
+    r"|(?:not|nothing) (?:at this (?:point|stage|moment)|at the moment|right now|for now)"
+    rf"|{_NEGATION} (?:\w+ ){{0,2}}?(?:left|leave|leaving) (?:\w+ )?out\b|{_NEGATION} (?:\w+ ){{0,2}}?(?:overlook|neglect)\w*"
     rf"|{_NEGATION} (?:\w+ ){{0,2}}?(?:miss|missed|missing|forget|forgot|forgotten|forgetting|skip|skipped|wrong|mistakes?|errors?|issues?|problems?)\b)"
 )
 _FAULT = re.compile(
@@ -295,14 +308,39 @@ _ORDER = re.compile(r"\b(before|after|until)\b")
 
 _SEEKS_FAULT = re.compile(
     r"\b(?:forg[oe]t\w*|miss\w*|skip\w*|overlook\w*|wrong\w*|mistakes?|errors?|issues?|problems?|off with|incorrect\w*"
+    r"|(?:left?|leave|leaving) (?:\w+ ){0,2}?out|jump\w* over|slip\w* (?:up|my|our)|neglect\w*|fail\w* to|go(?:ne)? back"
+    r"|off(?= (?:here|just|in|about|while|when)\b|\s*\?|$)|mix\w* up|out of (?:order|turn)|premature|overdue|badly|ahead of (?:my|our)"
+    r"|(?:go|went|gone|going) (?:over|past|beyond)|(?:stay|stayed|kept) (?:below|under)|(?:more|less|longer|sooner) than"
     r"|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow)"
-    r"|should i have|should've|should have|i should|supposed to|something (?:off|wrong)|fix|redo)\b"
+    r"|should (?:i|we) have|should've|should have|i should|(?:was|were) (?:i|we|it|this) supposed to|something (?:off|wrong)|fix|redo)\b"
 )
 _SEEKS_MORE = re.compile(r"\b(?:else|more|left|remaining|another|anything|longer)\b")
 _SEEKS_PRAISE = re.compile(
     r"\b(?:correct(?:ly)?|properly|right(?! now)|okay|ok|fine|good|well|enough|(?:added|have|done|did|got|used|prepared|completed) (?:all|everything)"
-    r"|(?:am i|are we|is it|is this|is that) (?:all )?(?:done|finished|complete|ready)|on track|accurate(?:ly)?|appropriate)\b"
+    r"|(?:am i|are we|is it|is this|is that) (?:all )?(?:done|finished|complete|ready)|on track|accurate(?:ly)?|appropriate"
+    r"|everything|all (?:the|of|that|my|our|earlier|steps)|every (?:\w+ )?step|(?:stick|stuck|keep|kept) to|match(?:es)?|follow\w* (?:the|all)"
+    r"|(?:as|like) (?:i|we|it) should|proper|stop here|call it|(?:the )?end of|last (?:thing|step|one)|finished|complete)\b"
 )
+
+
+_DENIED = re.compile(r"\b(?:nothing|no|none|without) (?:\w+ ){0,4}$")
+_ASKS_AMOUNT = re.compile(
+    r"\bhow (?:much|many|long|hot|cold|warm|high|big|large|thick|far|often)\b"
+    r"|\b(?:what|which)(?:'s)? (?:\w+ ){0,4}?(?:amount|quantity|measurements?|number|temperature|duration|time|setting|heat|power|level|size|length|weight)\b"
+)
+_ASKS_COUNT = re.compile(r"\bhow many (?:\w+ ){0,4}?steps\b|\bnumber of (?:\w+ ){0,2}?steps\b")
+_NO_FIGURE = re.compile(r"\b(?:wrong|off|problem|matter|mistake|do (?:now|about|i|we))\b")
+
+
+def asks_for_amount(question: str) -> bool:
+    """True when a figure answers the question: how much, how long, what temperature."""
+    text = plain_text(question)
+    return bool(_ASKS_AMOUNT.search(text)) and not _NO_FIGURE.search(text)
+
+
+def asks_for_count(question: str) -> bool:
+    """True when the question asks how many steps."""
+    return bool(_ASKS_COUNT.search(plain_text(question)))
 
 
 def asks_for_fault(question: str) -> bool | None:
@@ -312,9 +350,11 @@ def asks_for_fault(question: str) -> bool | None:
         True when it means that all is well ("Did I forget anything?"), False when it means that something is
         wrong ("Did I do it correctly?"), None when the question has no such side.
     """
-    text = _plain(question)
-    if _SEEKS_FAULT.search(text):
-        return True
+    text = plain_text(question)
+    fault = _SEEKS_FAULT.search(text)
+    if fault is not None:
+        # "with nothing left out" and "that no step was skipped" ask whether all is well.
+        return _DENIED.search(text, 0, fault.start()) is None
     if _SEEKS_PRAISE.search(text):
         return False
     return True if _SEEKS_MORE.search(text) else None
@@ -338,6 +378,8 @@ class Reading:
         earlier: stems of what comes first (``X before Y``: X).
         later: stems of what comes second.
         direction: +1 for too much, -1 for too little, 0 for neither or both.
+        assumed: the stance is only assumed, because it says something and nothing tells what for.
+        place: where it puts what was asked about: done already, due now, or later; None when nowhere.
     """
 
     text: str
@@ -353,6 +395,8 @@ class Reading:
     earlier: frozenset[str]
     later: frozenset[str]
     direction: int
+    assumed: bool = False
+    place: Place | None = None
 
     @property
     def content(self) -> frozenset[str]:
@@ -362,7 +406,7 @@ class Reading:
 
 def is_yes_no(question: str) -> bool:
     """True when a bare yes or no can answer the question: its last sentence starts with an auxiliary verb."""
-    return bool(_AUXILIARY.search(_plain(question)))
+    return bool(_AUXILIARY.search(plain_text(question)))
 
 
 _AUXILIARY = re.compile(
@@ -377,7 +421,7 @@ def read_question(text: str) -> frozenset[str]:
 
 def read_answer(text: str) -> Reading:
     """Read one answer; any text is fine, the empty one says nothing."""
-    plain = _plain(text)
+    plain = plain_text(text)
     sentences = [s for s in (part.strip(" ,-*\"'") for part in _SENTENCE_END.split(plain)) if s]
     polarities = [p for s in sentences if (p := _polarity(s)) is not None]
     wanted, actual = _contrast(sentences)
@@ -387,7 +431,9 @@ def read_answer(text: str) -> Reading:
     units = tuple(u for c in clauses if (u := _content(words(c))))
     if _RESTART.search(plain):
         units = (frozenset({RESTART}), *units)
-    stance, mixed = _stance(plain, units)
+    if _ANY_ORDER.search(plain):
+        units = (frozenset({ANY_ORDER}), *units)
+    stance, mixed, assumed = _stance(plain, units)
     return Reading(
         text=plain,
         polarity=polarities[0] if polarities else None,
@@ -402,6 +448,8 @@ def read_answer(text: str) -> Reading:
         earlier=earlier - later,
         later=later - earlier,
         direction=bool(_EXCESS.search(plain)) - bool(_LACKING.search(plain)),
+        assumed=assumed,
+        place=_place(plain),
     )
 
 
@@ -431,7 +479,7 @@ def _hedges(sentence: str) -> bool:
     )
 
 
-_NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,2} $")
+_NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,4} $")
 _BUT = re.compile(r"\b(?:but|however|except|although|though|yet)\b")
 _RESTART = re.compile(
     r"\b(?:(?:start|begin|prepare|make it|do it) (?:all )?(?:over|again|from)|from (?:the (?:beginning|start)|scratch)|restart|redo (?:everything|all))\b"
@@ -440,8 +488,25 @@ RESTART = "~restart"
 """Stands among the content stems for "start over": an intervention is another answer than a repair."""
 
 
-def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | None, bool]:
-    """Return the stance, and whether the answer also says the opposite ("that is fine, but ...")."""
+ANY_ORDER = "~any order"
+"""Stands among the content stems for "the order does not matter", which has many wordings."""
+_ANY_ORDER = re.compile(
+    r"\b(?:any order|(?:in )?either order|either (?:of \w+(?: \w+)? |one |step )?(?:can|may|could)|both (?:of them )?(?:can|may|could)"
+    r"|order (?:does not|doesn't|is not|isn't) (?:matter|important|fixed)|no (?:fixed|particular) order)\b"
+)
+_PLACES: tuple[tuple[Place, re.Pattern[str]], ...] = (
+    ("done", re.compile(r"\balready\b")),
+    ("later", re.compile(r"\b(?:comes? (?:\w+ )?later|later on|not (?:due|needed|time) yet|first (?:have|need) to|too (?:early|soon) for)\b")),
+    ("due", re.compile(r"\b(?:(?:comes?|is|are|be) (?:due|next)|(?:can|could|may|should) (?:\w+ ){1,12}?now)\b")),
+)
+
+
+def _place(plain: str) -> Place | None:
+    return next((place for place, pattern in _PLACES if pattern.search(plain)), None)
+
+
+def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | None, bool, bool]:
+    """Return the stance, whether the answer also says the opposite ("that is fine, but ..."), and whether it is assumed."""
     well: Stance | None = None
     negated = False
     for pattern, stance in ((_FINE, "fine"), (_FINISHED, "finished")):
@@ -458,12 +523,12 @@ def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | Non
         or bool(but and len(_content(words(rest_text[but.end() :]))) > 1)
     )
     if well and not fault:
-        return well, False
+        return well, False, False
     if _UNKNOWN.search(plain):
-        return "unknown", False
+        return "unknown", False, False
     if fault or units:
-        return "act", bool(well)
-    return None, False
+        return "act", bool(well), not fault
+    return None, False, False
 
 
 _MENTION = re.compile(r"\b(?:before|after|until|because|since|instead of|rather than|when|while|so that)\b")
@@ -492,6 +557,11 @@ def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         if not (words(left) and words(right)):
             continue
         sides = [set(_content(words(s))) | _amount_marks(_amounts(words(s))) for s in (left, right)]
+        if match[0].endswith("not"):
+            # "Two, not three": what stands first is meant.
+            wanted |= sides[0]
+            actual |= sides[1]
+            continue
         wished = bool(_WISHED.search(left))
         if not wished and not _REALLY_DONE.search(left):
             # "Use 2 instead of 1" may be advice or a report: nothing is known of the roles.
@@ -539,9 +609,13 @@ class Vocabulary:
 
     def weight(self, word: str) -> float:
         """Inverse document frequency over the steps; words of no step count like a word of some steps."""
-        n = len(self.steps)
         seen = self._frequency.get(word)
-        return math.log((n + 1) / (seen + 0.5)) if seen else 0.6 * math.log(n + 2)
+        return math.log((len(self.steps) + 1) / (seen + 0.5)) if seen else self.unseen
+
+    @cached_property
+    def unseen(self) -> float:
+        """Weight of a word that no step has."""
+        return 0.6 * math.log(len(self.steps) + 2)
 
     def total(self, tokens: Iterable[str]) -> float:
         """Summed weight of words."""
