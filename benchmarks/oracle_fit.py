@@ -26,7 +26,9 @@ def fit(annotations: Path, examples: Path, ridge: float = 1.0) -> Calibration:
     """Return the calibration fitted on all machine answers of the file."""
     graphs = read_graphs(annotations)
     oracle = Oracle(calibration=Calibration(0.0, 1.0))
-    rows, _ = answer_rows(read_promqa(examples), graphs_by_key(graphs, activity_key), oracle, where=str(examples))
+    rows, _ = answer_rows(
+        read_promqa(examples), graphs_by_key(graphs, activity_key), oracle, where=str(examples)
+    )
     readable = [r for r in rows if r.lean is not None]
     fitted = fit_calibration([r.lean or 0.0 for r in readable], [r.label for r in readable], ridge=ridge)
     return msgspec.structs.replace(

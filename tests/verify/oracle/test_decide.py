@@ -341,5 +341,5 @@ def test_swapping_the_step_flips_the_verdict(
 
 
 def test_step_that_the_graph_lacks(shelf: TaskGraph, assay: TaskGraph, make_moment) -> None:
-    with pytest.raises(UserError, match="'label'.*not in the task graph"):
+    with pytest.raises(UserError, match=r"'label'.*not in the task graph"):
         _ground("What now?", "Drill.", make_moment(assay, "label"), shelf)

@@ -114,15 +114,15 @@ def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
         return case.ground(
             "denies_ahead", -0.1, "nothing was left out, but steps are still to come before that"
         )
-    if case.moment.targets_mistake:
-        return case.ground("denies_mistake", -0.6, "says that all is well, but the last step went wrong")
-    if case.answer.praise and (
-        moment.current_mistakes or (case.question.intent == "all_good" and moment.own_mistakes)
-    ):
+    whole = case.question.intent == "all_good"
+    if moment.targets_mistake:
+        # nothing was left out, which is what was asked, but silence about the mistake is not what people want
+        lean = -0.6 if whole else 0.1
+        return case.ground("denies_mistake", lean, "says that all is well, but the last step went wrong")
+    if case.answer.praise and (moment.current_mistakes or (whole and moment.own_mistakes)):
         return case.ground("praises_mistake", 0.1, "praises what went wrong, though no step is missing")
     if moment.own_mistakes:
-        lean = 0.4 if case.answer.praise or moment.current_mistakes else 0.6
-        return case.ground("nothing_missing_noisy", lean, "no step is missing, though something went wrong")
+        return case.ground("nothing_missing_noisy", 0.55, "no step is missing, though something went wrong")
     return case.ground("nothing_missing", 0.9, "no step is missing and nothing went wrong")
 
 
