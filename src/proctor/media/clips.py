@@ -124,7 +124,7 @@ class _ClipWriter:
         rotation = round(first.rotation / 90) * 90
         width, tall = upright_size(first.width, first.height, aspect, rotation, height)
         self._size = (width + width % 2, tall + tall % 2)  # H.264 stores colour for pairs of pixels
-        # a fixed number of threads, since x264's output depends on it
+        # a fixed number of threads and no B-frames, so that x264 gives the same bytes again (see ``render``)
         options = {
             "preset": "veryfast",
             "crf": str(quality),
@@ -134,20 +134,23 @@ class _ClipWriter:
         self.video: VideoStream = out.add_stream("libx264", rate=rate, options=options)
         self.video.width, self.video.height, self.video.pix_fmt = *self._size, "yuv420p"
         self.video.codec_context.time_base = _TICK
+        self.video.codec_context.max_b_frames = 0
         if rotation:
             self.video.set_display_rotation(rotation)
         self.audio: AudioStream | None = out.add_stream("aac", rate=_AUDIO_RATE) if sound else None
-        self._last: tuple[int, VideoFrame] | None = None
+        self._last: tuple[int, VideoFrame, Fraction] | None = None
 
     def add(self, time: Fraction, frame: VideoFrame) -> None:
         """Encode a frame that appears at ``time`` seconds of the clip."""
         ticks = round(time / _TICK)
         if self._last is not None and ticks <= self._last[0]:
             return
+        stands = frame.duration * frame.time_base if frame.duration and frame.time_base else self._interval
+        # (this may be the very same frame, when nothing is to be converted)
         scaled = self._reformatter.reformat(frame, *self._size, "yuv420p")
-        scaled.pts, scaled.time_base = ticks, _TICK
+        scaled.pts, scaled.time_base, scaled.duration = ticks, _TICK, 0
         scaled.pict_type = 0  # or the encoder would repeat the source's choice of keyframes
-        self._last = (ticks, frame)
+        self._last = (ticks, scaled, stands)
         self._out.mux(self.video.encode(scaled))
 
     def sound(self, samples: np.ndarray[Any, np.dtype[np.float32]], first: int) -> None:
@@ -162,9 +165,8 @@ class _ClipWriter:
     def finish(self, seconds: Fraction) -> None:
         """Hold the last picture until the end of the span if it stands for longer than usual, and flush."""
         if self._last is not None:
-            time, frame = self._last[0] * _TICK, self._last[1]
-            shown = frame.duration * frame.time_base if frame.duration and frame.time_base else self._interval
-            until = min(seconds, time + shown)
+            time, frame, stands = self._last[0] * _TICK, *self._last[1:]
+            until = min(seconds, time + stands)
             if until - time > Fraction(3, 2) * self._interval:
                 self.add(until - self._interval, frame)
         self._out.mux(self.video.encode(None))

@@ -398,7 +398,7 @@ class _Prober:
                 result: VideoInfo | Quarantined = self._pipe.recv()
                 return result
             reason = f"probing it took longer than {self._seconds:g} s and was stopped."
-        except EOFError:
+        except (EOFError, OSError):
             reason = "the decoder crashed on it."
         self._stop()
         return Quarantined(path, reason, "leave the file out, or re-encode it from its source", _backend())
@@ -410,7 +410,7 @@ class _Prober:
         theirs.close()
         try:
             ready = self._pipe.poll(_START_SECONDS) and self._pipe.recv() == "ready"
-        except EOFError:
+        except (EOFError, OSError):
             ready = False
         if not ready:
             self._stop()

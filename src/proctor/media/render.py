@@ -60,11 +60,12 @@ def render_recording(
     _need_pillow()
     stage = Stage(scenes, duration, seed)
     with write_mp4(path) as container:
-        # one thread and no lookahead threads: x264's output depends on their number
-        options = {"preset": "veryfast", "crf": "31", "threads": "1", "g": str(8 * fps)}
+        # one thread, since x264's output depends on their number; no B-frames, since with them it differs from run
+        # to run (measured with the x264 in PyAV 18's wheel)
+        options = {"preset": "veryfast", "crf": "32", "threads": "1", "g": str(8 * fps)}
         stream = container.add_stream("libx264", rate=fps, options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-        stream.codec_context.max_b_frames = 2
+        stream.codec_context.max_b_frames = 0
         for number in range(math.ceil(duration * fps)):
             picture = stage.picture(number / fps)
             if picture.size != (width, height):

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, get_args
 
 from proctor.media.vocabulary import (
     DO_NOT_NAME,
     LIQUIDS,
+    MANY,
     NUMBERS,
     OBJECTS,
-    PLACES,
+    PARTS,
+    PRODUCTS,
     STYLES,
     VERBS,
     VESSEL_OF,
@@ -71,6 +73,7 @@ class Sprite:
         gains: drawings of the things that the scene adds, in order.
         mark: what is written on it.
         warmth: ``hot``, ``warm``, ``cold`` or nothing.
+        flipped: whether it stands on its head.
     """
 
     shape: str
@@ -84,6 +87,7 @@ class Sprite:
     gains: tuple[str, ...] = ()
     mark: str = ""
     warmth: str = ""
+    flipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,31 +292,81 @@ def _with_usual_tool(deed: Deed, words: Sequence[str]) -> Deed:
 
 @dataclass
 class _World:
-    """What is on the surface and in what state, from scene to scene."""
+    """What is on the surface and in what state, from scene to scene.
+
+    ``away`` are things that are not on the shelf: fixed to another, used up, or not made yet.
+    """
 
     sprites: dict[str, Sprite] = field(default_factory=dict)
+    away: set[str] = field(default_factory=set)
     latest: str = ""
     filled: str = ""
 
     def get(self, thing: Thing) -> Sprite:
-        key = _key(thing)
-        return self.sprites.setdefault(key, Sprite(thing.shape, thing.label))
+        return self.sprites.setdefault(_key(thing), Sprite(thing.shape, thing.label))
 
-    def put(self, thing: Thing, sprite: Sprite) -> None:
-        self.sprites[_key(thing)] = replace(
-            sprite,
-            role="around",
-            fill=sprite.fill_after,
-            liquid=sprite.liquid_after or sprite.liquid,
-            liquid_after="",
-            contents=(sprite.contents + sprite.gains)[-8:],
-            gains=(),
-        )
+    def around(self, acting: Collection[str]) -> tuple[Sprite, ...]:
+        """Return what stands on the shelf while others act."""
+        return tuple(s for key, s in self.sprites.items() if key not in acting and key not in self.away)
+
+    def leave(self, deed: Deed, cast: Sequence[tuple[Thing, Sprite]]) -> None:
+        """Keep what a deed left behind."""
+        for thing, sprite in cast:
+            key = _key(thing)
+            alone = sprite.role == "moved" and all(s.role != "target" for _, s in cast)
+            self.sprites[key] = _after(sprite, flips=alone and "flipped" in deed.style)
+            if sprite.role == "target" or alone:
+                self.latest = key
+            if sprite.role == "target" and sprite.fill_after > 0:
+                self.filled = key
+        self._fix(deed, cast)
+        self._cut(deed, cast)
+
+    def _fix(self, deed: Deed, cast: Sequence[tuple[Thing, Sprite]]) -> None:
+        """What is fixed to another thing leaves the shelf, and comes back when it is taken off."""
+        fixing = deed.action in ("put", "turn", "press")
+        for thing, sprite in cast:
+            if "reverse" in deed.style or deed.action == "take":
+                self.away.discard(_key(thing))
+                for key, other in self.sprites.items():
+                    kept = tuple(c for c in other.contents if c != thing.shape)
+                    self.sprites[key] = replace(other, contents=kept)
+            elif fixing and sprite.role == "moved" and thing.shape in PARTS and len(cast) > 1:
+                self.away.add(_key(thing))
+
+    def _cut(self, deed: Deed, cast: Sequence[tuple[Thing, Sprite]]) -> None:
+        if deed.action not in ("cut", "tear"):
+            return
+        for thing, sprite in cast:
+            made = [key for key, s in self.sprites.items() if s.shape == PRODUCTS.get(thing.shape)]
+            if sprite.role == "target" and made:
+                self.away.add(_key(thing))
+                self.away.difference_update(made)
+                self.latest = made[0]
+
+    def not_made_yet(self, deeds: Iterable[Deed]) -> None:
+        """Take off the shelf what a later cut will make."""
+        cuts = {d.moved.shape for d in deeds if d.action in ("cut", "tear") and d.moved is not None}
+        made = {PRODUCTS[shape] for shape in cuts if shape in PRODUCTS}
+        self.away.update(key for key, s in self.sprites.items() if s.shape in made)
+
+
+def _after(sprite: Sprite, *, flips: bool) -> Sprite:
+    return replace(
+        sprite,
+        role="around",
+        fill=sprite.fill_after,
+        liquid=sprite.liquid_after or sprite.liquid,
+        liquid_after="",
+        contents=(sprite.contents + sprite.gains)[-8:],
+        gains=(),
+        flipped=sprite.flipped or flips,
+    )
 
 
 def _key(thing: Thing) -> str:
-    """Things with one drawing are one thing, except what only has its name ("box")."""
-    return thing.shape if thing.shape in PLACES else f"{thing.shape}:{thing.label}"
+    """Things with one drawing are one thing, except drawings that stand for many ("box", "heap")."""
+    return f"{thing.shape}:{thing.label}" if thing.shape in MANY else thing.shape
 
 
 class _Segment(Protocol):
@@ -365,6 +419,7 @@ def scenes_from_segments(
             for thing in (deed.moved, deed.target, deed.tool, deed.through):
                 if thing is not None:
                     world.get(thing)
+    world.not_made_yet(deed for _, _, deeds in parsed for deed in deeds)
     until = duration if duration is not None else max((end for _, end, _ in parsed), default=0.0) + 1.0
     scenes: list[Scene] = []
     now = 0.0
@@ -386,22 +441,16 @@ def scenes_from_segments(
 
 
 def _idle(start: float, end: float, title: str, world: _World) -> Scene:
-    actors = tuple(
-        replace(s, role="target" if k == world.latest else "around") for k, s in world.sprites.items()
-    )
-    return Scene(start, end, title, actors=actors)
+    latest = world.sprites.get(world.latest)
+    front = (replace(latest, role="target", fill_after=latest.fill),) if latest is not None else ()
+    return Scene(start, end, title, actors=(*world.around({world.latest}), *front))
 
 
 def _act(start: float, end: float, title: str, deed: Deed, world: _World) -> Scene:
     """Return the scene of a deed and leave its results in the world."""
     cast = _cast(deed, world, end - start)
-    acting = {_key(thing) for thing, _ in cast}
-    around = tuple(s for key, s in world.sprites.items() if key not in acting)
-    for thing, sprite in cast:
-        world.put(thing, sprite)
-        if sprite.role == "target":
-            world.latest = _key(thing)
-            world.filled = world.latest if sprite.fill_after > 0 else world.filled
+    around = world.around({_key(thing) for thing, _ in cast})
+    world.leave(deed, cast)
     actors = (*around, *(sprite for _, sprite in cast))
     return Scene(start, end, title, "", actors, deed.action, deed.count, deed.unit, deed.style)
 

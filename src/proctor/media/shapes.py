@@ -488,6 +488,8 @@ def draw_sprite(
         _lay_in(image, things, size, shape.inside)
     if shape.front is not None:
         shape.front(pen)
+    if sprite.flipped:
+        image = image.rotate(180)
     return image.resize((size, size), Image.Resampling.BOX)
 
 

@@ -153,6 +153,12 @@ def _video_stream(file: Path, container: InputContainer, limits: Limits) -> Vide
 def read_failure(file: Path, error: Exception) -> UserError:
     """Say why FFmpeg could not read a file, from its bytes where they tell more than the error."""
     where = str(file)
+    if isinstance(error, import_av().error.ExitError):
+        return UserError(
+            "opening it took longer than the time limit.",
+            where=where,
+            hint="is the file on a slow disk or damaged? Re-encode it, or raise the time limit",
+        )
     cut = cut_off(file)
     if cut:
         return UserError(

@@ -36,7 +36,6 @@ _TURN: Final = 6
 _WALLS: Final = ((214, 226, 226), (232, 224, 206), (220, 216, 232), (216, 230, 212))
 _TABLES: Final = ((205, 170, 125), (188, 146, 104), (176, 182, 188), (222, 200, 164))
 _WARMTH: Final = {"hot": (222, 70, 50), "warm": (236, 150, 60), "cold": (60, 130, 210)}
-_POURED: Final = {"pour"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,8 @@ class Stage:
             self._hand(image, 452, 292)
             return
         if (through := role.get("through")) is not None:
-            self._place(image, self._thing(through, 60), _Pose(_TARGET_X, _TABLE_Y - 92, 60))
-            _label(draw, _TARGET_X + 66, _TABLE_Y - 138, through.label, 80, (40, 36, 32), 10)
+            self._place(image, self._thing(through, 64), _Pose(_TARGET_X - 20, _TABLE_Y - 34, 64))
+            _label(draw, _TARGET_X + 44, _TABLE_Y - 88, through.label, 80, (40, 36, 32), 10)
         if now.scene.action == "wait":
             self._dial(draw, now)
             self._hand(image, 440, 286)
@@ -189,7 +188,7 @@ class Stage:
                 if scene.count >= 1
                 else f"{scene.count:g} {scene.unit}"
             )
-            _scale(draw, _TARGET_X + 112, _TABLE_Y - 24, amount)
+            _scale(draw, _TARGET_X + 128, _TABLE_Y - 24, amount)
 
     def _act(
         self,
@@ -208,7 +207,7 @@ class Stage:
         if "dropped" in now.scene.style and now.scene.action in ("put", "press") and now.round == 0:
             pose = _dropped(pose, now)
         if not _gone_into(now, target):
-            self._place(image, self._thing(actor, pose.size, fill=_coarse(fill), turn=pose.turn), pose)
+            self._place(image, self._held(actor, pose, _coarse(fill), now), pose)
             if pose.y > _TABLE_Y - 4 and not (carries or pose.x > 200):
                 _label(draw, pose.x, _TABLE_Y + 1, actor.label, 120, (40, 36, 32), 11)
         if carries is not None and 0.3 < now.within < 0.62:
@@ -217,7 +216,19 @@ class Stage:
             _turning(draw, pose, now)
         if "click" in now.scene.style and 0.55 < now.within < 0.75:
             _burst(draw, _TARGET_X, _TABLE_Y - 70)
-        self._hand(image, pose.x + 6, pose.y - pose.size * 0.55)
+        if now.scene.action == "pour":  # from the left, to leave the stream and the target in view
+            self._hand(image, pose.x - pose.size * 0.3, pose.y - pose.size * 0.4, mirrored=True)
+        else:
+            self._hand(image, pose.x + pose.size * 0.2, pose.y - pose.size * 0.62)
+
+    def _held(self, actor: Sprite, pose: _Pose, fill: float, now: _Moment) -> Pillow.Image:
+        if now.scene.action != "pour":
+            return self._thing(actor, pose.size, fill=fill, turn=pose.turn)
+        from PIL import Image
+
+        # spouts are drawn on the left, and pouring goes to the right
+        mirrored = self._thing(actor, pose.size, fill=fill, turn=-pose.turn)
+        return mirrored.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
 
     def _bare_hand(
         self, image: Pillow.Image, draw: ImageDraw.ImageDraw, target: Sprite | None, now: _Moment
@@ -281,9 +292,13 @@ class Stage:
         x, y = pose.x - thing.width / 2, pose.y - pose.size / 2 - thing.height / 2
         image.paste(thing, (round(x), round(y)), thing)
 
-    def _hand(self, image: Pillow.Image, x: float, y: float) -> None:
+    def _hand(self, image: Pillow.Image, x: float, y: float, *, mirrored: bool = False) -> None:
+        from PIL import Image
+
         hand = self._thing(Sprite("hand", ""), 192)
-        image.paste(hand, (round(x) - 18, round(y) - 18), hand)
+        if mirrored:
+            hand = hand.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        image.paste(hand, (round(x) - (174 if mirrored else 18), round(y) - 18), hand)
 
     def _dial(self, draw: ImageDraw.ImageDraw, now: _Moment) -> None:
         x, y, radius = 130, 186, 48
@@ -405,7 +420,9 @@ def _fixing(actor: Sprite, now: _Moment, tilt: float) -> _Pose:
     coming = _ease(now.share / 0.12)
     turn = 0.0
     if now.scene.action == "turn":
-        turn = (360 if "reverse" in now.scene.style else -360) * now.within * coming + tilt
+        way = 1 if "reverse" in now.scene.style else -1
+        swing = 360 * now.within if actor.role == "tool" else 24 * math.sin(2 * math.pi * now.within)
+        turn = way * swing * coming + tilt
         sink = 30 * (1 - now.deed if "reverse" in now.scene.style else now.deed)
     else:
         sink = 26 * math.sin(math.pi * now.within)
@@ -458,16 +475,8 @@ def _turning(draw: ImageDraw.ImageDraw, pose: _Pose, now: _Moment) -> None:
     start = -60 - 360 * now.within if back else -60 + 360 * now.within
     draw.arc([x - 48, y - 14, x + 48, y + 14], start, start + 200, (250, 196, 80), 4)
     for mark in range(now.round + 1):
-        draw.ellipse(
-            [
-                _TARGET_X + 84 + 14 * (mark % 4),
-                196 + 14 * (mark // 4),
-                _TARGET_X + 94 + 14 * (mark % 4),
-                206 + 14 * (mark // 4),
-            ],
-            (250, 196, 80),
-            (52, 46, 44),
-        )
+        left, top = _TARGET_X - 180 + 16 * (mark % 4), 214 + 16 * (mark // 4)
+        draw.ellipse([left, top, left + 11, top + 11], (250, 196, 80), (52, 46, 44))
 
 
 def _burst(draw: ImageDraw.ImageDraw, x: float, y: float) -> None:

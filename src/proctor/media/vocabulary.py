@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from proctor.media.scene import Action
 
-__all__ = ["DO_NOT_NAME", "LIQUIDS", "NUMBERS", "OBJECTS", "PLACES", "STYLES", "VERBS", "VESSEL_OF"]
+__all__ = [
+    "DO_NOT_NAME",
+    "LIQUIDS",
+    "MANY",
+    "NUMBERS",
+    "OBJECTS",
+    "PARTS",
+    "PRODUCTS",
+    "STYLES",
+    "VERBS",
+    "VESSEL_OF",
+]
 
 
 def _each(**groups: str) -> dict[str, str]:
@@ -109,12 +120,14 @@ VESSEL_OF: Final = {
     "batter": "bowl",
     "liquid": "beaker",
 }
-_PLACES: Final = """
-teapot kettle jug cup beaker bowl dish tube pot pan jar rack heater base pole arm shade socket ring cable bulb joint
-lamp funnel spoon knife scissors hexkey pen
-"""
-PLACES: Final = frozenset(_PLACES.split())
-"""Drawings that stand for one and the same thing whenever they are named."""
+MANY: Final = frozenset({"box", "heap", "round", "flat", "bottle", "jar", "leaf"})
+"""Drawings that stand for several things: told apart by name."""
+PARTS: Final = frozenset(
+    {"base", "pole", "arm", "shade", "socket", "ring", "cable", "bulb", "screw", "gear", "joint"}
+)
+"""Drawings of things of which there is one, and which stay where they are fixed."""
+PRODUCTS: Final = {"leaf": "pieces", "paper": "strip", "lemon": "slice", "round": "slice"}
+"""What cutting makes of a thing."""
 STYLES: Final = _each(
     crooked="crookedly crooked tilted askew angle",
     flipped="upside inverted",

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.errors import UserError
+from proctor.media.sampling import at_times, by_fps, count_back, published_times, uniform
+
+starts = st.floats(0, 1e4, allow_nan=False)
+lengths = st.floats(0, 1e4, allow_nan=False)
+
+
+def is_inside(times: list[float], start: float, end: float) -> bool:
+    return all(start <= t < end for t in times) and all(a < b for a, b in pairwise(times))
+
+
+def test_uniform_takes_the_middles() -> None:
+    assert uniform(4, 8.0) == [1.0, 3.0, 5.0, 7.0]
+    assert uniform(1, 10.0, start=4.0) == [7.0]
+
+
+def test_uniform_of_an_empty_span_is_empty() -> None:
+    assert uniform(5, 3.0, start=3.0) == []
+
+
+@given(st.integers(1, 500), starts, st.floats(0.01, 1e4))
+def test_uniform_is_inside_increasing_and_complete(count: int, start: float, length: float) -> None:
+    times = uniform(count, start + length, start=start)
+    assert len(times) == count
+    assert is_inside(times, start, start + length)
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_uniform_needs_a_count(count: int) -> None:
+    with pytest.raises(UserError, match="at least 1"):
+        uniform(count, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"), [(2.0, 1.0, "ends before"), (0.0, math.inf, "not finite")]
+)
+def test_bad_spans_are_refused(start: float, end: float, message: str) -> None:
+    for sample in (lambda: uniform(1, end, start=start), lambda: by_fps(1, end, start=start)):
+        with pytest.raises(UserError, match=message):
+            sample()
+    with pytest.raises(UserError, match=message):
+        at_times([0.5], end, start=start)
+
+
+def test_by_fps_leaves_out_the_end() -> None:
+    assert by_fps(1, 3.0) == [0.0, 1.0, 2.0]
+    assert by_fps(1, 3.2) == [0.0, 1.0, 2.0, 3.0]
+    assert by_fps(2, 11.0, start=10.0) == [10.0, 10.5]
+
+
+@given(st.floats(0.05, 60), starts, st.floats(0, 60))
+def test_by_fps_is_inside_and_even(fps: float, start: float, length: float) -> None:
+    times = by_fps(fps, start + length, start=start)
+    assert is_inside(times, start, start + length)
+    assert abs(len(times) - length * fps) <= 1.5
+    if start + length > start:
+        assert times[0] == start
+
+
+@pytest.mark.parametrize("fps", [0, -1, math.nan, math.inf])
+def test_by_fps_needs_a_rate(fps: float) -> None:
+    with pytest.raises(UserError, match="not possible"):
+        by_fps(fps, 1.0)
+
+
+@given(st.lists(st.floats(0, 100)), starts, lengths)
+def test_at_times_keeps_exactly_those_inside(times: list[float], start: float, length: float) -> None:
+    kept = at_times(times, start + length, start=start)
+    assert kept == sorted({t for t in times if start <= t < start + length})
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf])
+def test_at_times_refuses_what_is_no_moment(time: float) -> None:
+    with pytest.raises(UserError, match="not a moment"):
+        at_times([1.0, time], 10.0)
+
+
+def test_count_back_keeps_the_last() -> None:
+    assert count_back(list(range(10)), 10) == list(range(10))
+    assert count_back(list(range(11)), 10) == [0, 2, 4, 6, 8, 10]
+    assert count_back(list(range(12)), 10) == [1, 3, 5, 7, 9, 11]
+    assert count_back(list(range(7)), 1) == [6]
+    assert count_back([], 5) == []
+
+
+@given(st.integers(1, 3000), st.integers(1, 300))
+def test_count_back_follows_the_published_rule(n: int, cap: int) -> None:
+    kept = count_back(range(n), cap)
+    stride = 1 if n <= cap else -(-n // cap)
+    assert kept == [i for i in range(n) if (n - 1 - i) % stride == 0]
+    assert kept[-1] == n - 1
+    assert 1 <= len(kept) <= cap
+
+
+def test_count_back_needs_a_cap() -> None:
+    with pytest.raises(UserError, match="nothing to look at"):
+        count_back([1], 0)
+
+
+@given(st.floats(0.1, 3000), st.integers(1, 250))
+def test_published_times_end_within_the_last_second(end: float, cap: int) -> None:
+    times = published_times(end, cap)
+    assert is_inside(times, 0.0, end)
+    assert len(times) <= cap
+    assert end - times[-1] <= 1.0
