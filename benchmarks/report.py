@@ -23,7 +23,28 @@ from proctor.verify.verdict import AnswerVerdict, Verdict
 
 REPEATS = 5
 ITEMS, RECORDINGS, ACTIVITIES, RUNS = 401, 231, 24, 5
-WORDS = ["take", "fold", "heat", "pour", "the", "a", "small", "large", "bowl", "pan", "onion", "water", "oil", "salt", "until", "golden", "with", "care", "then", "stir"]
+WORDS = [
+    "take",
+    "fold",
+    "heat",
+    "pour",
+    "the",
+    "a",
+    "small",
+    "large",
+    "bowl",
+    "pan",
+    "onion",
+    "water",
+    "oil",
+    "salt",
+    "until",
+    "golden",
+    "with",
+    "care",
+    "then",
+    "stir",
+]
 
 
 def sentence(rng: random.Random, words: int) -> str:

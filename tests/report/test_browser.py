@@ -139,25 +139,25 @@ def test_deep_links(browser: Any, report: Path) -> None:
     watched.page.close()
 
 
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ({"#f-type": "order"}, "4 that match, of 12"),
-        ({"#f-activity": "Shelf"}, "4 that match, of 12"),
-        ({"#f-noisy": "1"}, "6 that match, of 12"),
-        ({"#f-mark": "failed"}, "2 that match, of 12"),
-        ({"#f-run": "1", "#f-mark": "1"}, "3 that match, of 12"),
-        ({"#f-mark": "differ"}, "12"),
-        ({"#f-verdict": "disagree"}, "1 that match, of 12"),
-        ({"#f-verdict": "none"}, "No example matches, of 12"),
-    ],
+FILTERS: tuple[tuple[dict[str, str], str], ...] = (
+    ({"#f-type": "order"}, "4 that match, of 12"),
+    ({"#f-activity": "Shelf"}, "4 that match, of 12"),
+    ({"#f-noisy": "1"}, "6 that match, of 12"),
+    ({"#f-mark": "failed"}, "2 that match, of 12"),
+    ({"#f-run": "1", "#f-mark": "1"}, "3 that match, of 12"),
+    ({"#f-mark": "differ"}, "1 of 12"),
+    ({"#f-verdict": "disagree"}, "1 that match, of 12"),
+    ({"#f-verdict": "none"}, "No example matches, of 12"),
 )
-def test_filters(opened: Watched, choice: dict[str, str], said: str) -> None:
-    for selector, value in choice.items():
-        opened.page.select_option(selector, value)
-    assert position(opened.page).endswith(said)
-    opened.page.click("#f-clear")
-    assert position(opened.page) == "1 of 12"
+
+
+def test_filters(opened: Watched) -> None:
+    for choice, said in FILTERS:
+        for selector, value in choice.items():
+            opened.page.select_option(selector, value)
+        assert position(opened.page).endswith(said), choice
+        opened.page.click("#f-clear")
+        assert position(opened.page) == "1 of 12"
 
 
 def test_search_looks_at_questions_and_answers(opened: Watched) -> None:
@@ -213,16 +213,14 @@ def luminance(page: Any, selector: str, key: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_in_both_themes(browser: Any, report: Path, scheme: str) -> None:
-    watched = watch(browser, report, color_scheme=scheme)
-    paper = luminance(watched.page, "body", "backgroundColor")
-    assert (paper < 0.1) is (scheme == "dark")
-    for selector in ("body", ".note", ".warn", ".top nav a", ".soft", ".legend"):
-        text = luminance(watched.page, selector, "color")
-        low, high = sorted((text, paper))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, selector
-    watched.page.close()
+def test_contrast_in_both_themes(opened: Watched) -> None:
+    for scheme in ("light", "dark"):
+        opened.page.emulate_media(color_scheme=scheme)
+        paper = luminance(opened.page, "body", "backgroundColor")
+        assert (paper < 0.1) is (scheme == "dark")
+        for selector in ("body", ".note", ".warn", ".top nav a", ".soft", ".legend"):
+            low, high = sorted((luminance(opened.page, selector, "color"), paper))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (scheme, selector)
 
 
 def test_the_toggle_changes_the_theme_and_says_so(opened: Watched) -> None:
@@ -245,11 +243,10 @@ def test_print_hides_the_controls_and_keeps_the_example(opened: Watched) -> None
     assert len(page.pdf(format="A4")) > 10_000
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
-def test_narrow_screens_do_not_scroll_sideways(browser: Any, report: Path, width: int) -> None:
-    watched = watch(browser, report, viewport={"width": width, "height": 800})
-    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
-    watched.page.close()
+def test_narrow_screens_do_not_scroll_sideways(opened: Watched) -> None:
+    for width in (320, 390, 768):
+        opened.page.set_viewport_size({"width": width, "height": 800})
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_every_control_is_reached_by_keyboard_and_has_a_name(opened: Watched) -> None:

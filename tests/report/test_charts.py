@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from proctor.metrics.score import Score, Signature
 from proctor.report import charts
+from proctor.report.data import ROLES, Role
 
 SIGNATURE = Signature("mean_score")
 
@@ -24,7 +25,7 @@ def positions(svg: str) -> list[float]:
     st.sampled_from(["system", "floor", "upper", "human"]),
 )
 def test_interval_charts_are_well_formed_and_stay_inside(
-    value: float, ends: tuple[float, float] | None, role: charts.Role
+    value: float, ends: tuple[float, float] | None, role: Role
 ) -> None:
     low, high = (min(ends), max(ends)) if ends is not None else (None, None)
     svg = charts.interval_chart(Score(value, SIGNATURE, 3, low, high, note="why"), role, reference=value)
@@ -40,7 +41,7 @@ def test_an_undefined_score_draws_the_grid_only() -> None:
 
 
 def test_roles_differ_by_shape_and_not_only_by_colour() -> None:
-    shapes = {re.sub(r'<g class="\w+">', "", charts.legend(r)) for r in ("system", "floor", "upper", "human")}  # type: ignore[arg-type]
+    shapes = {re.sub(r'<g class="\w+">', "", charts.legend(r)) for r in ROLES}
     assert len(shapes) == 4
 
 

@@ -146,7 +146,7 @@ def test_the_text_goes_to_graphviz_on_its_input_and_never_on_the_command_line(
         seen.update(options, arguments=arguments)
         raise OSError(1, "spy")
 
-    monkeypatch.setattr(drawing.subprocess, "run", spy)
+    monkeypatch.setattr("proctor.report.drawing.subprocess.run", spy)
     draw_with_graphviz({"tea": small.graphs["tea"]}, "dot")
     assert seen["arguments"] == ["dot", "-Tsvg"]
     assert not seen.get("shell")
