@@ -241,6 +241,13 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 def _open_beside(path: Path) -> IO[bytes]:
     """Create a new hidden file in the same folder, so that renaming it cannot cross file systems."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # Renaming a file over a device would take it from the whole machine: think of root and /dev/null.
+            raise UserError(
+                "this is a device or a pipe, which cannot be replaced by a file.",
+                where=str(path),
+                hint="name a file",
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.tmp").open("xb")
     except ValueError as error:
