@@ -62,7 +62,7 @@ def render_recording(
     with write_mp4(path) as container:
         # one thread, since x264's output depends on their number; no B-frames, since with them it differs from run
         # to run (measured with the x264 in PyAV 18's wheel)
-        options = {"preset": "veryfast", "crf": "32", "threads": "1", "g": str(8 * fps)}
+        options = {"preset": "veryfast", "crf": "33", "threads": "1", "g": str(8 * fps), "rc-lookahead": "8"}
         stream = container.add_stream("libx264", rate=fps, options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.codec_context.max_b_frames = 0

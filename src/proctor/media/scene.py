@@ -250,17 +250,23 @@ def _style(words: Sequence[str], text: str) -> tuple[frozenset[str], str]:
 def _amount(words: Sequence[str], action: Action) -> tuple[float, str]:
     """Return the first amount that is not a time, with its unit; waiting is shown by the clock alone."""
     for position, word in enumerate(words):
-        number = NUMBERS.get(word)
-        if number is None and word[0].isdigit():
-            top, _, bottom = word.partition("/")
-            number = float(top) / float(bottom) if bottom and float(bottom) else float(top)
+        number = _number(word)
         following = words[position + 1] if position + 1 < len(words) else ""
         if number is None or following in _TIMES:
             continue
         if following in _COUNTED:
-            return min(number, 100_000), following
+            return min(max(number, 0.1), 100_000), following
         return min(max(number, 1), 12), ""
     return (3.0 if action in ("turn", "cut", "stir") else 1.0), ""
+
+
+def _number(word: str) -> float | None:
+    if word in NUMBERS:
+        return NUMBERS[word]
+    top, _, bottom = word.partition("/")
+    if not (top.isascii() and top[0].isdigit()):
+        return None
+    return float(top) / float(bottom) if bottom and float(bottom) else float(top)
 
 
 def _mark(words: Sequence[str]) -> str:

@@ -361,7 +361,7 @@ def _gone_into(now: _Moment, target: Sprite | None) -> bool:
 
 def _coarse(share: float) -> float:
     """Round to steps that the eye does not see, so that few drawings are made."""
-    return round(share * 25) / 25
+    return round(share * 16) / 16
 
 
 def _ease(x: float) -> float:
