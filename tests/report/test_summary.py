@@ -19,7 +19,7 @@ def test_the_summary_tells_what_the_numbers_say(small: ReportData, quick: Report
     assert text.startswith(
         "12 questions about 4 recordings of 2 activities: 6 at a moment before which all went well"
     )
-    assert "strong is first of 2 systems with 87.5 of 100 points (95 % interval" in text
+    assert "strong is first of 2 systems with 87.5 of 100 points (95\u00a0% interval" in text
     assert "The best floor, constant, answers without looking and reaches 12.5" in text
     assert "The upper bound, annotations, reads the annotations and reaches 100.0." in text
     assert (

@@ -106,7 +106,7 @@ def _value(row: Row, standings: Standings) -> str:
     text = f"{score.value:.1f} of 100 points"
     if score.low is None or score.high is None or math.isnan(score.low):
         return text
-    return f"{text} ({100 * standings.confidence:g} % interval {score.low:.1f} to {score.high:.1f})"
+    return f"{text} ({100 * standings.confidence:g}\u00a0% interval {score.low:.1f} to {score.high:.1f})"
 
 
 def _ties(rows: Sequence[Row], standings: Standings) -> Sentence:

@@ -191,8 +191,9 @@
       const outcome = item.O[k], p = item.P[k] || [];
       const [answer, failure, rationale, judge, gold, judgeFailure, frames] = p;
       const said = answer === null || answer === undefined ? soft(failure ? ["No answer: ", text(failure)] : outcome === "absent" ? "This run was not asked." : "No answer.") : el("span", { cls: "said" }, text(answer));
-      const why = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? ` Decided by accepted answer ${gold + 1}.` : "",
-        judge ? [" — ", text(judge)] : "", frames ? ` (${frames} frames shown)` : ""].flat().filter(Boolean);
+      const notes = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? `decided by accepted answer ${gold + 1}` : null,
+        judge && text(judge), frames ? `${frames} frames shown` : null].filter(Boolean);
+      const why = notes.flatMap((note, n) => (n ? [" · ", note] : [note]));
       return el("tr", {}, el("th", { scope: "row" }, text(name)), el("td", { cls: "mark" }, el("span", { cls: `pill pill-${outcome}` }, OUTCOME[outcome])),
         el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null));
     });
