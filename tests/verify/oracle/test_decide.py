@@ -265,6 +265,26 @@ def test_order_with_nothing_wrong(assay: TaskGraph, make_moment) -> None:
     assert not _for("Did I do this too early?", "Yes, you should have waited.", moment, assay)
 
 
+def test_a_step_does_not_have_to_come_before_itself(pancakes: TaskGraph, make_moment) -> None:
+    moment = make_moment(
+        pancakes, "oats yoghurt pan fry", "order", {"fry": ("order", "performed before stirring")}
+    )
+    assert not _for(
+        "Was it too early to fry the batter?", "Yes, you had to fry the batter first.", moment, pancakes
+    )
+
+
+def test_no_that_accuses_of_a_step_not_due(assay: TaskGraph, make_moment) -> None:
+    moment = make_moment(assay, "label thaw", "missing")
+    assert not _for("Have I done all steps so far?", "Yes, you did not pipette the buffer.", moment, assay)
+
+
+def test_nothing_overdue_while_steps_are_left(assay: TaskGraph, make_moment) -> None:
+    question, answer = "Is there anything else I should be doing?", "No, you are on track."
+    assert _for(question, answer, make_moment(assay, "label thaw", "missing"), assay)
+    assert not _for(question, answer, make_moment(assay, "label thaw", "next"), assay)
+
+
 # -- was this right --------------------------------------------------------------------------------------------
 
 

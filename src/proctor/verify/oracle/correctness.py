@@ -37,6 +37,9 @@ def _named_order(case: Case) -> Ground:
         return case.ground(
             "unknown_step", -0.6, f"no step speaks of {quoted(case.named.foreign_words)}", steps
         )
+    circular = case.named.matches and anchor not in moment.late and _FIRST.search(case.answer.plain)
+    if not steps and circular:
+        return case.ground("circular", -0.4, "says that the step itself had to come first")
     if not steps:
         return case.ground("confirms_disorder", 0.7, "the order was wrong")
     before = frozenset(moment.graph.ancestors(anchor)) if anchor else frozenset()
@@ -112,6 +115,7 @@ def judge_relation(case: Case) -> Ground | None:
     )
 
 
+_FIRST = re.compile(r"\bfirst\b|\bbefore (?:this|that|it)\b")
 _SIDES: Final[tuple[Role, ...]] = ("before", "after")
 _SHOULD = re.compile(r"\b(?:should|supposed|had to|has to|needs? to|must|ought)\b")
 

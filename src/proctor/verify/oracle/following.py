@@ -53,7 +53,8 @@ def judge_nothing_left(case: Case) -> Ground:
             "denies_missing", lean, f"says that nothing is left, but {case.text(step)} is missing", [step]
         )
     if moment.example.type == "missing" and not case.answer.finished:
-        return case.ground("nothing_overdue", 0.3, "steps are left, but none is overdue")
+        lean = -0.1 if moment.current_mistakes else 0.5
+        return case.ground("nothing_overdue", lean, "steps are left, but none is overdue")
     left = moment.following if case.question.now and scope else moment.pending
     left = left & scope if scope else left
     if not left:

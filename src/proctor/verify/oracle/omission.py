@@ -199,7 +199,8 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
     standing = moment.standing(first)
     if standing == "done" and not _went_wrong(case, first):
         return case.ground("names_done", -0.5, f"{case.text(first)} has been done", [first])
-    if standing == "later" or (standing == "next" and case.question.completion):
+    accused = any(c.role == "missed" for c in case.answer.claims)
+    if standing == "later" or (standing == "next" and (case.question.completion or accused)):
         return case.ground("names_not_due", -0.4, f"{case.text(first)} is not due yet", [first])
     return ground
 
