@@ -148,11 +148,14 @@ def _yes(inquiry: Inquiry, lead: str) -> str:
     return f"{lead}, " if inquiry.yes_no else ""
 
 
-def _fault_lead(question: str, inquiry: Inquiry, *, well: bool) -> str:
-    """Yes or no, whichever says in reply to this question that all is well, or not."""
+def _fault_lead(question: str, inquiry: Inquiry, *, well: bool, default: bool = True) -> str:
+    """Yes or no, whichever says in reply to this question that all is well, or not.
+
+    A question in which neither a fault nor its absence can be found asks for a fault by ``default``.
+    """
     seeks_fault = asks_for_fault(question)
     if seeks_fault is None:
-        seeks_fault = True
+        seeks_fault = default
     return _yes(inquiry, "No" if well == seeks_fault else "Yes")
 
 
@@ -197,7 +200,7 @@ def _tell_due(facts: Facts, inquiry: Inquiry) -> str:
     """Reply to "can I do this now?"."""
     asked = inquiry.asked
     if due := [i for i in asked if i in facts.next or i in facts.repairs]:
-        return f"Yes, {facts.say(due[:1])} now"
+        return f"Yes, you can {facts.say(due[:1])} now"
     if set(asked) <= facts.done:
         return f"No, you have already {facts.say(asked[:1], 'participle')}"
     first = facts.unmet(asked[0])
@@ -270,7 +273,8 @@ def _tell_forgotten(facts: Facts, asked: Sequence[str]) -> str:
         return f"No, you have already {facts.say([i for i in asked if i in facts.done][:1], 'participle')}"
     if any(i in facts.next for i in asked):
         return "No, that is something you can do now"
-    return "No, that step comes later"
+    first = facts.unmet(asked[0])
+    return f"No, that step comes later: you first have to {facts.say(first)}" if first else "No, that step comes later"
 
 
 # -- order -----------------------------------------------------------------------------------------------------
@@ -288,7 +292,7 @@ def _tell_order(question: str, facts: Facts, inquiry: Inquiry) -> str:
         was_early = bool(facts.early)
         right = was_early == (inquiry.wish == "less")
         return f"{'Yes' if right else 'No'}, {reason}"
-    return f"{_fault_lead(question, inquiry, well=False)}{reason}"
+    return f"{_fault_lead(question, inquiry, well=False, default=False)}{reason}"
 
 
 def _order_reason(facts: Facts, inquiry: Inquiry) -> str:
@@ -339,5 +343,5 @@ def _tell_mishap(question: str, type_: str, facts: Facts, inquiry: Inquiry) -> s
         return mishap.advice
     if inquiry.wish in ("more", "less") and mishap.difference is not None and mishap.difference.direction:
         right = mishap.difference.direction == inquiry.wish
-        return f"{'Yes' if right else 'No'}, {mishap.report}"
-    return f"{_fault_lead(question, inquiry, well=False)}{mishap.report}"
+        return f"{'Yes' if right else 'No'}, {mishap.contrast}"
+    return f"{_fault_lead(question, inquiry, well=False, default=False)}{mishap.report}"

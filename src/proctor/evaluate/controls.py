@@ -43,8 +43,8 @@ def make_controls(items: Sequence[Item], graphs: Mapping[str, TaskGraph], *, see
     """Make at most one control of each kind for every item.
 
     ``other-step``: a step that is neither in a gold nor due, missing or just done. ``flipped``: the gold with the
-    other one of yes and no. ``amount``: the gold of a measurement or timing question with a number three times as
-    large. ``other-item``: the gold of a question about the same activity that names only steps which have nothing
+    other one of yes and no. ``amount``: the gold of a measurement or timing question with a number at least
+    three times as large. ``other-item``: the gold of a question about the same activity that names only steps which have nothing
     to do with this one.
     """
     siblings: dict[str, list[Item]] = defaultdict(list)
@@ -115,10 +115,22 @@ def _other_amount(item: Item) -> str | None:
     for gold in item.golds:
         match = _NUMBER.search(gold.text)
         if match is not None and len(_NUMBER.findall(gold.text)) == 1:
-            value = 3 * Fraction(match[0]) if not match[0].endswith("/0") else Fraction(7)
-            shown = str(value) if value.denominator == 1 else f"{float(value):g}"
+            shown = _unused_number(match[0], {n for g in item.golds for n in _NUMBER.findall(g.text)})
             return f"{gold.text[: match.start()]}{shown}{gold.text[match.end() :]}"
     return None
+
+
+def _unused_number(text: str, used: set[str]) -> str:
+    """Three times the number, or the first larger odd multiple that no gold has."""
+    value = Fraction(7) if text.endswith("/0") else Fraction(text)
+    factor = 3
+    while (shown := _shown(factor * value)) in used:
+        factor += 2
+    return shown
+
+
+def _shown(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"
 
 
 def _foreign(item: Item, graph: TaskGraph, siblings: Sequence[Item], rng: random.Random) -> str | None:

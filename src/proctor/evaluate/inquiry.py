@@ -81,7 +81,7 @@ def _forms(graph: TaskGraph) -> tuple[tuple[str, tuple[str, ...]], ...]:
         whole = (p.imperative, p.gerund, p.past, p.participle)
         brief = (p.brief, p.brief_gerund, p.brief_past, p.brief_participle)
         for form in {plain_text(f).strip() for f in (*whole, *brief)}:
-            if len(form.split()) > 1:
+            if form:
                 found.setdefault(form, []).append(step.id)
     return tuple(sorted(((f, tuple(ids)) for f, ids in found.items()), key=lambda x: (-len(x[0]), x[0])))
 
@@ -91,7 +91,10 @@ def _mark_steps(plain: str, graph: TaskGraph) -> tuple[str, list[tuple[str, ...]
     marked, steps = plain, list[tuple[str, ...]]()
     for form, ids in _forms(graph):
         if form in marked:
-            marked = re.sub(rf"(?<![\w<]){re.escape(form)}(?![\w>])", f"<{len(steps)}>", marked)
+            # A single word ("stirring") means the step only where the question refers to it as one.
+            lead = "" if " " in form else r"\b(?:before|after|precede|ahead of|of|for|to|when|while|was|were) "
+            mark = f"<{len(steps)}>"
+            marked = re.sub(rf"({lead})(?<![\w<]){re.escape(form)}(?![\w>])", lambda m, mark=mark: m[1] + mark, marked)
             steps.append(ids)
     return marked, steps
 
@@ -116,15 +119,17 @@ _WHOLE = re.compile(
 _LEFT = re.compile(r"\b(?:left|else|more|remaining|another|still (?:open|have|need|something))\b")
 _ORDER_FREE = re.compile(r"\bmatter\b|\bfixed order\b|\b(?:have|has|must|need|needs) (?:\S+ ){0,3}?come (?:first|before)|\b(?:have|need) to <\d+> before (?:i|we) <")
 _WITHOUT = re.compile(r"\bwithout\b|\b(?:leave|leaving|skip|skipping) (?:out )?<|\b(?:haven't|didn't|did not|have not) <|\balthough\b")
+_PERMITS = re.compile(r"\b(?:can|could|may|might)\b|\bis it (?:okay|ok|fine|all right|alright|possible)\b")
 _INSTRUCTION = re.compile(
     r"\b(?:should|supposed|meant|proper|right way|instructions? (?:ask|call|give|say|tell)|correct (?:way|thing)|instead|would (?:have been|be) (?:the )?(?:right|correct))\b"
 )
+_DIFFERENTLY = re.compile(r"\b(?:attention|different(?:ly)?|wrong|off|careful)\b")
 _BACK = re.compile(
     r"\b(?:forg[eo]t\w*|miss\w*|skip\w*|overlook\w*|neglect\w*|(?:left?|leave|leaving) (?:\S+ ){0,2}?out|slip\w*|jump\w* over|(?:should|ought) (?:\S+ ){0,2}?have|already|by now"
     r"|before (?:now|this|getting)|so far|go back|fail\w* to|(?:was|were) (?:i|we) supposed|did (?:i|we) have to|necessary to)\b"
 )
 _PRECEDES = re.compile(
-    r"\bbefore (?:<|this|that|the step|doing|i|we)|\bprecede|\bahead of\b|\bwait(?:ed)? for\b|\b(?:had to|should have|have to) come before\b|\bdepends? on|\bneeded (?:to|for)"
+    r"\bbefore (?:<|this|that|the step|doing|i|we)|\bprecede|\bahead of\b|\bwait(?:ed)? for\b|\b(?:had to|should have|have to) come before\b|\bdepends? on"
 )
 _FOLLOWS = re.compile(
     r"\bbefore which\b|\bshould (?:this|the) (?:\w+ )?have come before|\bhave waited\b(?! with)|\btoo soon,? before|\bone have come before|\bcome before\?"
@@ -161,7 +166,7 @@ def read_inquiry(question: str, graph: TaskGraph) -> Inquiry:
     asked, before = _roles(main, steps)
     narrow = _without_preface(main)
     if not asked and not before:
-        asked = _recognise(plain, graph)
+        asked = _recognise(narrow, graph)
     yes_no = is_yes_no(main)
     choice = bool(re.search(r"<\d+>(?:,)?(?: now)?,? or (?:to |do i |do we |is it |whether to )?<", main)) or bool(
         re.search(r"one of these.*<\d+>.*<\d+>", main)
@@ -189,7 +194,8 @@ def _roles(main: str, steps: list[tuple[str, ...]]) -> tuple[tuple[str, ...], tu
         lead = main[: match.start()][-40:]
         if _DONE_BEFORE_IT.search(lead):
             continue
-        (before if _REFERENCE.search(lead) else asked).extend(ids)
+        refers = _REFERENCE.search(lead) or main.startswith(" depends", match.end())
+        (before if refers else asked).extend(ids)
     return tuple(dict.fromkeys(asked)), tuple(i for i in dict.fromkeys(before) if i not in asked)
 
 
@@ -197,9 +203,11 @@ _SUBORDINATE = re.compile(r"\b(?:after|before|while|when|now that|once|since|bec
 
 
 def _recognise(plain: str, graph: TaskGraph) -> tuple[str, ...]:
-    """The one step that a question in other words speaks of; empty when none or several fit."""
-    found = Vocabulary.of(graph).recognise(read_question(_SUBORDINATE.sub(" ", plain)), 0.75)
-    return tuple(found) if len(found) == 1 else ()
+    """The one step that a question in other words speaks of, with its verb; empty when none or several fit."""
+    content = read_question(_SUBORDINATE.sub(" ", plain))
+    found = Vocabulary.of(graph).recognise(content, 0.75)
+    acts = [i for i in found if stem(parse_phrase(graph[i].text).verb) in content]
+    return tuple(acts) if len(acts) == 1 else ()
 
 
 def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...], *, yes_no: bool) -> Wish:  # noqa: C901
@@ -210,11 +218,11 @@ def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...
         return "remedy"
     if len({*asked, *before}) > 1 and _ORDER_FREE.search(marked):
         return "order-free"
-    if asked and not _BACK.search(main) and _WITHOUT.search(marked):
+    if asked and _PERMITS.search(main) and _WITHOUT.search(marked):
         return "without"
     if wh and asks_for_amount(main):
         return "figure"
-    if wh and _INSTRUCTION.search(main):
+    if wh and _INSTRUCTION.search(main) and not _DIFFERENTLY.search(main):
         return "instruction"
     if yes_no and _MORE.search(main):
         return "more"

@@ -33,6 +33,7 @@ from proctor.evaluate.reading import (
     read_question,
     words,
 )
+from proctor.examples.example import PROCESS_TYPES
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["ANSWER_LIMIT", "Judge", "RuleJudge", "Similarity", "compare_answer", "judge_predictions"]
@@ -40,6 +41,14 @@ __all__ = ["ANSWER_LIMIT", "Judge", "RuleJudge", "Similarity", "compare_answer",
 ANSWER_LIMIT = 20_000
 """Characters beyond which an answer is no answer: a sentence was asked for. It is marked wrong, because leaving
 it unscored would reward whoever floods the judge."""
+
+
+_CONFLICT = 0.15
+"""Similarity of an answer that contradicts the gold in what matters."""
+
+
+_SAME_FAMILY = 0.2
+"""What another action of the same family is worth ("chop" for "dice"): it says that something of the sort was done."""
 
 
 class Judge(Protocol):
@@ -101,7 +110,7 @@ class _Question:
         return self.vocabulary.weight(word) * (0.35 if word in self.asked else 1.0)
 
     def covered(self, said: _Said, by: Collection[str]) -> float:
-        """Share of the weight of an answer's stems found in ``by``; another action of the same family counts half.
+        """Share of the weight of an answer's stems found in ``by``; another action of the same family counts a little.
 
         What the answer only mentions weighs little.
         """
@@ -113,7 +122,7 @@ class _Question:
             if stem in by:
                 found += weight
             elif FAMILY.get(stem) in families:
-                found += weight / 2
+                found += _SAME_FAMILY * weight
         return found / whole if whole else 0.0
 
 
@@ -134,9 +143,14 @@ class _Said:
         return self.stance in ("fine", "finished")
 
     @property
+    def claims(self) -> bool:
+        """True when it says only by its yes or no that all is well, and gives a reason of its own."""
+        return self.reading.assumed or self.reading.place is not None
+
+    @property
     def bare(self) -> bool:
         """True when it says yes or no and nothing else."""
-        return not self.content
+        return not self.content and self.reading.place is None
 
 
 def _interpret(reading: Reading, question: _Question) -> _Said:
@@ -170,10 +184,12 @@ def _compare(
     if answer.well and gold.well:
         if _opposed(answer, gold, question):
             return 0.3, "both say that all is well, but yes against no"
-        if answer.reading.assumed and gold.reading.assumed:
+        if answer.claims and gold.claims:
             return _same_claim(answer, gold, pool, steps, question, same)
-        if answer.reading.assumed != gold.reading.assumed and (answer.steps or gold.reading.place):
-            return 0.5, "both say that all is well, one of them for a reason of its own"
+        if answer.claims and not gold.claims and not gold.bare:
+            return 0.3, "says that all is well for a reason that the gold does not give"
+        if gold.claims and not answer.claims:
+            return 0.5, "says that all is well, without the gold's reason"
         said = answer.polarity is not None and answer.polarity == gold.polarity and question.yes_no
         if answer.stance != gold.stance and question.asks_next and not said:
             return 0.5, "one says that all is done, the other that all is well so far"
@@ -187,13 +203,16 @@ def _compare(
             return 0.5, "one adds to 'all is well' that something is not"
         return 0.0, "one says that all is well, the other does not"
     if answer.bare:
-        if answer.polarity is None or not same or not question.yes_no:
+        sided = _expected_polarity(gold, question) is not None
+        if answer.polarity is None or not same or not question.yes_no or not sided:
             return 0.0, "says nothing that the gold says"
         return (1.0, "the same yes or no") if gold.bare else (0.5, f"only the right '{answer.polarity}'")
     if conflict := _conflict(answer.reading, gold.reading):
-        return 0.15, conflict
-    if question.yes_no and same and answer.polarity == gold.polarity is not None and not gold.content - question.asked:
-        if answer.content <= question.asked:
+        return _CONFLICT, conflict
+    if (answer.reading.place == "done") != (gold.reading.place == "done"):
+        return 0.3, "one says that it is done already, the other does not"
+    if same and question.yes_no and answer.polarity == gold.polarity is not None:
+        if (answer.content | gold.content) <= question.asked:
             return 1.0, "the same yes or no, and nothing beyond the question"
     value, reason = _overlap(answer, gold, pool, steps, question, same)
     if question.asks_amount and same:
@@ -233,7 +252,7 @@ def _weigh_figures(answer: Reading, gold: Reading, value: float, reason: str) ->
         return value, reason
     hit = [t for t in theirs if any(t.equals(m) for m in mine)]
     if not hit:
-        return 0.15, f"amounts differ: {mine[0]} against {theirs[0]}"
+        return _CONFLICT, f"amounts differ: {mine[0]} against {theirs[0]}"
     if len(hit) == len(theirs) and all(any(t.equals(m) for t in theirs) for m in mine):
         return max(value, 0.8), f"the same figure: {theirs[0]}"
     return max(value, 0.5), f"one of the figures is the same: {hit[0]}"
@@ -317,7 +336,8 @@ def compare_answer(
         golds: accepted answers.
         question: what was asked; its words count little, its wording says what "no" means.
         graph: the activity.
-        type_: question type; only ``next`` tells "all done" from "all well so far".
+        type_: question type; only ``next`` tells "all done" from "all well so far", and only in questions about a
+            mistake in one step do the golds share their amounts.
     """
     frame = _Question.of(question, graph, type_)
     said = _interpret(read_answer(answer), frame)
@@ -336,7 +356,20 @@ def compare_answer(
         value, reason = _compare(said, gold, pool, steps, frame)
         if best.gold is None or value > best.value:
             best = Similarity(value, i, reason)
+    of_step = type_ not in PROCESS_TYPES
+    if of_step and not said.well and best.value > _CONFLICT and (conflict := _figure_conflict(said.reading, readings)):
+        return Similarity(_CONFLICT, best.gold, conflict)
     return best
+
+
+def _figure_conflict(answer: Reading, golds: Sequence[_Said]) -> str:
+    """Amounts of a unit of which every gold that has one has another; empty when there are none."""
+    for unit in sorted({a.unit for a in answer.amounts if a.unit}):
+        mine = [a for a in answer.amounts if a.unit == unit]
+        theirs = [t for g in golds for t in g.reading.amounts if t.unit == unit]
+        if theirs and not any(t.value == m.value for t in theirs for m in mine):
+            return f"amounts differ: {mine[0]} against {theirs[0]}"
+    return ""
 
 
 _COUNTED = re.compile(r"^(?:(?:you|we|i|it|there|that|is|are|have|missed|skipped|forgot|left out|it's|that's) )*(\d{1,4})(?![./\d])|\b(\d{1,4}) (?:\w+ )?steps?\b")

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from proctor.evaluate.phrasing import as_sentence
 from proctor.evaluate.reading import FAMILY, read_question
 from proctor.examples.example import Example
 from proctor.generate.quantity import Difference, Dimension, find_difference
@@ -68,12 +69,16 @@ class Mishap:
         return f"you should have {self.instruction.participle}"
 
     @property
+    def contrast(self) -> str:
+        """What it was instead of what; empty when that cannot be read off."""
+        found = self.difference
+        return f"it was {found.wrong} instead of {found.right}" if found is not None else ""
+
+    @property
     def report(self) -> str:
         """What was wrong."""
         if self.difference is not None:
-            too = _TOO.get((self.difference.dimension, self.difference.direction or ""), "")
-            contrast = f"it was {self.difference.wrong} instead of {self.difference.right}"
-            return f"{contrast}, which is {too}" if too else contrast
+            return f"{self.contrast}. {as_sentence(self.advice)}"
         if self.remark:
             return self.remark
         return f"you {self.performed}" if self.performed else self.advice
@@ -99,20 +104,14 @@ class Mishap:
 
     @property
     def _is_mixed_in(self) -> bool:
-        verb = self.instruction.verb if self.instruction is not None else ""
-        return any(FAMILY.get(w) in ("~put", "~mix") for w in read_question(verb))
+        if self.instruction is None:
+            return False
+        front = " ".join(self.instruction.imperative.split()[:_VERBS_WITHIN])
+        return any(FAMILY.get(w) in ("~put", "~mix") for w in read_question(front))
 
 
-_TOO: Final = {
-    ("time", "more"): "too long",
-    ("time", "less"): "too short",
-    ("temperature", "more"): "too high",
-    ("temperature", "less"): "too low",
-    ("amount", "more"): "too much",
-    ("amount", "less"): "too little",
-    ("count", "more"): "too many",
-    ("count", "less"): "too few",
-}
+_VERBS_WITHIN: Final = 4
+"""Words at the front of an instruction among which its verbs are ("measure and add ...")."""
 
 
 def _difference(example: Example, asked: str, done: str) -> Difference | None:

@@ -281,11 +281,13 @@ _FINE = re.compile(
     rf"|{_NEGATION} (?:\w+ ){{0,2}}?(?:miss|missed|missing|forget|forgot|forgotten|forgetting|skip|skipped|wrong|mistakes?|errors?|issues?|problems?)\b)"
 )
 _FAULT = re.compile(
-    r"\b(?:forg[oe]t\w*|miss(?:ed|ing)?|skipp?\w*|should(?:n't)?|need(?:s|ed)? to|must|have to|has to|ought|supposed to"
+    r"\b(?:forg[oe]t\w*|miss(?:ed|ing)?|skipp?\w*|should(?:n't| not)|should(?:'ve| have)|supposed to have"
     r"|instead|rather than|wrong(?:ly)?|incorrect(?:ly)?|improper(?:ly)?|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow|thick|thin|big|small|large)"
     r"|not (?:enough|yet|the right|correct|right|proper|sufficient|fully|properly|correctly|well)|\w+n't (?:proper|correct|right|enough|sufficient|properly|correctly)"
-    r"|mistakes?|errors?|start over|go back|more than|less than|longer|first|before|remember to|fail(?:ed)?|without|insufficient(?:ly)?)\b"
+    r"|mistakes?|errors?|start over|go back|more than|less than|longer|fail(?:ed)?|without|insufficient(?:ly)?)\b"
 )
+_ADVICE = re.compile(r"\b(?:should|need(?:s|ed)? to|must|have to|has to|ought|supposed to|first|before|remember to)\b")
+"""Says what to do; whether something is wrong then depends on the yes or no before it."""
 _UNKNOWN = re.compile(
     r"\b(?:(?:can't|cannot|can not|couldn't|unable to|impossible to|not possible to|hard to|difficult to) (?:\w+ )?"
     r"(?:see|seen|tell|told|determined?|say|said|know|known|judged?|answer(?:ed)?|assess(?:ed)?|verify|verified|confirm(?:ed)?|assist|help)"
@@ -312,7 +314,7 @@ _SEEKS_FAULT = re.compile(
     r"|off(?= (?:here|just|in|about|while|when)\b|\s*\?|$)|mix\w* up|out of (?:order|turn)|premature|overdue|badly|ahead of (?:my|our)"
     r"|(?:go|went|gone|going) (?:over|past|beyond)|(?:stay|stayed|kept) (?:below|under)|(?:more|less|longer|sooner) than"
     r"|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow)"
-    r"|should (?:i|we) have|should've|should have|i should|(?:was|were) (?:i|we|it|this) supposed to|something (?:off|wrong)|fix|redo)\b"
+    r"|should (?:i|we) have|should've|should have|(?:i|we) should|(?:was|were) (?:i|we|it|this) supposed to|something (?:off|wrong)|fix|redo)\b"
 )
 _SEEKS_MORE = re.compile(r"\b(?:else|more|left|remaining|another|anything|longer)\b")
 _SEEKS_PRAISE = re.compile(
@@ -323,7 +325,7 @@ _SEEKS_PRAISE = re.compile(
 )
 
 
-_DENIED = re.compile(r"\b(?:nothing|no|none|without) (?:\w+ ){0,4}$")
+_DENIED = re.compile(r"\b(?:nothing|no|none|without) (?:\w+ ){0,4}$|\b(?:as|what|they|like|everything|all)(?: that| of what)? $")
 _ASKS_AMOUNT = re.compile(
     r"\bhow (?:much|many|long|hot|cold|warm|high|big|large|thick|far|often)\b"
     r"|\b(?:what|which)(?:'s)? (?:\w+ ){0,4}?(?:amount|quantity|measurements?|number|temperature|duration|time|setting|heat|power|level|size|length|weight)\b"
@@ -405,8 +407,17 @@ class Reading:
 
 
 def is_yes_no(question: str) -> bool:
-    """True when a bare yes or no can answer the question: its last sentence starts with an auxiliary verb."""
-    return bool(_AUXILIARY.search(plain_text(question)))
+    """True when a bare yes or no can answer the question: a clause starts with an auxiliary verb.
+
+    "Could you tell me how ..." is a polite form of the question that follows.
+    """
+    plain = plain_text(question)
+    return bool(_AUXILIARY.search(plain)) and not _POLITE.search(plain)
+
+
+_POLITE = re.compile(
+    r"\b(?:can|could|would|will) you (?:please )?(?:\w+ )?(?:remind|tell|show|explain|say|help|give)\b.{0,20}\b(?:what|which|how|where|when|why|who)\b"
+)
 
 
 _AUXILIARY = re.compile(
@@ -434,6 +445,9 @@ def read_answer(text: str) -> Reading:
     if _ANY_ORDER.search(plain):
         units = (frozenset({ANY_ORDER}), *units)
     stance, mixed, assumed = _stance(plain, units)
+    amounts = _amounts(words(plain))
+    if stance is None and amounts:
+        stance, assumed = "act", True
     return Reading(
         text=plain,
         polarity=polarities[0] if polarities else None,
@@ -442,7 +456,7 @@ def read_answer(text: str) -> Reading:
         mixed=mixed,
         units=units,
         context=_content(words(" ".join(behind for _, behind in parts))),
-        amounts=_amounts(words(plain)),
+        amounts=amounts,
         wanted=wanted - actual,
         actual=actual - wanted,
         earlier=earlier - later,
@@ -517,17 +531,18 @@ def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | Non
                 well = "finished" if stance == "finished" else "fine"
     rest_text = _FINISHED.sub(" ", _FINE.sub(" ", plain))
     but = _BUT.search(rest_text)
-    fault = (
+    wrong = (
         negated
         or bool(_FAULT.search(rest_text))
         or bool(but and len(_content(words(rest_text[but.end() :]))) > 1)
     )
+    fault = wrong or bool(_ADVICE.search(rest_text))
     if well and not fault:
         return well, False, False
     if _UNKNOWN.search(plain):
         return "unknown", False, False
     if fault or units:
-        return "act", bool(well), not fault
+        return "act", bool(well), not wrong
     return None, False, False
 
 
