@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -81,18 +82,34 @@ def _open(path: Path) -> IO[bytes]:
             "there is no such file.", where=str(path), hint="check the path and its spelling"
         ) from None
     except IsADirectoryError:
-        raise UserError("this is a folder, a file was expected.", where=str(path)) from None
+        raise UserError(
+            "this is a folder, a file was expected.",
+            where=str(path),
+            hint="name a file, or move the folder away",
+        ) from None
     except OSError as error:
-        raise UserError(f"cannot be opened: {error.strerror or error}.", where=str(path)) from None
+        raise UserError(
+            f"cannot be opened: {error.strerror or error}.",
+            where=str(path),
+            hint="check the path, its links and permissions",
+        ) from None
     except ValueError as error:  # a NUL byte or a lone surrogate in the name
-        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
+        raise UserError(
+            f"this cannot be the name of a file: {error}.",
+            where=repr(str(path)),
+            hint="check the path and its spelling",
+        ) from None
 
 
 def _reading(path: Path, read: Callable[[], bytes]) -> bytes:
     try:
         return read()
     except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror or error}.", where=str(path)) from None
+        raise UserError(
+            f"cannot be read: {error.strerror or error}.",
+            where=str(path),
+            hint="check the disk, or restore a copy",
+        ) from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -122,11 +139,24 @@ def decode(data: bytes, type_: type[T] | Any, where: str) -> T:
             f"{_shortened(str(error))}.", where=where, hint="compare the field with the documented format"
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        seen = data[:60].decode("utf-8", "replace")
         raise UserError(
-            f"not valid JSON: {error}. It starts with {seen!r}.", where=where, hint="is the file complete?"
+            f"not valid JSON: {error}. {_quoted(data, str(error))}", where=where, hint=_mend(data)
         ) from None
     return value
+
+
+def _quoted(data: bytes, message: str) -> str:
+    """Quote the text where the decoder stopped."""
+    found = re.search(r"byte (\d+)", message)
+    at = int(found[1]) if found else 0
+    begin = max(0, at - 40)
+    return f"{'Near' if begin else 'It starts with'} {data[begin : at + 20].decode('utf-8', 'replace')!r}."
+
+
+def _mend(data: bytes) -> str:
+    if re.search(rb":\s*-?(NaN|Infinity)", data):
+        return "JSON has no NaN and no Infinity: write a number, or null where none is known"
+    return "is the file complete?"
 
 
 def _shortened(text: str, limit: int = 300) -> str:
@@ -142,7 +172,11 @@ def read_json(path: Path, type_: type[T] | Any = Any) -> T:
     """
     data = read_bytes(path)
     if not data.removeprefix(_BOM).strip():
-        raise UserError("the file is empty, a JSON document was expected.", where=str(path))
+        raise UserError(
+            "the file is empty, a JSON document was expected.",
+            where=str(path),
+            hint="make it anew, or restore a copy",
+        )
     return cast("T", decode(data.removeprefix(_BOM), type_, str(path)))
 
 
@@ -163,7 +197,11 @@ def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
             if number == 1:
                 line = line.removeprefix(_BOM)
             if len(line) > _MAX_LINE:
-                raise UserError(f"the line is longer than {_MAX_LINE >> 20} MB.", where=f"{path}:{number}")
+                raise UserError(
+                    f"the line is longer than {_MAX_LINE >> 20} MB.",
+                    where=f"{path}:{number}",
+                    hint="one record a line was expected",
+                )
             if not line.strip():
                 continue
             try:
@@ -251,7 +289,9 @@ def _open_beside(path: Path) -> IO[bytes]:
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.tmp").open("xb")
     except ValueError as error:
-        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
+        raise UserError(
+            f"this cannot be the name of a file: {error}.", where=repr(str(path)), hint="give another name"
+        ) from None
 
 
 def write_json(path: Path, value: object, *, indent: int = 2) -> None:
@@ -302,4 +342,6 @@ def append_jsonl(path: Path, record: object) -> None:
             hint="check permissions and free space, then run the same command again",
         ) from error
     except ValueError as error:
-        raise UserError(f"this cannot be the name of a file: {error}.", where=repr(str(path))) from None
+        raise UserError(
+            f"this cannot be the name of a file: {error}.", where=repr(str(path)), hint="give another name"
+        ) from None

@@ -8,6 +8,7 @@ is noticed.
 
 from __future__ import annotations
 
+import os
 import shlex
 import tomllib
 from collections import Counter
@@ -32,7 +33,7 @@ from proctor.records import (
 )
 from proctor.version import __version__
 
-__all__ = ["STAGES", "StageRecord", "Workspace"]
+__all__ = ["STAGES", "StageRecord", "Workspace", "is_there"]
 
 T = TypeVar("T")
 
@@ -46,6 +47,14 @@ _MADE_BY: Final = {
     "candidates.jsonl": "generate",
     "items.jsonl": "build",
 }
+
+
+_MEND_SETTINGS: Final = "mend the file, or remove it to go back to the defaults"
+
+
+def is_there(path: Path) -> bool:
+    """True for anything that has the name, a broken link or a loop of links, too."""
+    return os.path.lexists(path)
 
 
 class StageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,7 +86,9 @@ class Workspace:
 
     def run_names(self) -> list[str]:
         """Names of the runs that hold predictions, sorted."""
-        return sorted(p.parent.name for p in self.runs.glob("*/predictions.jsonl"))
+        if not os.path.isdir(self.runs):  # noqa: PTH112 - pathlib's raises where access is denied
+            return []
+        return sorted(p.name for p in self.runs.iterdir() if is_there(p / "predictions.jsonl"))
 
     def run_folder(self, name: str) -> Path:
         """Return the folder of a run.
@@ -110,14 +121,14 @@ class Workspace:
         Raises:
             UserError: naming the command that writes it.
         """
-        if not self.root.is_dir():
+        if not os.path.isdir(self.root):  # noqa: PTH112 - pathlib's raises where access is denied
             raise UserError(
                 "there is no such workspace.",
                 where=str(self.root),
                 hint=f"start with: {self.command_for('recordings.jsonl')}",
             )
         path = self.file(name)
-        if not path.exists() and not path.is_symlink():
+        if not is_there(path):
             raise UserError(
                 f"{name} is not there yet.", where=str(self.root), hint=f"run first: {self.command_for(name)}"
             )
@@ -145,7 +156,11 @@ class Workspace:
         try:
             return read_json(path, dict[str, TaskGraph])
         except GraphError as error:
-            raise UserError(f"{error}.", where=str(path)) from None
+            raise UserError(
+                f"{error}.",
+                where=str(path),
+                hint=f"mend the file, or make it anew: {self.command_for(path.name)}",
+            ) from None
 
     def write_graphs(self, graphs: Mapping[str, TaskGraph]) -> None:
         """Write the task graphs."""
@@ -169,7 +184,7 @@ class Workspace:
         path = self.file("proctor.toml")
         table = self._toml().get(stage, {})
         if not isinstance(table, dict):
-            raise UserError(f"[{stage}] must be a table.", where=str(path))
+            raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_MEND_SETTINGS)
         for key, value in table.items():
             if key not in defaults:
                 known = ", ".join(defaults) or "none"
@@ -180,17 +195,18 @@ class Workspace:
                 raise UserError(
                     f"'{key}' is {value!r}; {type(defaults[key]).__name__} was expected.",
                     where=f"{path}: [{stage}]",
+                    hint=_MEND_SETTINGS,
                 )
         return {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")
-        if not path.exists():
+        if not is_there(path):
             return {}
         try:
             return tomllib.loads(read_bytes(path).decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"not valid TOML: {error}.", where=str(path)) from None
+            raise UserError(f"not valid TOML: {error}.", where=str(path), hint=_MEND_SETTINGS) from None
 
     def keep(self, stage: str, values: Mapping[str, Any]) -> None:
         """Write the settings of a stage that has succeeded into ``proctor.toml``; comments there survive."""
@@ -213,7 +229,7 @@ class Workspace:
     def stages(self) -> dict[str, StageRecord]:
         """Return what every stage did so far."""
         path = self.file("stages.json")
-        return read_json(path, dict[str, StageRecord]) if path.exists() else {}
+        return read_json(path, dict[str, StageRecord]) if is_there(path) else {}
 
     def record(
         self,

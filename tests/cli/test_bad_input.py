@@ -122,6 +122,7 @@ FINE = {
     (RUN + "predictions.jsonl", "missing", "score"): "there is one run less",
     (RUN + "predictions.jsonl", "missing", "report"): "there is one run less",
     (RUN + "judgements.jsonl", "missing", "report"): "the run is shown without marks",
+    ("candidates.jsonl", "empty", "report"): "the page leaves the candidates out",
     ("candidates.jsonl", "missing", "report"): "the page leaves the candidates out",
     ("verification.sqlite", "missing", "verify"): "everything is verified anew",
     ("verification.sqlite", "empty", "verify"): "an empty file is an empty SQLite database",
@@ -427,13 +428,13 @@ FLAGS = [
     ("generate", ["--generator", "oracle"], "oracle"),
     ("generate", ["--sample", "best"], "best"),
     ("generate", ["--limit", "0"], "--limit"),
-    ("generate", ["--examples", "many"], "many"),
+    ("generate", ["--examples", "many"], "--examples"),
     ("verify", ["--threshold", "0.3"], "0.3"),
     ("verify", ["--threshold", "nan"], "nan"),
     ("verify", ["--store", "mysql://root:secret@localhost/x"], "mysql"),
     ("build", ["--accept", "nobody"], "nobody"),
-    ("build", ["--min-confidence", "2"], "2"),
-    ("build", ["--min-confidence", "nan"], "nan"),
+    ("build", ["--min-confidence", "2"], "--min-confidence"),
+    ("build", ["--min-confidence", "nan"], "--min-confidence"),
     ("build", ["--name", "../up"], "../up"),
     ("build", ["--version", ""], "version"),
     ("predict", ["-p", "clairvoyant"], "clairvoyant"),
@@ -446,7 +447,7 @@ FLAGS = [
     ("score", ["--confidence", "nan"], "nan"),
     ("score", ["--resamples", "1"], "1"),
     ("report", ["--frames", "-1"], "--frames"),
-    ("report", ["--output", ""], "output"),
+    ("report", ["--output", ""], "name of a file"),
 ]
 
 
@@ -547,7 +548,9 @@ def test_a_report_over_a_folder(bench: Path, proctor: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_report_never_replaces_what_is_no_file(linked: bool, bench: Path, proctor: Callable[..., Any]) -> None:
+def test_a_report_never_replaces_what_is_no_file(
+    linked: bool, bench: Path, proctor: Callable[..., Any]
+) -> None:
     pipe = bench / "pipe"  # stands for a device: a test must not risk the machine's own
     os.mkfifo(pipe)
     target = bench / "link" if linked else pipe
@@ -585,7 +588,7 @@ def test_a_release_folder_that_is_not_ours_is_left_alone(
 @pytest.mark.parametrize(
     "way", ["missing", "empty", "not JSON", "truncated", "a list", "not UTF-8", "a link to itself"]
 )
-@pytest.mark.parametrize("name", ["manifest.json", "graphs.json", "data/test.jsonl", "README.md"])
+@pytest.mark.parametrize("name", ["manifest.json", "graphs.json", "data/test.jsonl"])
 def test_a_broken_release_is_noticed(name: str, way: str, bench: Path) -> None:
     from proctor.benchmark.release import read_release
     from proctor.errors import UserError

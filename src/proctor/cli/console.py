@@ -5,6 +5,7 @@ Results go to standard output, everything else to standard error, so that ``--js
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -45,6 +46,11 @@ SeedOption = Annotated[
 
 _PLAIN_EVERY_SECONDS: Final = 15.0
 _INTERRUPTED: Final = 130
+_SURROUNDINGS: Final = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    | {errno.EIO, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EMFILE, errno.ENFILE, errno.ESTALE}
+)
+"""What the system refuses to everybody: no bug of ours, and the user can change it."""
 
 
 def command_app(*, help: str | None = None) -> typer.Typer:
@@ -212,6 +218,13 @@ def run(app: Callable[[], Any]) -> int:
         return 0
     except SystemExit as end:
         return _status(end.code)
+    except OSError as error:
+        if error.errno not in _SURROUNDINGS or error.filename is None:
+            raise
+        note(
+            f"proctor: {error.filename}: {error.strerror}\n  → check the path, its permissions and the free space"
+        )
+        return 2
     return 0
 
 

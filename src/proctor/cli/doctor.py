@@ -6,12 +6,18 @@ import platform
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit, progress, table
+from proctor.errors import UserError
 from proctor.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from proctor.workspace import Workspace
 
 app = command_app()
 
@@ -60,7 +66,9 @@ def doctor(
     problems: list[str] = []
     if workspace is not None:
         problems = _look_at(workspace, videos, result, quiet=as_json)
-        text += f"\n\n{workspace}\n" + table([(k, v) for k, v in result["files"].items()])
+        files = [(k, "cannot be read" if v is None else v) for k, v in result["files"].items()]
+        text += f"\n\n{workspace}\n" + table(files, ("file", "records"))
+        text += f"\nruns: {', '.join(result['runs']) or 'none'}"
         text += "\n\n" + ("\n".join(f"! {p}" for p in problems) if problems else "nothing to mend")
     result["problems"] = problems
     emit(result, text, as_json=as_json)
@@ -80,14 +88,16 @@ def _version(package: str) -> str:
 
 
 def _look_at(root: Path, videos: bool, result: dict[str, Any], *, quiet: bool) -> list[str]:
-    from proctor.workspace import Workspace
+    from proctor.workspace import Workspace, is_there
 
     place = Workspace(root)
-    place.require("recordings.jsonl" if not place.file("items.jsonl").exists() else "items.jsonl")
-    files = sorted(p for p in root.glob("*.jsonl"))
-    result["files"] = {p.name: sum(1 for _ in p.open("rb")) for p in files}
+    place.require("items.jsonl" if is_there(place.file("items.jsonl")) else "recordings.jsonl")
+    result["files"] = {p.name: _lines(p) for p in sorted(root.glob("*.jsonl"))}
     result["runs"] = place.run_names()
-    problems = place.stale()
+    broken = _broken_files(place)
+    result["leftovers"] = sorted(str(p.relative_to(root)) for p in root.rglob(".*.tmp"))
+    problems = [*broken, *place.stale()]
+    problems += [f"{name} was left over by a run that was killed: remove it" for name in result["leftovers"]]
     if shutil.disk_usage(root).free < _FREE_BYTES:
         problems.append(f"less than {_FREE_BYTES >> 20} MB are free on the disk")
     if videos:
@@ -95,11 +105,53 @@ def _look_at(root: Path, videos: bool, result: dict[str, Any], *, quiet: bool) -
     return problems
 
 
-def _broken_videos(place: Any, *, quiet: bool) -> list[str]:
+def _lines(path: Path) -> int | None:
+    """Return the number of lines, None if the file cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return sum(1 for _ in stream)
+    except OSError:
+        return None
+
+
+def _broken_files(place: Workspace) -> list[str]:
+    """Read every file as the stages do and return what they would complain about."""
+    from proctor.stages import inputs
+    from proctor.stages.predict import read_run_info
+    from proctor.workspace import is_there
+
+    problems: list[str] = []
+
+    def load(name: str, read: Callable[[], Any]) -> Any:
+        try:
+            return read() if is_there(place.file(name)) else []
+        except UserError as error:
+            problems.append(error.render())
+            return []
+
+    graphs = load("graphs.json", place.graphs) or {}
+    if not graphs:
+        return problems
+    load("recordings.jsonl", lambda: inputs.load_recordings(place, graphs))
+    examples = load("examples.jsonl", lambda: inputs.load_examples(place, graphs))
+    load("candidates.jsonl", lambda: inputs.load_candidates(place, examples) if examples else [])
+    items = load("items.jsonl", lambda: inputs.load_items(place, graphs))
+    for name in place.run_names() if items else ():
+        folder = place.run_folder(name)
+        load(f"runs/{name}", lambda: read_run_info(folder))  # noqa: B023 - called at once
+        load(f"runs/{name}/predictions.jsonl", lambda: inputs.load_predictions(folder, items))  # noqa: B023
+        load(f"runs/{name}/judgements.jsonl", lambda: inputs.load_judgements(folder, items))  # noqa: B023
+    return problems
+
+
+def _broken_videos(place: Workspace, *, quiet: bool) -> list[str]:
     from proctor.media.probe import check_all
     from proctor.procedure.recording import Recording
 
-    folder = Path(place.stages()["read"].settings["folder"])
+    read = place.stages().get("read")
+    if read is None or not read.settings.get("folder"):
+        return ["which folder the videos are in is not known: run 'proctor read' again"]
+    folder = Path(read.settings["folder"])
     paths = [folder / r.video for r in place.load("recordings.jsonl", Recording) if r.video]
     with progress("opening videos", len(paths), quiet=quiet) as seen:
         _, broken = check_all(paths, seen=seen)

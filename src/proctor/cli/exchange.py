@@ -46,6 +46,22 @@ def import_promqa(
     emit(result, table(list(result.items())) + f"\n\nnext: proctor predict {workspace}", as_json=as_json)
 
 
+@_import.command("release")
+def import_release(
+    release: Annotated[str, typer.Argument(help="A release folder, or the name of a registered benchmark.")],
+    workspace: Annotated[Path, typer.Argument(help="New folder.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring a released benchmark in, to have predictors answer it; every file is checked against its hash.
+
+    Example: proctor import release bench/release theirs && proctor predict theirs
+    """
+    from proctor.stages import exchange
+
+    result = exchange.import_release(release, workspace)
+    emit(result, table(list(result.items())) + f"\n\nnext: proctor predict {workspace}", as_json=as_json)
+
+
 @_export.command("promqa")
 def export_promqa(
     workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark.")],

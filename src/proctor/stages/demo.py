@@ -20,6 +20,7 @@ from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
 from proctor.stages.verify import verify
+from proctor.workspace import is_there
 
 __all__ = ["Show", "demo", "render_videos"]
 
@@ -48,7 +49,7 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         UserError: if the folder cannot be written.
     """
     data, bench = folder / "sample", folder / "bench"
-    if not (data / "dataset.json").exists():
+    if not is_there(data / "dataset.json"):
         copy_sample(data)
     counts: dict[str, Any] = {"rendered": 0, "no_video": ""}
     if video:

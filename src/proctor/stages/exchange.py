@@ -1,4 +1,4 @@
-"""Published benchmarks in and out of a workspace."""
+"""Published benchmarks and releases in and out of a workspace."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from proctor.benchmark.promqa import (
     render_promqa,
     write_origins,
 )
+from proctor.benchmark.release import load_benchmark
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.examples.promqa import read_promqa
@@ -23,7 +24,7 @@ from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
 
-__all__ = ["export_published", "import_published"]
+__all__ = ["export_published", "import_published", "import_release"]
 
 ORIGINS = "promqa.origins.jsonl"
 
@@ -65,8 +66,39 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, Any
         "items": len(records.items),
         "golds": sum(len(i.golds) for i in records.items),
     }
-    settings = {"name": "promqa", "version": "published", "accept": "humans"}
+    settings = {"name": "promqa", "version": "published", "accept": "published"}
     outputs = ("recordings.jsonl", "graphs.json", "examples.jsonl", "candidates.jsonl", "items.jsonl")
+    workspace.record("build", settings=settings, counts=counts | {"dropped": {}}, outputs=outputs)
+    return counts
+
+
+def import_release(name_or_path: str | Path, root: Path) -> dict[str, Any]:
+    """Bring somebody's released benchmark into a new workspace, to sit predictors down to it.
+
+    Args:
+        name_or_path: a release folder, or the name of a registered benchmark.
+        root: the workspace.
+
+    Raises:
+        UserError: if there is no such release, a file of it was changed, or the workspace has items already.
+    """
+    benchmark = load_benchmark(name_or_path)
+    workspace = Workspace(root)
+    workspace.create()
+    if workspace.file("items.jsonl").exists():
+        raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")
+    write_jsonl(workspace.file("items.jsonl"), benchmark.items)
+    workspace.write_graphs(benchmark.graphs)
+    rules = benchmark.manifest.rules.name if benchmark.manifest else ""
+    licence = benchmark.manifest.info.licence if benchmark.manifest else ""
+    settings = {"name": benchmark.name, "version": benchmark.version, "accept": rules, "licence": licence}
+    counts = {
+        "items": len(benchmark.items),
+        "golds": sum(len(i.golds) for i in benchmark.items),
+        "recordings": len({i.recording_id for i in benchmark.items}),
+        "signature": benchmark.signature,
+    }
+    outputs = ("items.jsonl", "graphs.json")
     workspace.record("build", settings=settings, counts=counts | {"dropped": {}}, outputs=outputs)
     return counts
 

@@ -15,7 +15,7 @@ from proctor.evaluate.predict import predict_items
 from proctor.evaluate.prediction import Prediction
 from proctor.records import content_hash, read_json, write_json, write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
 __all__ = ["PREDICTORS", "RunInfo", "items_hash", "predict", "read_run_info"]
 
@@ -124,6 +124,6 @@ def predict(
 def _answered(folder: Path, info: RunInfo, items: Sequence[Item]) -> list[Prediction]:
     """Return the answers that the run has already; none when it was a run of something else."""
     path = folder / "predictions.jsonl"
-    if not path.exists() or not (folder / "run.json").exists() or read_run_info(folder) != info:
+    if not is_there(path) or not is_there(folder / "run.json") or read_run_info(folder) != info:
         return []
     return [p for p in load_predictions(folder, items) if p.failure is None]

@@ -17,7 +17,7 @@ from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
 from proctor.stages.score import benchmark_name
 from proctor.stages.verify import open_store
-from proctor.workspace import StageRecord, Workspace
+from proctor.workspace import StageRecord, Workspace, is_there
 
 if TYPE_CHECKING:
     from proctor.verify.verdict import Verdict
@@ -81,7 +81,7 @@ def report(
 def _candidates(workspace: Workspace) -> list[Candidate]:
     """Return the candidates behind the items, if the workspace has them."""
     path = workspace.file("candidates.jsonl")
-    return read_jsonl(path, Candidate) if path.exists() or path.is_symlink() else []
+    return read_jsonl(path, Candidate) if is_there(path) else []
 
 
 def _verdicts(workspace: Workspace) -> Iterable[Verdict]:
@@ -101,7 +101,7 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
         predictor=info.predictor,
         role=info.role,
         predictions=tuple(load_predictions(folder, items)),
-        judgements=tuple(load_judgements(folder, items) if judged.exists() or judged.is_symlink() else ()),
+        judgements=tuple(load_judgements(folder, items) if is_there(judged) else ()),
     )
 
 

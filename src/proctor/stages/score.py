@@ -15,7 +15,7 @@ from proctor.records import write_json
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import read_run_info
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
 __all__ = ["DEFAULTS", "ScoredRuns", "score"]
 
@@ -63,12 +63,13 @@ def score(
     tables = {}
     for name in chosen_runs(workspace, runs):
         folder = workspace.run_folder(name)
-        if not (folder / "judgements.jsonl").exists():
+        if not is_there(folder / "judgements.jsonl"):
             raise UserError(
                 f"the run '{name}' is not judged yet.",
-                where=str(folder),
+                where=str(folder / "judgements.jsonl"),
                 hint=f"run first: proctor judge {root}",
             )
+        predictions, judgements = load_predictions(folder, items), load_judgements(folder, items)
         if changed := workspace.changed(f"judge/{name}"):
             raise UserError(
                 f"the run '{name}' was judged before {' and '.join(changed)} changed.",
@@ -78,8 +79,8 @@ def score(
         info = read_run_info(folder)
         table = score_run(
             items,
-            load_predictions(folder, items),
-            load_judgements(folder, items),
+            predictions,
+            judgements,
             benchmark=benchmark,
             privilege=info.privilege,
             **settings,

@@ -251,10 +251,14 @@ class VerdictStore:
                 _create_tables(connection)
             version = self._version()
         if version is None:
-            raise UserError("there is no store of verdicts here.", where=self._place)
+            raise UserError(
+                "there is no store of verdicts here.", where=self._place, hint="verify something first"
+            )
         if not version.isdecimal():
             raise UserError(
-                f"its schema version is {version[:40]!r}, a number was expected.", where=self._place
+                f"its schema version is {version[:40]!r}, a number was expected.",
+                where=self._place,
+                hint="restore a copy",
             )
         if int(version) > SCHEMA_VERSION:
             raise UserError(
