@@ -1,0 +1,76 @@
+"""A release travels: what was built here is answered there, with the same items and the same scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.benchmark.item import Item
+from proctor.errors import UserError
+from proctor.records import read_jsonl
+from proctor.samples import path as sample
+from proctor.stages.build import build
+from proctor.stages.derive import derive
+from proctor.stages.exchange import import_release
+from proctor.stages.generate import generate
+from proctor.stages.judge import judge
+from proctor.stages.predict import predict
+from proctor.stages.read import read
+from proctor.stages.report import report
+from proctor.stages.score import score
+from proctor.stages.verify import verify
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("built")
+    read("plain", sample(), root)
+    derive(root)
+    generate(root, examples=40, seed=3)
+    verify(root)
+    build(root, name="tiny", version="1.2.3")
+    return root
+
+
+def scores(root: Path) -> float | None:
+    predict(root, "recipe-text", seed=1)
+    judge(root)
+    return score(root, resamples=200).tables["recipe-text"].row("all").value
+
+
+def test_items_and_scores_are_the_same_elsewhere(built: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    counts = import_release(built / "release", there)
+    assert read_jsonl(there / "items.jsonl", Item) == read_jsonl(built / "items.jsonl", Item)
+    assert counts["items"] == len(read_jsonl(built / "items.jsonl", Item))
+    assert scores(there) == scores(built)
+
+
+def test_the_report_works_from_a_release_alone(built: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    import_release(built / "release", there)
+    page = Path(report(there)["report"]).read_text(encoding="utf-8")
+    assert "tiny" in page
+    assert "1.2.3" in page
+
+
+def test_a_tampered_release_is_refused(built: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(built / "release", copy)
+    rows = copy / "data/test.jsonl"
+    rows.write_bytes(rows.read_bytes().replace(b"Yes", b"No!", 1))
+    with pytest.raises(UserError, match="not the one that was released"):
+        import_release(copy, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_workspace_with_items_is_left_alone(built: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    import_release(built / "release", there)
+    before = (there / "items.jsonl").read_bytes()
+    with pytest.raises(UserError, match="items already"):
+        import_release(built / "release", there)
+    assert (there / "items.jsonl").read_bytes() == before
