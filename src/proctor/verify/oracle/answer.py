@@ -119,7 +119,7 @@ _DO = re.compile(
     r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|please|let us|will|supposed)\b"
 )
 _DONE = re.compile(
-    r"\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:added|used|put|made|cut|sliced|chopped|mixed|poured|placed|cooked)\b|\b(?:has|have) been\b"
+    r"\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:just |correctly |properly )?(?:(?!need|miss|skip|omit|overlook)[a-z]+ed|put|made|cut|took|beat|ground|spread)\b|\b(?:has|have) been\b"
 )
 _CONTEXT = re.compile(
     r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"

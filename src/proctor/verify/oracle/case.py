@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from proctor.examples.example import STEP_TYPES
 from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.match import Reading, StepIndex
 from proctor.verify.oracle.moment import Moment, Standing
@@ -93,7 +94,7 @@ class Case:
 def read_case(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Case:
     """Recognise steps and stance."""
     named = _read_named(question, answer, moment, index)
-    stance = _read_stance(question, answer, named)
+    stance = _read_stance(question, answer, named, moment.example.type in STEP_TYPES)
     return Case(question, answer, moment, index, named, stance, _read_scope(question, index))
 
 
@@ -108,7 +109,7 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
     return index.read(stems, moment.mistake_stems, frozenset(answer.quantities))
 
 
-def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stance:
+def _read_stance(question: Question, answer: AnswerText, named: Reading, mistaken: bool) -> Stance:
     if question.wh or answer.polarity is None:
         if answer.clear:
             return "clear"
@@ -117,7 +118,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading) -> Stan
         # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
         contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches
         return "clear" if contradicts and not answer.wrongness else "trouble"
-    if question.intent in ("check", "order") and not answer.clear and _rectifies(answer):
+    checks = question.intent in ("check", "order") or (
+        mistaken and question.intent in ("other", "detail", "propose")
+    )
+    if checks and not answer.clear and _rectifies(answer):
         # "was it too little?" "no, it was too much": the no is to the guess, the rest tells what went wrong
         return "trouble"
     return "clear"

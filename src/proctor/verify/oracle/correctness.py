@@ -38,6 +38,8 @@ def _named_order(case: Case) -> Ground:
             "unknown_step", -0.6, f"no step speaks of {quoted(case.named.foreign_words)}", steps
         )
     circular = case.named.matches and anchor not in moment.late and _FIRST.search(case.answer.plain)
+    if case.named.weight and not case.named.matches and overlap(case, moment.noted_stems) < 0.5:
+        return case.ground("vague", -0.2, "names no step of the procedure clearly")
     if not steps and circular:
         return case.ground("circular", -0.4, "says that the step itself had to come first")
     if not steps:
@@ -81,7 +83,9 @@ def _placed(case: Case) -> Ground | None:
     for role in _SIDES:
         matches = case.index.read(case.answer.stems(role)).matches
         steps = frozenset(i for m in matches for i in m.alternatives)
-        if not steps:
+        if steps == {anchor} and not case.named.weight:
+            return case.ground("circular", -0.4, "places the step by itself", steps)
+        if not steps or steps == {anchor}:
             continue
         # "should have come before X" and "was done after X" both say that X came too soon
         hurried = (role == "before") == should
@@ -127,7 +131,7 @@ def judge_check(case: Case) -> Ground:
         return judge_order(case)
     asked = frozenset(moment.history) & (case.scope or frozenset(moment.history))
     concerned = moment.mistakes_of(asked)
-    wrong = moment.targets_mistake or bool(concerned) or bool(moment.current_mistakes)
+    wrong = moment.targets_mistake or bool(concerned) or (not case.scope and bool(moment.current_mistakes))
     if case.stance == "clear":
         if wrong:
             return case.ground("denies_mistake", -0.7, "says that it was right, but it was not")

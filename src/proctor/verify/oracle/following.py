@@ -17,9 +17,10 @@ _ORDER: Final[tuple[Standing, ...]] = ("missing", "next", "stuck", "later", "don
 def judge_following(case: Case) -> Ground:
     """Judge an answer to "what now" or "is there anything else"."""
     moment = case.moment
-    redirected = _redirects(case)
-    if redirected is not None:
-        return redirected
+    for special in (_before_target, _redirects):
+        ground = special(case)
+        if ground is not None:
+            return ground
     closing = case.answer.finished and not moment.pending
     if case.stance == "clear" and (closing or not _tells(case)):
         return judge_nothing_left(case)
@@ -28,7 +29,7 @@ def judge_following(case: Case) -> Ground:
             return case.ground("affirms_pending", 0.4, "says that something is left, and something is")
         if not case.named.weight:
             return case.ground("says_nothing", -0.5, "names no step")
-        if not case.names_steps:
+        if not case.made_up:
             return case.ground("vague", -0.2, "names no step clearly")
         return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
     return judge_named_following(case)
@@ -63,9 +64,37 @@ def judge_nothing_left(case: Case) -> Ground:
     return case.ground("denies_next", -0.8, f"says that nothing is left, but {case.text(step)} is", [step])
 
 
+def _before_target(case: Case) -> Ground | None:
+    """Judge "is there anything else to do before X" by what X still waits for; None when X is not to come."""
+    moment = case.moment
+    matches = case.index.read(case.question.before).matches if case.question.intent == "left" else ()
+    if not matches or matches[0].score < CERTAIN:
+        return None
+    ahead = [i for i in matches[0].alternatives if i in moment.pending]
+    if not ahead:
+        return None
+    target, unmet = ahead[0], frozenset.intersection(*(moment.unmet(i) for i in ahead))
+    if case.stance == "clear":
+        if unmet:
+            first = min(unmet)
+            return case.ground("denies_unmet", -0.7, f"{case.text(first)} has to come before that", [first])
+        lean = 0.2 if moment.current_mistakes else 0.7
+        return case.ground("nothing_unmet", lean, f"nothing has to come before {case.text(target)}", [target])
+    if not case.names_steps:
+        return None
+    steps = pick(case, _ORDER)
+    if steps[0] in unmet:
+        return case.ground("names_unmet", 0.8, f"{case.text(steps[0])} has to come before that", steps)
+    if steps[0] in ahead:
+        return case.ground("names_next", 0.2, f"{case.text(target)} itself may be done", steps)
+    return None
+
+
 def _redirects(case: Case) -> Ground | None:
     """Judge "no, but you can do X": nothing of what was asked about, but another step. None when it is not that."""
     if case.stance != "clear" or case.question.wh or not case.scope or not case.names_steps:
+        return None
+    if case.answer.finished or not case.moment.pending:
         return None
     steps = pick(case, _ORDER)
     if case.scope & set(steps):
@@ -142,7 +171,7 @@ def judge_proposal(case: Case) -> Ground:
     moment, graph = case.moment, case.moment.graph
     if not moment.pending and case.answer.finished:
         return case.ground("finished", 0.8, "every step has been done")
-    if moment.targets_mistake and moment.current_id in case.scope:
+    if moment.targets_mistake and (not case.scope or moment.current_id in case.scope):
         return judge_check(case)
     asked = case.index.read(case.question.stems).matches
     if not asked:
@@ -209,9 +238,13 @@ def within_scope(case: Case, ground: Ground) -> Ground:
     """Turn down a step that would be right by itself, but is not what was asked about."""
     if case.stance == "clear":
         return ground
-    if ground.lean > 0 and ground.steps and case.scope and not case.scope & set(ground.steps):
+    if ground.lean <= 0 or not ground.steps or not case.scope:
+        return ground
+    asked = frozenset(case.question.stems)
+    if not case.scope & set(ground.steps) and not any(asked & case.index.stems_of[i] for i in ground.steps):
+        lean = -0.2 if case.question.intent == "left" else -0.4
         return case.ground(
-            "beside_question", -0.4, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps
+            "beside_question", lean, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps
         )
     return ground
 

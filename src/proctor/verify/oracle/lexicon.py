@@ -81,6 +81,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
         "mix mixture stir whisk beat blend combine blitz incorporate toss fold scramble agitate swirl recombine puree",
         "add put place pour transfer drop insert move include introduce splash sprinkle drizzle top spoon dump garnish season",
         "sprinkle season dust scatter garnish top",
+        "grease coat spray lubricate",
         "spread coat smear brush cover apply distribute layer",
         "heat warm boil cook simmer fry saute microwave bake roast toast grill melt sear brown preheat",
         "microwave nuke zap",

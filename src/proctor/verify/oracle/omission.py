@@ -108,7 +108,7 @@ def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
     if outside:
         return case.ground("denies_outside", -0.2, "nothing is missing within what was asked, but elsewhere")
     ahead = _ahead(case) or (
-        moment.example.type == "next" and moment.following and (case.scope or case.question.before)
+        moment.example.type == "next" and not case.question.before and moment.following & case.scope
     )
     if ahead and not case.question.past:
         return case.ground(
@@ -197,7 +197,7 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
     moment = case.moment
     first = pick(case, ("next", "missing", "stuck", "later", "done"))[0]
     standing = moment.standing(first)
-    if standing == "done" and not _went_wrong(case, first):
+    if standing == "done" and not _went_wrong(case, first) and not case.answer.clear:
         return case.ground("names_done", -0.5, f"{case.text(first)} has been done", [first])
     accused = any(c.role == "missed" for c in case.answer.claims)
     if standing == "later" or (standing == "next" and (case.question.completion or accused)):

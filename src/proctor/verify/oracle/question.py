@@ -172,6 +172,9 @@ _AMOUNT = re.compile(
 _REMIND = re.compile(r"\b(?:next|final|last|following) (?:step|instruction|thing|one|action|move)\b")
 _WHY_HOW = re.compile(r"why\b|how\b(?!.*\b(?:continue|proceed|go on|move on|carry on)\b)")
 _REACHES_ON = re.compile(r"\b(?:now|next|then)\b")
+_RIGHT_AMOUNT = re.compile(
+    r"\b(?:right|correct|proper|wrong|good) (?:amount|quantity|number|temperature|heat|tool|ingredient|way|length|size|setting|power|level|speed)\b"
+)
 _TO_DO = re.compile(r"\bto do (?:now|next|then|at this)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
@@ -274,6 +277,8 @@ def _intent(parts: _Parts) -> Intent:
         if parts.wh or _EXISTENTIAL.search(rest) or not _about(rest):
             return "forgot"
         return "forgot_step"
+    if not parts.wh and _RIGHT_AMOUNT.search(head):
+        return "check"
     if parts.wh and _ORDER.search(head) and not _REMIND.search(asked) and not head.startswith("when"):
         return "order"
     if _INTENDS.search(parts.preface) and not parts.wh and not _about(head) and _POINTS_BACK.search(head):

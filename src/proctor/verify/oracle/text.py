@@ -128,7 +128,10 @@ def is_english(tokens: Sequence[str], vocabulary: Container[str]) -> bool:
     known = sum(
         w in FUNCTION_WORDS or w in UNITS or w in NUMBER_WORDS or _known(stem(w), vocabulary) for w in named
     )
-    return len(named) < 2 or known >= 0.34 * len(named)
+    if len(named) < 2:
+        # one word may be any thing, but not in another script
+        return all(w.isascii() or unicodedata.name(w[0], "").startswith("LATIN") for w in named)
+    return known >= 0.34 * len(named)
 
 
 def _known(stemmed: str, vocabulary: Container[str]) -> bool:
