@@ -98,7 +98,7 @@ _PRAISE = re.compile(
 _WRONGNESS = re.compile(
     r"\btoo (?:much|many|little|few|long|short|hot|cold|high|low|big|small|thick|thin|fast|slow|early|late|soon)\b|\binstead\b|"
     r"\brather than\b|\b(?:wrong|wrongly|incorrect|incorrectly|improper|improperly|mistakes?|errors?|spilled|spilt|dropped|"
-    r"accidentally|twice|more than|less than|not enough|only|just one|just use|exactly)\b|\bshould (?:only )?(?:have|be|not)\b|\bshould not\b"
+    r"accidentally|twice|more than|less than|not enough|only|just one|just use|exactly)\b|\bshould (?:only )?(?:have|be|not)\b|\bshould not\b|\b(?:calls?|called|asks?|asked) for\b|\brequires\b|\bsupposed to\b"
 )
 _UNDONE = re.compile(
     r"\b(?:have|has|had|did|are|is|were|was) not (?:yet |quite |been )*(?:\w+ed|done|put|cut|taken|made|all|everything)\b(?<!missed)"
