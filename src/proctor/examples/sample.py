@@ -140,7 +140,6 @@ class Quota:
     per_recording: int = 2
 
 
-
 @dataclass(frozen=True, slots=True)
 class SampleReport:
     """Asked and achieved for every (type, noisy, with answer) cell, and why examples were excluded."""
