@@ -31,18 +31,26 @@ def check(
     from proctor.datasets.dataset import load_dataset
     from proctor.datasets.lint import RULES
     from proctor.datasets.plain.check import PLAIN_RULES
+    from proctor.errors import UserError
 
+    known = {**RULES, **PLAIN_RULES}
     findings = load_dataset(dataset).check(folder)
+    if rule is not None and rule not in known and rule not in {f.rule for f in findings}:
+        raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(known)}")
     counts = Counter(f.rule for f in findings)
     chosen = [f for f in findings if rule is None or f.rule == rule]
     if rule is not None:
-        text = table([(f.where, f.seen) for f in chosen], ("where", "seen")) or f"no finding of rule {rule}"
+        rows = [(f.where, f.seen) for f in chosen]
+        text = table(rows, ("where", "seen")) if rows else f"no finding of rule {rule}"
     else:
-        rows = []
+        counted = []
         for name, n in sorted(counts.items(), key=lambda pair: (len(pair[0]), pair[0])):
             where = [f.where for f in findings if f.rule == name]
             more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
-            rows.append((name, n, ({**RULES, **PLAIN_RULES}).get(name, ""), "; ".join(where[:_SHOWN]) + more))
-        text = table(rows, ("rule", "found", "what", "where")) or "nothing odd"
+            counted.append(
+                (name, n, known.get(name, name.replace("_", " ")), "; ".join(where[:_SHOWN]) + more)
+            )
+        header = ("rule", "found", "what", "where")
+        text = table(counted, header) if counted else "nothing odd"
     listed = [{"rule": f.rule, "where": f.where, "seen": f.seen} for f in chosen]
     emit({"dataset": dataset, "counts": dict(counts), "findings": listed}, text, as_json=as_json)

@@ -71,6 +71,8 @@ def reproduce_promqa(annotations: Path, examples: Path, corrections: str) -> dic
     if corrections not in ("published", "corrected"):
         raise UserError(f"--corrections is {corrections!r}.", hint="use 'published' or 'corrected'")
     published = read_promqa(examples)
+    if not published:
+        raise UserError("there are no examples in it.", where=str(examples), hint="is it the right file?")
     read = DATASET.read(annotations, "published" if corrections == "published" else "corrected")
     rules = rules_for("published" if corrections == "published" else "corrected")
     outcome = compare_fields(published, _derive(read, rules))

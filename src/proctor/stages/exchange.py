@@ -41,6 +41,8 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, Any
         UserError: if a file is broken, or the workspace holds another benchmark's verdicts.
     """
     published = read_promqa(file)
+    if not published:
+        raise UserError("there are no examples in it.", where=str(file), hint="is it the right file?")
     read = load_dataset("captaincook4d").read(annotations, "published")
     records = import_promqa(published, read.graphs)
     workspace = Workspace(root)
