@@ -24,6 +24,8 @@ def mark(make_item, shelf):
 
 FORGET = "Did I forget anything?"
 CORRECT = "Did I attach the bracket correctly?"
+ATTACHED = "Did I forget to attach the left bracket?"
+MATTER = "Does it matter which of them comes first?"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,38 @@ CORRECT = "Did I attach the bracket correctly?"
         ("Yes.", ["Yes, you forgot the right bracket."], FORGET, 1),
         ("No.", ["Yes, you forgot the right bracket."], FORGET, 0),
         ("Yes.", ["Tighten the clamp."], "What now?", 0),
-        ("Yes, you are on track.", ["No, you are on track."], FORGET, 1),
+        ("Yes, you are on track.", ["No, you are on track."], FORGET, 0),
+        ("No, wipe the shelf.", ["Yes, wipe the shelf with a dry cloth."], "Should I wipe the shelf now?", 0),
+        ("Yes.", ["Tighten the clamp."], "Could you remind me what to do now?", 0),
+        ("No.", ["You should tighten the clamp."], "Should I tighten the clamp or wipe the shelf?", 0),
+        # "nothing", what is claimed beside the yes or no
+        ("You have completed all the steps.", ["Nothing, all the steps are done."], "What now?", 2),
+        ("Nothing is left to do.", ["All of the steps are finished."], "What now?", 2),
+        ("No, you are on track.", ["No, you haven't left out any step."], FORGET, 2),
+        ("No, you can go on and wipe the shelf.", ["No, nothing is missing."], FORGET, 0),
+        ("No, it was attached already.", ["No, you have already attached the left bracket."], ATTACHED, 2),
+        ("No, that step comes later.", ["No, you have already attached the left bracket."], ATTACHED, 0),
+        ("No, you are on track.", ["No, you have already attached the left bracket."], ATTACHED, 1),
+        ("Attach the left bracket.", ["You have already attached the left bracket."], "What now?", 0),
+        ("You can do these in any order.", ["No, either of the two can come first."], MATTER, 2),
+        # the step that the question names need not be named again
+        (
+            "Yes, you had to wipe the shelf first.",
+            ["Yes, that had to come first."],
+            "Had wiping the shelf to come first?",
+            2,
+        ),
+        # how many
+        ("Two.", ["2: attach the left bracket and wipe the shelf"], "How many steps did I skip?", 2),
+        ("None, nothing is missing.", ["Zero."], "How many steps did I skip?", 2),
+        ("You have missed 3 steps.", ["Two."], "How many steps did I skip?", 0),
+        ("You forgot to attach the bracket with 2 screws.", ["Two."], "How many steps did I skip?", 0),
+        # figures
+        ("It should have been 3.", ["3."], "How many screws was I supposed to use?", 2),
+        ("4 screws", ["3."], "How many screws was I supposed to use?", 0),
+        ("30 seconds, not 10 seconds.", ["30 seconds."], "How long should it have been?", 2),
+        ("10 seconds, not 30 seconds.", ["30 seconds."], "How long should it have been?", 0),
+        ("2 or 3 or 4", ["3."], "How many screws was I supposed to use?", 1),
         # other steps, several steps
         ("Wipe the shelf with a dry cloth.", ["Tighten the clamp for 30 seconds."], "What now?", 0),
         ("Attach the left bracket.", ["Attach the right bracket with 4 screws."], "What now?", 0),
@@ -129,7 +162,7 @@ def test_rationale_names_the_nearest_gold_and_why(mark):
     assert judgement.gold == 1
     assert "nearest gold 2, 'Wipe the shelf with a dry cloth.'" in judgement.rationale
     assert "speaks of step 5 like the gold" in judgement.rationale
-    assert judgement.judge == "rules-1(partial=0.4,match=0.7)"
+    assert judgement.judge == "rules-2(partial=0.4,match=0.7)"
 
 
 def test_contradicting_golds_are_noted_and_either_side_matches(mark):
@@ -162,6 +195,13 @@ def test_huge_answers_are_wrong_at_once_and_long_ones_take_linear_time(mark):
     for piece in ("no, ", "clamp ", "1/2 ", "a", "not ", "yes. "):
         mark((piece * ANSWER_LIMIT)[:ANSWER_LIMIT], ["Tighten the clamp."])
     assert time.perf_counter() - begin < 6
+
+
+def test_a_figure_that_every_gold_contradicts_is_wrong(mark):
+    golds = ["No, you used 3 tbsp instead of 1 tbsp.", "No, the glue was too thick."]
+    question = "Is the amount of glue right?"
+    assert mark("No, use 9 tbsp of thick glue.", golds, question, "measurement").score == 0
+    assert mark("No, you used 3 tbsp instead of 1 tbsp of glue.", golds, question, "measurement").score == 2
 
 
 def test_listing_every_step_is_no_match(mark, shelf):

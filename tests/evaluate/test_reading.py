@@ -5,7 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.evaluate.reading import RESTART, Vocabulary, asks_for_fault, is_yes_no, read_answer, stem, words
+from proctor.evaluate.reading import (
+    ANY_ORDER,
+    FAMILY,
+    RESTART,
+    Vocabulary,
+    asks_for_amount,
+    asks_for_count,
+    asks_for_fault,
+    is_yes_no,
+    plain_text,
+    read_answer,
+    stem,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +80,14 @@ def test_words(text, tokens):
         ("I can't tell from the video.", None, "unknown"),
         ("It's unclear.", None, "unknown"),
         ("Nope, all good", "no", "fine"),
+        ("Nothing, all the steps are done.", None, "finished"),
+        ("All of the steps have been finished.", None, "finished"),
+        ("There is nothing left.", None, "finished"),
+        ("Nothing that had to come before it is missing.", None, "fine"),
+        ("You haven't left out any step.", None, "fine"),
+        ("No, not at this point.", "no", "fine"),
+        ("You did not turn the last screw in properly.", None, "act"),
+        ("3.", None, "act"),
         ("", None, None),
         ("!!! ...", None, None),
     ],
@@ -164,6 +185,20 @@ def test_direction(text, direction):
         ("Is this the right amount?", False),
         ("What should I do now?", None),
         ("Which bracket comes first?", None),
+        ("Did I jump over a step?", True),
+        ("Did anything slip my mind?", True),
+        ("Have I left out any part?", True),
+        ("Did I mess up the order?", True),
+        ("Did I misjudge the length?", True),
+        ("Is my timing off here?", True),
+        ("Did I turn off the saw?", None),
+        ("Am I fine, with nothing left out?", False),
+        ("Can I be sure that no step was skipped?", False),
+        ("Did I do it as I should?", False),
+        ("Did I stick to the plan?", False),
+        ("Can I stop here?", False),
+        ("Was I supposed to sand it before now?", True),
+        ("Am I supposed to sand it now?", None),
     ],
 )
 def test_what_no_means(question, fault):
@@ -178,11 +213,74 @@ def test_what_no_means(question, fault):
         ("Hey, is it fine?", True),
         ("Hm. Should I go on?", True),
         ("Where is it?", False),
+        ("Ought I to have sanded it?", True),
+        ("Could you tell me what comes next?", False),
+        ("Would you sand it now?", True),
         ("", False),
     ],
 )
 def test_is_yes_no(question, yes_no):
     assert is_yes_no(question) is yes_no
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("No, you have already sanded it.", "done"),
+        ("No, that comes later.", "later"),
+        ("You first have to sand it.", "later"),
+        ("No, that comes next.", "due"),
+        ("You can sand the board now.", "due"),
+        ("Sand the board.", None),
+    ],
+)
+def test_where_an_answer_puts_what_was_asked(text, place):
+    assert read_answer(text).place == place
+
+
+def test_advice_alone_leaves_open_whether_something_is_wrong():
+    assert read_answer("You should sand the board.").assumed
+    assert read_answer("Sand the board.").assumed
+    assert not read_answer("You should have sanded the board.").assumed
+    assert not read_answer("You forgot the board.").assumed
+
+
+def test_any_order_has_many_wordings():
+    for text in (
+        "in any order",
+        "Either of the two can come first.",
+        "Both can be done now.",
+        "The order doesn't matter.",
+    ):
+        assert ANY_ORDER in read_answer(text).content
+    assert ANY_ORDER not in read_answer("Keep to the order of the plan.").content
+
+
+def test_families_hold_stems():
+    assert all(stem(w) in FAMILY for w in ("slice", "place", "combine", "season", "grate"))
+    assert FAMILY[stem("slicing")] == FAMILY[stem("chopped")]
+
+
+@pytest.mark.parametrize(
+    ("question", "amount", "count"),
+    [
+        ("How much glue should I use?", True, False),
+        ("What temperature should it have been?", True, False),
+        ("Which setting should I have picked?", True, False),
+        ("What's wrong with the amount here?", False, False),
+        ("How many steps have I skipped so far?", True, True),
+        ("What's the number of steps I've missed?", True, True),
+        ("How many screws do I need?", True, False),
+        ("What now?", False, False),
+    ],
+)
+def test_questions_for_figures(question, amount, count):
+    assert (asks_for_amount(question), asks_for_count(question)) == (amount, count)
+
+
+@given(st.text(max_size=200))
+def test_plain_text_stays_plain(text):
+    assert words(plain_text(text)) == words(text)
 
 
 def test_vocabulary_recognises_steps_by_the_words_that_tell(shelf):

@@ -24,7 +24,21 @@ from proctor.procedure.phrase import Phrase, parse_phrase
 
 __all__ = ["AnnotationBound", "Facts"]
 
-_COUNTS = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
+_COUNTS = (
+    "None",
+    "One",
+    "Two",
+    "Three",
+    "Four",
+    "Five",
+    "Six",
+    "Seven",
+    "Eight",
+    "Nine",
+    "Ten",
+    "Eleven",
+    "Twelve",
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,16 @@ class Facts:
     @cached_property
     def repairs(self) -> tuple[str, ...]:
         """Missing steps that can be made up for right now; all of them where that cannot be told."""
-        ready = set(self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph]))
+        ready = set(
+            self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph])
+        )
         return tuple(i for i in self.missing if i in ready) or self.missing
+
+    @cached_property
+    def due(self) -> tuple[str, ...]:
+        """What may be done now without going back first: nothing that has to come before it is missing."""
+        missing = set(self.missing)
+        return tuple(i for i in self.next if not missing & set(self.graph.ancestors(i)))
 
     @property
     def finished(self) -> bool:
@@ -83,7 +105,9 @@ class Facts:
 
     def unmet(self, step_id: str) -> tuple[str, ...]:
         """What can be done now and has to be done before a step can be."""
-        ready = set(self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph]))
+        ready = set(
+            self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph])
+        )
         return self._known(i for i in self.graph.ancestors(step_id) if i in ready)
 
     def _known(self, ids: Iterable[str]) -> tuple[str, ...]:
@@ -128,12 +152,13 @@ def _answer(question: str, type_: str, facts: Facts, inquiry: Inquiry) -> str:
     if type_ == "order":
         return _tell_order(question, facts, inquiry)
     if type_ not in ("next", "missing"):
-        return _tell_mishap(question, type_, facts, inquiry)
+        return _tell_mishap(question, facts, inquiry)
     if inquiry.wish == "count":
         return _tell_count(facts)
-    if type_ == "missing" and not _looks_ahead(question, inquiry) or inquiry.back and inquiry.wish != "without":
+    looks_back = inquiry.back and inquiry.wish != "without"
+    if looks_back or (type_ == "missing" and not _looks_ahead(question, inquiry)):
         return _tell_missing(question, facts, inquiry)
-    return _tell_next(question, facts, inquiry)
+    return _tell_next(facts, inquiry)
 
 
 def _looks_ahead(question: str, inquiry: Inquiry) -> bool:
@@ -162,7 +187,7 @@ def _fault_lead(question: str, inquiry: Inquiry, *, well: bool, default: bool = 
 # -- what is next ----------------------------------------------------------------------------------------------
 
 
-def _tell_next(question: str, facts: Facts, inquiry: Inquiry) -> str:
+def _tell_next(facts: Facts, inquiry: Inquiry) -> str:
     if inquiry.wish == "order-free":
         return _tell_free_order(facts, inquiry)
     if inquiry.wish == "without" and inquiry.asked:
@@ -211,13 +236,23 @@ def _tell_due_steps(facts: Facts, inquiry: Inquiry) -> str:
     if facts.finished:
         lead = "No" if inquiry.yes_no else "Nothing"
         return f"{lead}, all the steps are done"
-    due = facts.next or facts.repairs
-    inside = _within(due, facts, inquiry)
-    if inside:
-        return f"{_yes(inquiry, 'Yes')}you should {facts.say(inside, last='or')}"
-    if not inquiry.yes_no:
-        return f"you should {facts.say(due, last='or')}"
-    return "No, not at this point"
+    for steps, say in ((facts.due, _do), (facts.next, _make_up_and_do), (facts.repairs, _do)):
+        if inside := _within(steps, facts, inquiry):
+            return f"{_yes(inquiry, 'Yes')}{say(facts, inside)}"
+    if inquiry.yes_no:
+        return "No, not at this point"
+    return _do(facts, facts.due) if facts.due else _make_up_and_do(facts, facts.next or facts.repairs)
+
+
+def _do(facts: Facts, steps: Sequence[str]) -> str:
+    return f"you should {facts.say(steps, last='or')}"
+
+
+def _make_up_and_do(facts: Facts, steps: Sequence[str]) -> str:
+    """Say what was skipped and has to come before these steps."""
+    above = {a for i in steps for a in facts.graph.ancestors(i)}
+    skipped = [i for i in facts.repairs if i in above] or list(facts.repairs)
+    return f"you have to {facts.say(skipped)} before you {facts.say(steps, last='or')}"
 
 
 def _within(ids: Sequence[str], facts: Facts, inquiry: Inquiry) -> list[str]:
@@ -229,7 +264,9 @@ def _within(ids: Sequence[str], facts: Facts, inquiry: Inquiry) -> list[str]:
     if exact:
         return exact
     families = {FAMILY[v] for v in inquiry.verbs}
-    return [i for i in inside if any(FAMILY.get(w) in families for w in read_question(facts.phrase(i).imperative))]
+    return [
+        i for i in inside if any(FAMILY.get(w) in families for w in read_question(facts.phrase(i).imperative))
+    ]
 
 
 def _covers(facts: Facts, step_id: str, things: frozenset[str]) -> bool:
@@ -274,7 +311,11 @@ def _tell_forgotten(facts: Facts, asked: Sequence[str]) -> str:
     if any(i in facts.next for i in asked):
         return "No, that is something you can do now"
     first = facts.unmet(asked[0])
-    return f"No, that step comes later: you first have to {facts.say(first)}" if first else "No, that step comes later"
+    return (
+        f"No, that step comes later: you first have to {facts.say(first)}"
+        if first
+        else "No, that step comes later"
+    )
 
 
 # -- order -----------------------------------------------------------------------------------------------------
@@ -321,7 +362,11 @@ def _mend_order(facts: Facts) -> str:
     current = facts.example.current
     if not open_steps:
         return "you should go on in the order of the instructions"
-    lasting = current is not None and current.step_id in facts.graph and _cannot_be_undone(facts.phrase(current.step_id))
+    lasting = (
+        current is not None
+        and current.step_id in facts.graph
+        and _cannot_be_undone(facts.phrase(current.step_id))
+    )
     lead = "start over and" if lasting else "go back and"
     return f"you should {lead} {facts.say(open_steps)} first"
 
@@ -333,7 +378,7 @@ def _cannot_be_undone(phrase: Phrase) -> bool:
 # -- a step done wrongly ---------------------------------------------------------------------------------------
 
 
-def _tell_mishap(question: str, type_: str, facts: Facts, inquiry: Inquiry) -> str:
+def _tell_mishap(question: str, facts: Facts, inquiry: Inquiry) -> str:
     mishap = Mishap.of(facts.example, facts.graph)
     if inquiry.wish == "remedy":
         return mishap.remedy or mishap.advice

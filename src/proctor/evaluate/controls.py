@@ -39,7 +39,9 @@ class Control:
     kind: ControlKind
 
 
-def make_controls(items: Sequence[Item], graphs: Mapping[str, TaskGraph], *, seed: int = 0) -> Iterator[Control]:
+def make_controls(
+    items: Sequence[Item], graphs: Mapping[str, TaskGraph], *, seed: int = 0
+) -> Iterator[Control]:
     """Make at most one control of each kind for every item.
 
     ``other-step``: a step that is neither in a gold nor due, missing or just done. ``flipped``: the gold with the
@@ -97,7 +99,11 @@ def _other_step(item: Item, graph: TaskGraph, rng: random.Random) -> str | None:
         return None
     phrase = parse_phrase(rng.choice(free).text)
     lead = "Yes, " if is_yes_no(item.question) and item.type == "missing" else ""
-    return f"{lead}you forgot to {phrase.imperative}." if item.type == "missing" else f"You should {phrase.imperative}."
+    return (
+        f"{lead}you forgot to {phrase.imperative}."
+        if item.type == "missing"
+        else f"You should {phrase.imperative}."
+    )
 
 
 def _flipped(item: Item, text: str) -> str | None:

@@ -27,7 +27,9 @@ from proctor.procedure.phrase import parse_phrase
 
 __all__ = ["Inquiry", "Wish", "read_inquiry"]
 
-Wish = Literal["count", "figure", "remedy", "more", "less", "whole", "order-free", "without", "instruction", "plain"]
+Wish = Literal[
+    "count", "figure", "remedy", "more", "less", "whole", "order-free", "without", "instruction", "plain"
+]
 """``count``: how many steps. ``figure``: how much, how long. ``remedy``: what to do about it. ``more``, ``less``: was it
 too much, too little (or too early: less). ``whole``: is everything done. ``order-free``: does the order of two steps
 matter. ``without``: may a step be left out. ``instruction``: how it should have been. ``plain``: anything else."""
@@ -64,6 +66,7 @@ class Inquiry:
 
 # -- steps in the question -------------------------------------------------------------------------------------
 
+_BRACKETS = re.compile(r"[<>]")
 _MARK = re.compile(r"<(\d+)>")
 _DONE_BEFORE_IT = re.compile(
     r"(?:\bafter|\b(?:i|we) just|\bnow that (?:i|we)(?:'ve| have)|\bonce (?:i|we)(?:'ve| have)|\b(?:finished|through|done) with"
@@ -92,9 +95,12 @@ def _mark_steps(plain: str, graph: TaskGraph) -> tuple[str, list[tuple[str, ...]
     for form, ids in _forms(graph):
         if form in marked:
             # A single word ("stirring") means the step only where the question refers to it as one.
-            lead = "" if " " in form else r"\b(?:before|after|precede|ahead of|of|for|to|when|while|was|were) "
+            lead = (
+                "" if " " in form else r"\b(?:before|after|precede|ahead of|of|for|to|when|while|was|were) "
+            )
             mark = f"<{len(steps)}>"
-            marked = re.sub(rf"({lead})(?<![\w<]){re.escape(form)}(?![\w>])", lambda m, mark=mark: m[1] + mark, marked)
+            pattern = rf"({lead})(?<![\w<]){re.escape(form)}(?![\w>])"
+            marked = re.sub(pattern, rf"\g<1>{mark}", marked)
             steps.append(ids)
     return marked, steps
 
@@ -117,8 +123,12 @@ _WHOLE = re.compile(
     r"\b(?:everything|complete|finished|done|all (?:the |my |our )?(?:\w+ )?steps|the end of|stop here|call it|last (?:thing|step|one)|whole thing)\b"
 )
 _LEFT = re.compile(r"\b(?:left|else|more|remaining|another|still (?:open|have|need|something))\b")
-_ORDER_FREE = re.compile(r"\bmatter\b|\bfixed order\b|\b(?:have|has|must|need|needs) (?:\S+ ){0,3}?come (?:first|before)|\b(?:have|need) to <\d+> before (?:i|we) <")
-_WITHOUT = re.compile(r"\bwithout\b|\b(?:leave|leaving|skip|skipping) (?:out )?<|\b(?:haven't|didn't|did not|have not) <|\balthough\b")
+_ORDER_FREE = re.compile(
+    r"\bmatter\b|\bfixed order\b|\b(?:have|has|must|need|needs) (?:\S+ ){0,3}?come (?:first|before)|\b(?:have|need) to <\d+> before (?:i|we) <"
+)
+_WITHOUT = re.compile(
+    r"\bwithout\b|\b(?:leave|leaving|skip|skipping) (?:out )?<|\b(?:haven't|didn't|did not|have not) <|\balthough\b"
+)
 _PERMITS = re.compile(r"\b(?:can|could|may|might)\b|\bis it (?:okay|ok|fine|all right|alright|possible)\b")
 _INSTRUCTION = re.compile(
     r"\b(?:should|supposed|meant|proper|right way|instructions? (?:ask|call|give|say|tell)|correct (?:way|thing)|instead|would (?:have been|be) (?:the )?(?:right|correct))\b"
@@ -146,7 +156,9 @@ def _main_part(marked: str) -> str:
     kept = []
     for sentence in re.split(r"(?<=[.!?])\s+", marked):
         asks = sentence.endswith("?")
-        plans = "<" in sentence and re.search(r"\b(?:about to|'d like to|could|didn't|haven't|not sure|want to|one of)\b", sentence)
+        plans = "<" in sentence and re.search(
+            r"\b(?:about to|'d like to|could|didn't|haven't|not sure|want to|one of)\b", sentence
+        )
         if asks or plans:
             kept.append(sentence)
     return " ".join(kept) or marked
@@ -160,7 +172,7 @@ def _without_preface(main: str) -> str:
 @lru_cache(maxsize=20_000)
 def read_inquiry(question: str, graph: TaskGraph) -> Inquiry:
     """Read a question about an activity; any text is fine."""
-    plain = " ".join(plain_text(question).split())
+    plain = " ".join(_BRACKETS.sub(" ", plain_text(question)).split())
     marked, steps = _mark_steps(plain, graph)
     main = _main_part(marked)
     asked, before = _roles(main, steps)
@@ -168,9 +180,9 @@ def read_inquiry(question: str, graph: TaskGraph) -> Inquiry:
     if not asked and not before:
         asked = _recognise(narrow, graph)
     yes_no = is_yes_no(main)
-    choice = bool(re.search(r"<\d+>(?:,)?(?: now)?,? or (?:to |do i |do we |is it |whether to )?<", main)) or bool(
-        re.search(r"one of these.*<\d+>.*<\d+>", main)
-    )
+    choice = bool(
+        re.search(r"<\d+>(?:,)?(?: now)?,? or (?:to |do i |do we |is it |whether to )?<", main)
+    ) or bool(re.search(r"one of these.{0,400}?<\d+>.{0,400}?<\d+>", main))
     wish = _wish(narrow, marked, asked, before, yes_no=yes_no)
     verbs, things = _narrowed(narrow, graph)
     return Inquiry(
@@ -210,7 +222,7 @@ def _recognise(plain: str, graph: TaskGraph) -> tuple[str, ...]:
     return tuple(acts) if len(acts) == 1 else ()
 
 
-def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...], *, yes_no: bool) -> Wish:  # noqa: C901
+def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...], *, yes_no: bool) -> Wish:
     wh = bool(_WH.search(main)) and not yes_no
     if asks_for_count(main):
         return "count"
@@ -233,7 +245,25 @@ def _wish(main: str, marked: str, asked: tuple[str, ...], before: tuple[str, ...
     return "plain"
 
 
-_GENERAL = frozenset(stem(w) for w in "do make need step thing part time anything something way order right case point moment move further".split())
+_GENERAL = frozenset(
+    stem(w)
+    for w in (
+        *("do", "make", "need", "step", "thing", "part", "time", "anything", "something", "way", "order"),
+        *(
+            "right",
+            "case",
+            "point",
+            "moment",
+            "move",
+            "further",
+            "leave",
+            "skip",
+            "forget",
+            "miss",
+            "precede",
+        ),
+    )
+)
 
 
 def _narrowed(narrow: str, graph: TaskGraph) -> tuple[frozenset[str], frozenset[str]]:

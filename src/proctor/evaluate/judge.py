@@ -105,7 +105,7 @@ class _Question:
 
     def weight(self, word: str) -> float:
         """Weight of a word; what the question already says tells little, and so does a bare figure."""
-        if word.startswith("#"):
+        if word[0] == "#":
             return 0.5 * self.vocabulary.unseen
         return self.vocabulary.weight(word) * (0.35 if word in self.asked else 1.0)
 
@@ -211,9 +211,9 @@ def _compare(
         return _CONFLICT, conflict
     if (answer.reading.place == "done") != (gold.reading.place == "done"):
         return 0.3, "one says that it is done already, the other does not"
-    if same and question.yes_no and answer.polarity == gold.polarity is not None:
-        if (answer.content | gold.content) <= question.asked:
-            return 1.0, "the same yes or no, and nothing beyond the question"
+    within = (answer.content | gold.content) <= question.asked
+    if within and same and question.yes_no and answer.polarity == gold.polarity is not None:
+        return 1.0, "the same yes or no, and nothing beyond the question"
     value, reason = _overlap(answer, gold, pool, steps, question, same)
     if question.asks_amount and same:
         return _weigh_figures(answer.reading, gold.reading, value, reason)
@@ -222,7 +222,9 @@ def _compare(
 
 def _opposed(answer: _Said, gold: _Said, question: _Question) -> bool:
     """True when one says yes and the other no to a question that wants one of the two."""
-    return question.yes_no and None not in (answer.polarity, gold.polarity) and answer.polarity != gold.polarity
+    return (
+        question.yes_no and None not in (answer.polarity, gold.polarity) and answer.polarity != gold.polarity
+    )
 
 
 def _same_claim(
@@ -321,6 +323,11 @@ def _vocabulary(graph: TaskGraph) -> Vocabulary:
     return Vocabulary.of(graph)
 
 
+@lru_cache(maxsize=20_000)
+def _frame(question: str, graph: TaskGraph, type_: str) -> _Question:
+    return _Question.of(question, graph, type_)
+
+
 @lru_cache(maxsize=50_000)
 def _read(text: str) -> Reading:
     return read_answer(text)
@@ -339,7 +346,7 @@ def compare_answer(
         type_: question type; only ``next`` tells "all done" from "all well so far", and only in questions about a
             mistake in one step do the golds share their amounts.
     """
-    frame = _Question.of(question, graph, type_)
+    frame = _frame(question, graph, type_)
     said = _interpret(read_answer(answer), frame)
     if said.reading.contradictory:
         return Similarity(0.0, None, "the answer says both yes and no")
@@ -357,7 +364,12 @@ def compare_answer(
         if best.gold is None or value > best.value:
             best = Similarity(value, i, reason)
     of_step = type_ not in PROCESS_TYPES
-    if of_step and not said.well and best.value > _CONFLICT and (conflict := _figure_conflict(said.reading, readings)):
+    if (
+        of_step
+        and not said.well
+        and best.value > _CONFLICT
+        and (conflict := _figure_conflict(said.reading, readings))
+    ):
         return Similarity(_CONFLICT, best.gold, conflict)
     return best
 
@@ -372,7 +384,9 @@ def _figure_conflict(answer: Reading, golds: Sequence[_Said]) -> str:
     return ""
 
 
-_COUNTED = re.compile(r"^(?:(?:you|we|i|it|there|that|is|are|have|missed|skipped|forgot|left out|it's|that's) )*(\d{1,4})(?![./\d])|\b(\d{1,4}) (?:\w+ )?steps?\b")
+_COUNTED = re.compile(
+    r"^(?:(?:you|we|i|it|there|that|is|are|have|missed|skipped|forgot|left out|it's|that's) )*(\d{1,4})(?![./\d])|\b(\d{1,4}) (?:\w+ )?steps?\b"
+)
 
 
 def _count(reading: Reading) -> int | None:
@@ -401,7 +415,9 @@ def _golds_disagree(golds: Sequence[str], question: str) -> bool:
     frame = asks_for_fault(question)
     sides = {r.polarity for g in golds if (r := _read(g)).polarity is not None}
     wells = {
-        r.stance in ("fine", "finished") for g in golds if (r := _read(g)).stance is not None and not r.assumed
+        r.stance in ("fine", "finished")
+        for g in golds
+        if (r := _read(g)).stance is not None and not r.assumed
     }
     return len(sides) > 1 or (frame is not None and len(wells) > 1)
 

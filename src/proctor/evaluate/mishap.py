@@ -72,16 +72,28 @@ class Mishap:
     def contrast(self) -> str:
         """What it was instead of what; empty when that cannot be read off."""
         found = self.difference
-        return f"it was {found.wrong} instead of {found.right}" if found is not None else ""
+        if found is None:
+            return ""
+        subject = "you used" if found.dimension in ("amount", "count") else "it was"
+        return f"{subject} {found.wrong} instead of {found.right}"
 
     @property
     def report(self) -> str:
         """What was wrong."""
         if self.difference is not None:
             return f"{self.contrast}. {as_sentence(self.advice)}"
+        if self.remark and self._leaves_out:
+            return f"{self.remark}. {as_sentence(self.advice)}"
         if self.remark:
             return self.remark
         return f"you {self.performed}" if self.performed else self.advice
+
+    @property
+    def _leaves_out(self) -> bool:
+        """True when the instruction has content that what was done has not: saying it then tells what was not done."""
+        if self.instruction is None or not self.performed:
+            return False
+        return bool(read_question(self.instruction.imperative) - read_question(self.performed))
 
     @property
     def remedy(self) -> str:
@@ -95,7 +107,11 @@ class Mishap:
             return f"turn the heat {'down' if found.direction == 'more' else 'up'} to {found.right}"
         if found.direction == "less":
             if found.dimension == "time":
-                return f"keep going for another {found.remainder}" if found.remainder else f"keep going until it has been {found.right}"
+                return (
+                    f"keep going for another {found.remainder}"
+                    if found.remainder
+                    else f"keep going until it has been {found.right}"
+                )
             more = f"another {found.remainder}" if found.remainder else "more"
             return f"add {more} to make up for it, up to {found.right}"
         if found.dimension == "time" or self._is_mixed_in:

@@ -22,8 +22,8 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.inflect import base_form
 
 __all__ = [
-    "FAMILY",
     "ANY_ORDER",
+    "FAMILY",
     "RESTART",
     "Amount",
     "Place",
@@ -198,7 +198,12 @@ chopping is not slicing."""
 
 def words(text: str) -> list[str]:
     """Plain words and numbers of a text, in order; number words become numbers."""
-    return [_NUMBERS.get(w, w) for w in _WORD.findall(plain_text(text))]
+    return _tokens(plain_text(text))
+
+
+def _tokens(plain: str) -> list[str]:
+    """Words of a text that is plain already."""
+    return [_NUMBERS.get(w, w) for w in _WORD.findall(plain)]
 
 
 def _content(tokens: Iterable[str]) -> frozenset[str]:
@@ -286,7 +291,9 @@ _FAULT = re.compile(
     r"|not (?:enough|yet|the right|correct|right|proper|sufficient|fully|properly|correctly|well)|\w+n't (?:proper|correct|right|enough|sufficient|properly|correctly)"
     r"|mistakes?|errors?|start over|go back|more than|less than|longer|fail(?:ed)?|without|insufficient(?:ly)?)\b"
 )
-_ADVICE = re.compile(r"\b(?:should|need(?:s|ed)? to|must|have to|has to|ought|supposed to|first|before|remember to)\b")
+_ADVICE = re.compile(
+    r"\b(?:should|need(?:s|ed)? to|must|have to|has to|ought|supposed to|first|before|remember to)\b"
+)
 """Says what to do; whether something is wrong then depends on the yes or no before it."""
 _UNKNOWN = re.compile(
     r"\b(?:(?:can't|cannot|can not|couldn't|unable to|impossible to|not possible to|hard to|difficult to) (?:\w+ )?"
@@ -311,7 +318,7 @@ _ORDER = re.compile(r"\b(before|after|until)\b")
 _SEEKS_FAULT = re.compile(
     r"\b(?:forg[oe]t\w*|miss\w*|skip\w*|overlook\w*|wrong\w*|mistakes?|errors?|issues?|problems?|off with|incorrect\w*"
     r"|(?:left?|leave|leaving) (?:\w+ ){0,2}?out|jump\w* over|slip\w* (?:up|my|our)|neglect\w*|fail\w* to|go(?:ne)? back"
-    r"|off(?= (?:here|just|in|about|while|when)\b|\s*\?|$)|mix\w* up|out of (?:order|turn)|premature|overdue|badly|ahead of (?:my|our)"
+    r"|off(?= (?:here|just|in|about|while|when)\b|\s*\?|$)|mix\w* up|out of (?:order|turn)|mis(?:judg|tim|measur|us|plac|read|handl)\w*|should(?:n't| not) have|mess\w* up|different\w*|fewer|(?:later|earlier)(?! (?:step|part))|premature|overdue|badly|ahead of (?:my|our)"
     r"|(?:go|went|gone|going) (?:over|past|beyond)|(?:stay|stayed|kept) (?:below|under)|(?:more|less|longer|sooner) than"
     r"|too (?:much|many|little|few|long|short|early|late|soon|high|low|hot|cold|fast|slow)"
     r"|should (?:i|we) have|should've|should have|(?:i|we) should|(?:was|were) (?:i|we|it|this) supposed to|something (?:off|wrong)|fix|redo)\b"
@@ -325,13 +332,17 @@ _SEEKS_PRAISE = re.compile(
 )
 
 
-_DENIED = re.compile(r"\b(?:nothing|no|none|without) (?:\w+ ){0,4}$|\b(?:as|what|they|like|everything|all)(?: that| of what)? $")
+_DENIED = re.compile(
+    r"\b(?:nothing|no|none|without) (?:\w+ ){0,4}$|\b(?:as|what|they|like|everything|all)(?: that| of what)? $"
+)
 _ASKS_AMOUNT = re.compile(
     r"\bhow (?:much|many|long|hot|cold|warm|high|big|large|thick|far|often)\b"
     r"|\b(?:what|which)(?:'s)? (?:\w+ ){0,4}?(?:amount|quantity|measurements?|number|temperature|duration|time|setting|heat|power|level|size|length|weight)\b"
 )
 _ASKS_COUNT = re.compile(r"\bhow many (?:\w+ ){0,4}?steps\b|\bnumber of (?:\w+ ){0,2}?steps\b")
-_NO_FIGURE = re.compile(r"\b(?:wrong|off|problem|matter|mistake|do (?:now|about|i|we))\b")
+_NO_FIGURE = re.compile(
+    r"\b(?:wrong|off|problem|matter|mistake|do (?:now|about)|what (?:do|can|should) (?:i|we))\b"
+)
 
 
 def asks_for_amount(question: str) -> bool:
@@ -421,7 +432,7 @@ _POLITE = re.compile(
 
 
 _AUXILIARY = re.compile(
-    r"(?:^|[.!?,:;]\s+|\b(?:so|and|but|or|hey|wait|hm+|also) )(?:is|are|was|were|am|do|does|did|have|has|had|should|shall|can|could|will|would|must|may|might)(?:n't)? "
+    r"(?:^|[.!?,:;]\s+|\b(?:so|and|but|or|hey|wait|hm+|also) )(?:is|are|was|were|am|do|does|did|have|has|had|should|shall|can|could|will|would|must|may|might|ought)(?:n't)? "
 )
 
 
@@ -433,19 +444,21 @@ def read_question(text: str) -> frozenset[str]:
 def read_answer(text: str) -> Reading:
     """Read one answer; any text is fine, the empty one says nothing."""
     plain = plain_text(text)
-    sentences = [s for s in (part.strip(" ,-*\"'") for part in _SENTENCE_END.split(plain)) if s]
+    sentences = [
+        s for s in (part.strip(" ,-*\"'") for part in _SENTENCE_END.split(_ANY_ORDER.sub(" ", plain))) if s
+    ]
     polarities = [p for s in sentences if (p := _polarity(s)) is not None]
     wanted, actual = _contrast(sentences)
     earlier, later = _order(sentences)
     parts = [_foreground(s) for s in sentences]
     clauses = [c for front, _ in parts for c in _CLAUSE_END.split(front)]
-    units = tuple(u for c in clauses if (u := _content(words(c))))
+    units = tuple(u for c in clauses if (u := _content(_tokens(c))))
     if _RESTART.search(plain):
         units = (frozenset({RESTART}), *units)
     if _ANY_ORDER.search(plain):
         units = (frozenset({ANY_ORDER}), *units)
     stance, mixed, assumed = _stance(plain, units)
-    amounts = _amounts(words(plain))
+    amounts = _amounts(_tokens(plain))
     if stance is None and amounts:
         stance, assumed = "act", True
     return Reading(
@@ -455,7 +468,7 @@ def read_answer(text: str) -> Reading:
         stance=stance,
         mixed=mixed,
         units=units,
-        context=_content(words(" ".join(behind for _, behind in parts))),
+        context=_content(_tokens(" ".join(behind for _, behind in parts))),
         amounts=amounts,
         wanted=wanted - actual,
         actual=actual - wanted,
@@ -493,7 +506,7 @@ def _hedges(sentence: str) -> bool:
     )
 
 
-_NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,4} $")
+_NEGATED_BEFORE = re.compile(r"(?:n't|\bnot|\bnever|\bcannot|\bhardly|\bwithout)(?: \w+){0,6} $")
 _BUT = re.compile(r"\b(?:but|however|except|although|though|yet)\b")
 _RESTART = re.compile(
     r"\b(?:(?:start|begin|prepare|make it|do it) (?:all )?(?:over|again|from)|from (?:the (?:beginning|start)|scratch)|restart|redo (?:everything|all))\b"
@@ -510,8 +523,16 @@ _ANY_ORDER = re.compile(
 )
 _PLACES: tuple[tuple[Place, re.Pattern[str]], ...] = (
     ("done", re.compile(r"\balready\b")),
-    ("later", re.compile(r"\b(?:comes? (?:\w+ )?later|later on|not (?:due|needed|time) yet|first (?:have|need) to|too (?:early|soon) for)\b")),
-    ("due", re.compile(r"\b(?:(?:comes?|is|are|be) (?:due|next)|(?:can|could|may|should) (?:\w+ ){1,12}?now)\b")),
+    (
+        "later",
+        re.compile(
+            r"\b(?:comes? (?:\w+ )?later|later on|not (?:due|needed|time) yet|first (?:have|need) to|too (?:early|soon) for)\b"
+        ),
+    ),
+    (
+        "due",
+        re.compile(r"\b(?:(?:comes?|is|are|be) (?:due|next)|(?:can|could|may|should) (?:\w+ ){1,12}?now)\b"),
+    ),
 )
 
 
@@ -534,7 +555,7 @@ def _stance(plain: str, units: tuple[frozenset[str], ...]) -> tuple[Stance | Non
     wrong = (
         negated
         or bool(_FAULT.search(rest_text))
-        or bool(but and len(_content(words(rest_text[but.end() :]))) > 1)
+        or bool(but and len(_content(_tokens(rest_text[but.end() :]))) > 1)
     )
     fault = wrong or bool(_ADVICE.search(rest_text))
     if well and not fault:
@@ -555,7 +576,7 @@ def _foreground(sentence: str) -> tuple[str, str]:
     if match is None:
         return sentence, ""
     front, behind = sentence[: match.start()], sentence[match.end() :]
-    if _content(words(front)) or _RESTART.search(front):
+    if _content(_tokens(front)) or _RESTART.search(front):
         return front, behind
     mention, comma, rest = behind.partition(",")
     return (f"{front} {rest}", mention) if comma else (behind, "")
@@ -569,9 +590,9 @@ def _contrast(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         if match is None:
             continue
         left, right = sentence[: match.start()], sentence[match.end() :]
-        if not (words(left) and words(right)):
+        if not (_tokens(left) and _tokens(right)):
             continue
-        sides = [set(_content(words(s))) | _amount_marks(_amounts(words(s))) for s in (left, right)]
+        sides = [set(_content(_tokens(s))) | _amount_marks(_amounts(_tokens(s))) for s in (left, right)]
         if match[0].endswith("not"):
             # "Two, not three": what stands first is meant.
             wanted |= sides[0]
@@ -597,7 +618,7 @@ def _order(sentences: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         match = _ORDER.search(sentence)
         if match is None:
             continue
-        left, right = _content(words(sentence[: match.start()])), _content(words(sentence[match.end() :]))
+        left, right = _content(_tokens(sentence[: match.start()])), _content(_tokens(sentence[match.end() :]))
         first, second = (right, left) if match[0] == "after" else (left, right)
         earlier |= first
         later |= second
@@ -624,8 +645,16 @@ class Vocabulary:
 
     def weight(self, word: str) -> float:
         """Inverse document frequency over the steps; words of no step count like a word of some steps."""
-        seen = self._frequency.get(word)
-        return math.log((len(self.steps) + 1) / (seen + 0.5)) if seen else self.unseen
+        return self._weights.get(word, self.unseen)
+
+    @cached_property
+    def _weights(self) -> Mapping[str, float]:
+        return {w: math.log((len(self.steps) + 1) / (n + 0.5)) for w, n in self._frequency.items()}
+
+    @cached_property
+    def _totals(self) -> Mapping[str, float]:
+        """Weight of each step's words."""
+        return {i: self.total(tokens) for i, tokens in self.steps.items()}
 
     @cached_property
     def unseen(self) -> float:
@@ -650,7 +679,7 @@ class Vocabulary:
         for step_id, tokens in self.steps.items():
             shared = self.total(t for t in known if t in tokens)
             if shared:
-                scored[step_id] = 0.7 * shared / whole + 0.3 * shared / self.total(tokens)
+                scored[step_id] = 0.7 * shared / whole + 0.3 * shared / self._totals[step_id]
         best = max(scored.values())
         return (
             frozenset(i for i, s in scored.items() if s >= best - 0.05) if best >= threshold else frozenset()
