@@ -94,11 +94,7 @@ def build(
         candidates=candidates,
         verdicts=verdicts,
         dropped=dropped,
-        seeds={
-            name: r.settings["seed"]
-            for name, r in workspace.stages().items()
-            if name in STAGES and "seed" in r.settings
-        },
+        seeds=_seeds(workspace, settings),
         parquet=settings["parquet"],
     )
     counts = {
@@ -125,6 +121,13 @@ def build_rules(settings: dict[str, Any]) -> BuildRules:
         rules,
         answers=msgspec.structs.replace(rules.answers, **surer),
     )
+
+
+def _seeds(workspace: Workspace, settings: dict[str, Any]) -> dict[str, int]:
+    """Return the seeds of the stages that made the benchmark; runs on it are another matter."""
+    before = workspace.stages()
+    seeds = {n: before[n].settings["seed"] for n in STAGES if n in before and "seed" in before[n].settings}
+    return {**seeds, "build": settings["seed"]}
 
 
 def _by_type(items: list[Item]) -> dict[str, int]:
