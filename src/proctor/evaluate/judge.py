@@ -412,14 +412,13 @@ def _compare_counts(answer: Reading, golds: Sequence[str]) -> Similarity | None:
 
 
 def _golds_disagree(golds: Sequence[str], question: str) -> bool:
-    frame = asks_for_fault(question)
-    sides = {r.polarity for g in golds if (r := _read(g)).polarity is not None}
-    wells = {
-        r.stance in ("fine", "finished")
-        for g in golds
-        if (r := _read(g)).stance is not None and not r.assumed
-    }
-    return len(sides) > 1 or (frame is not None and len(wells) > 1)
+    """True when some golds say yes and others no, or, where they do not say, that all is well and that it is not."""
+    readings = [_read(g) for g in golds]
+    sides = {r.polarity for r in readings}
+    if None not in sides:
+        return len(sides) > 1
+    wells = {r.stance in ("fine", "finished") for r in readings if r.stance is not None and not r.assumed}
+    return len(sides) > 2 or (asks_for_fault(question) is not None and len(wells) > 1)
 
 
 @dataclass(frozen=True, slots=True)
