@@ -258,7 +258,7 @@ def _discard_output() -> None:
 def _accept_any_text() -> None:
     """Escape characters that the terminal's encoding lacks, instead of ending in the middle of a table."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -105,12 +105,11 @@ def build(
         "by_type": _by_type(items),
         "dropped": reasons,
         "rules": msgspec.to_builtins(rules),
-        "release": str(release),
         "signature": manifest.signature,
     }
     inputs = ("candidates.jsonl", "examples.jsonl", "graphs.json")
     workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
-    return counts
+    return {**counts, "release": str(release)}
 
 
 def build_rules(settings: dict[str, Any]) -> BuildRules:

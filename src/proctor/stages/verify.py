@@ -75,11 +75,11 @@ def verify(
             batch = todo[begin : begin + _SAVE_EVERY]
             verdicts.append_many(_judge(batch, examples, graphs, oracle, seen))
         latest, _ = split_stale(verdicts.latest(), {c.id: c for c in candidates})
-    counts = {"candidates": len(candidates), "judged_now": len(todo), **count_verdicts(latest)}
+    counts = {"candidates": len(candidates), **count_verdicts(latest)}
     workspace.record(
         "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
     )
-    return counts
+    return {**counts, "judged_now": len(todo)}
 
 
 def _judged_by(annotator: str, store: VerdictStore) -> dict[str, str]:
