@@ -60,6 +60,8 @@ MATTER = "Does it matter which of them comes first?"
         ("No, wipe the shelf.", ["Yes, wipe the shelf with a dry cloth."], "Should I wipe the shelf now?", 0),
         ("Yes.", ["Tighten the clamp."], "Could you remind me what to do now?", 0),
         ("No.", ["You should tighten the clamp."], "Should I tighten the clamp or wipe the shelf?", 0),
+        ("Yes.", ["Nothing, you haven't skipped a step."], "What should I have done already?", 0),
+        ("Nothing.", ["Nothing, you haven't skipped a step."], "What should I have done already?", 2),
         # "nothing", what is claimed beside the yes or no
         ("You have completed all the steps.", ["Nothing, all the steps are done."], "What now?", 2),
         ("Nothing is left to do.", ["All of the steps are finished."], "What now?", 2),

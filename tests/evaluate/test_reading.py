@@ -13,6 +13,7 @@ from proctor.evaluate.reading import (
     asks_for_amount,
     asks_for_count,
     asks_for_fault,
+    is_open,
     is_yes_no,
     plain_text,
     read_answer,
@@ -281,6 +282,13 @@ def test_questions_for_figures(question, amount, count):
 @given(st.text(max_size=200))
 def test_plain_text_stays_plain(text):
     assert words(plain_text(text)) == words(text)
+
+
+def test_open_questions():
+    assert is_open("What now?")
+    assert is_open("Could you tell me what comes next?")
+    assert not is_open("Is that what I should do?")
+    assert not is_open("Everything fine?")
 
 
 def test_vocabulary_recognises_steps_by_the_words_that_tell(shelf):

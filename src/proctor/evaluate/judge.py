@@ -28,6 +28,7 @@ from proctor.evaluate.reading import (
     asks_for_amount,
     asks_for_count,
     asks_for_fault,
+    is_open,
     is_yes_no,
     read_answer,
     read_question,
@@ -88,6 +89,7 @@ class _Question:
     asked: frozenset[str]
     asks_next: bool
     yes_no: bool
+    open: bool
     asks_amount: bool
     asks_count: bool
 
@@ -99,6 +101,7 @@ class _Question:
             asked=read_question(question),
             asks_next=type_ == "next",
             yes_no=is_yes_no(question),
+            open=is_open(question),
             asks_amount=asks_for_amount(question),
             asks_count=asks_for_count(question),
         )
@@ -181,6 +184,8 @@ def _compare(
     if answer.stance == "unknown" or gold.stance == "unknown":
         both = answer.stance == gold.stance
         return (1.0, "both say that it cannot be told") if both else (0.0, "one says that it cannot be told")
+    if answer.bare and question.open and answer.reading.stance is None:
+        return 0.0, "a yes or no does not answer the question"
     if answer.well and gold.well:
         if _opposed(answer, gold, question):
             return 0.3, "both say that all is well, but yes against no"

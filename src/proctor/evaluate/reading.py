@@ -34,6 +34,7 @@ __all__ = [
     "asks_for_amount",
     "asks_for_count",
     "asks_for_fault",
+    "is_open",
     "is_yes_no",
     "plain_text",
     "read_answer",
@@ -424,6 +425,14 @@ def is_yes_no(question: str) -> bool:
     """
     plain = plain_text(question)
     return bool(_AUXILIARY.search(plain)) and not _POLITE.search(plain)
+
+
+_OPEN = re.compile(r"\b(?:what|which|who|where|why|when|how)\b")
+
+
+def is_open(question: str) -> bool:
+    """True when the question asks what, which, how ...: neither yes nor no answers it."""
+    return not is_yes_no(question) and bool(_OPEN.search(plain_text(question)))
 
 
 _POLITE = re.compile(
