@@ -125,7 +125,10 @@ def build_rules(settings: dict[str, Any]) -> BuildRules:
 def _seeds(workspace: Workspace, settings: dict[str, Any]) -> dict[str, int]:
     """Return the seeds of the stages that made the benchmark; runs on it are another matter."""
     before = workspace.stages()
-    seeds = {n: before[n].settings["seed"] for n in STAGES if n in before and "seed" in before[n].settings}
+    seeds: dict[str, int] = {}
+    for name in STAGES:
+        if name in before and "seed" in before[name].settings:
+            seeds[name] = before[name].settings["seed"]
     return {**seeds, "build": settings["seed"]}
 
 

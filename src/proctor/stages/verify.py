@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from proctor.errors import UserError
 from proctor.examples.example import Example
@@ -48,7 +50,8 @@ def verify(
     """Have every candidate judged that the task-graph oracle has not judged yet, and count what annotators say.
 
     Verdicts are saved every few hundred candidates; a run that was killed goes on where it stopped. A candidate
-    that changed since its verdict is judged again.
+    that changed since its verdict is judged again, and so is one that was judged with another threshold or by
+    another version.
 
     Args:
         root: the workspace.
@@ -68,12 +71,13 @@ def verify(
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
     oracle = Oracle(threshold=settings["threshold"])
+    how = f"threshold {settings['threshold']:g}, proctor {__version__}"
     with open_store(workspace, settings) as verdicts:
-        known = {} if _rejudge(workspace, settings) else _judged_by(oracle.name, verdicts)
+        known = _judged_by(oracle.name, how, verdicts)
         todo = [c for c in candidates if known.get(c.id) != content_hash(c)][:limit]
         for begin in range(0, len(todo), _SAVE_EVERY):
             batch = todo[begin : begin + _SAVE_EVERY]
-            verdicts.append_many(_judge(batch, examples, graphs, oracle, seen))
+            verdicts.append_many(_judge(batch, examples, graphs, oracle, how, seen))
         latest, _ = split_stale(verdicts.latest(), {c.id: c for c in candidates})
     counts = {"candidates": len(candidates), **count_verdicts(latest)}
     workspace.record(
@@ -82,17 +86,15 @@ def verify(
     return {**counts, "judged_now": len(todo)}
 
 
-def _judged_by(annotator: str, store: VerdictStore) -> dict[str, str]:
-    """Return the hash of every candidate as the annotator saw it."""
-    return {v.candidate_id: v.candidate_hash for v in store.latest() if v.annotator == annotator}
+def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:
+    """Return the hash of every candidate as the annotator saw it when it judged in the same way as now.
 
-
-def _rejudge(workspace: Workspace, settings: Mapping[str, Any]) -> bool:
-    """True when the stored verdicts were given with other settings, or by another version of the oracle."""
-    before = workspace.stages().get("verify")
-    return before is not None and (
-        before.settings.get("threshold") != settings["threshold"] or before.version != __version__
-    )
+    How it judged stands in each verdict, not in the record of the stage: a run that was killed or limited has
+    judged some candidates in the new way and the others in the old one.
+    """
+    return {
+        v.candidate_id: v.candidate_hash for v in store.latest() if v.annotator == annotator and v.note == how
+    }
 
 
 def _judge(
@@ -100,11 +102,13 @@ def _judge(
     examples: dict[str, Example],
     graphs: Any,
     annotator: Annotator,
+    how: str,
     seen: Callable[[], None] | None,
 ) -> Iterator[Verdict]:
     for candidate in candidates:
         example = examples[candidate.example_id]
-        yield annotator.judge(candidate, example, graphs[example.activity_id])
+        verdict = annotator.judge(candidate, example, graphs[example.activity_id])
+        yield msgspec.structs.replace(verdict, note=how)
         if seen is not None:
             seen()
 
