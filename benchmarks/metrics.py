@@ -113,12 +113,14 @@ def main() -> None:
     runs = parser.parse_args().runs
     for items, clusters in ((401, 231), (5_000, 231), (5_000, 5_000)):
         seconds = median_seconds(bootstrap(items, clusters), runs)
-        print(f"BCa interval, 10,000 resamples, {items:,} items in {clusters:,} clusters: {seconds:.3f} s")
+        print(
+            f"| clustered BCa interval, 10,000 resamples, {items:,} items, {clusters:,} recordings | {seconds:.3f} s | |"
+        )
         seconds = median_seconds(comparison(items, clusters), runs)
-        print(f"paired comparison, {items:,} items in {clusters:,} clusters: {seconds:.3f} s")
+        print(f"| paired comparison, {items:,} items, {clusters:,} recordings | {seconds:.3f} s | |")
     answers = 1_000
     rate = answers / median_seconds(judging(answers), runs)
-    print(f"rule-based judge, unseen answers and golds, 3 golds each: {rate:,.0f} judgements/s")
+    print(f"| rule-based judge, unseen answers, 3 golds each | {rate:,.0f}/s | |")
 
 
 if __name__ == "__main__":

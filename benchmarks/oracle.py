@@ -154,10 +154,10 @@ def main() -> None:
     else:
         cases, source = make_cases(arguments.answers, seed=0), "made-up answers"
     runs = [verdicts_per_second(cases) for _ in range(arguments.runs)]
-    wall, busy = (sorted(values) for values in zip(*runs, strict=True))
+    wall = sorted(seconds for seconds, _ in runs)
     print(
-        f"oracle: {statistics.median(wall):,.0f} verdicts/s (median of {arguments.runs} runs of {len(cases):,} "
-        f"{source}; {wall[0]:,.0f} to {wall[-1]:,.0f}), {statistics.median(busy):,.0f} a second of processor time"
+        f"| oracle, {len(cases):,} {source}, {wall[0]:,.0f} to {wall[-1]:,.0f}/s in {arguments.runs} runs "
+        f"| {statistics.median(wall):,.0f} verdicts/s | ≥ 2,000/s |"
     )
 
 
