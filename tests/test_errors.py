@@ -46,3 +46,10 @@ def test_it_crosses_process_borders_unchanged(error: UserError):
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert (again.message, again.where, again.hint) == (error.message, error.where, error.hint)
+
+
+def test_a_line_that_quotes_something_huge_is_cut() -> None:
+    text = UserError("x" * 10_000_000 + " end", where="file", hint="mend it").render()
+    assert len(text) < 1_100
+    assert text.startswith("file: xxx")
+    assert text.endswith(" end\n  → mend it")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["MissingExtraError", "UserError"]
+from typing import Final
+
+__all__ = ["MAX_LINE", "MissingExtraError", "UserError"]
+
+MAX_LINE: Final = 1_000
+"""Characters of one line of a message; a file may hold a name of fifty million."""
 
 
 class UserError(Exception):
@@ -30,13 +35,20 @@ class UserError(Exception):
     def render(self) -> str:
         """Return the message with its place in front and its hint behind."""
         text = f"{self.where}: {self.message}" if self.where else self.message
-        return _visible(f"{text}\n  → {self.hint}" if self.hint else text)
+        whole = f"{text}\n  → {self.hint}" if self.hint else text
+        return "\n".join(_visible(_shortened(line)) for line in whole.split("\n"))
 
 
 def _rebuild(type_: type[UserError], message: str, where: str | None, hint: str | None) -> UserError:
     error = type_.__new__(type_)
     UserError.__init__(error, message, where=where, hint=hint)
     return error
+
+
+def _shortened(line: str) -> str:
+    """Cut the middle out of a line that quotes something huge."""
+    keep = MAX_LINE // 2
+    return line if len(line) <= MAX_LINE else f"{line[:keep]} … {line[-keep:]}"
 
 
 def _visible(text: str) -> str:
