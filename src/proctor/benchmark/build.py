@@ -89,6 +89,7 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
             answers=Acceptance(by=("oracle",), min_confidence=0.8),
             conflict="drop",
             own_answers="ignore",
+            every_answer=True,
         ),
         "any": _everybody("any"),
         "all": _everybody("all"),
@@ -96,8 +97,8 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
     }
 )
 """Named rules. ``humans``: people agree or an adjudicator decides. ``published``: the same with the answers in the
-published order, which reproduces imported releases to the letter. ``oracle``: the task graph is sure enough.
-``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those who are
+published order, which reproduces imported releases to the letter. ``oracle``: the task graph is sure enough of every
+answer, so that the golds are complete. ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those who are
 sure. The last three make no difference between people and machines."""
 
 
