@@ -83,12 +83,16 @@ _WELL = re.compile(
     r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
     r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
 )
+_HELD = re.compile(
+    r"\b(?:all|each|both|every one) of (?:them|it|these|those|the [a-z]+|your [a-z]+) (?:is|are|was|were|has|have)\b(?! (?:not|to|still))|"
+    r"\b(?:it is|they are|everything is) all [a-z]+(?:ed|ne|ut)\b"
+)
 _UNDER_WAY = re.compile(r"\bkeep going\b(?! (?:for|until|till|another))")
 _FINISHED = re.compile(
     r"\ball (?:done|finished|set)\b|\byou (?:are|have) (?:now )?(?:all )?(?:done|finished|completed?)\b|"
     r"\b(?:completed?|finished|done) (?:all|everything|every|the (?:recipe|task|procedure|process|activity|job))\b|"
     r"(?<!\bthat )(?<!\bit )(?<!\bthis )(?<!\bstep )\b(?:is|are|was) (?:now )?(?:done|finished|complete|completed)\b|\bready to (?:be )?(?:eat|eaten|serve|served|enjoy|enjoyed|use|used|go|drink|ship)\b|"
-    r"\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
+    r"\b(?:is|are) (?:now |all )?ready$|\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
     r"\byou (?:can|may) (?:now )?(?:serve|enjoy|eat|use|relax)\b|\bnothing (?:else|more|left)\b|\btime to (?:eat|enjoy|serve)\b|^enjoy\b|\bno (?:more|further|other) steps?\b"
 )
 _PRAISE = re.compile(
@@ -113,7 +117,7 @@ _RESTART = re.compile(
 _ALREADY = re.compile(r"\balready\b|\byou have (?:now |just )?(?:\w+ed|done|put|cut|taken|made|spread)\b")
 _MISSED = re.compile(
     r"\bshould have\b|\bshould has\b|\b(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlooked|omitted)\b|\b(?:did|have|had|has|was|were) not\b|"
-    r"\bneeded to\b|\bsupposed to have\b|\bought to have\b"
+    r"\bshould (?:already )?be\b.*\b(?:already|by now|by this point)\b|\bshould already\b|\bneeded to\b|\bsupposed to have\b|\bought to have\b"
 )
 _DO = re.compile(
     r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|please|let us|will|supposed)\b"
@@ -194,7 +198,7 @@ def parse_answer(text: str) -> AnswerText:
     undone = bool(_UNDONE.search(body))
     well = (
         not undone
-        and bool(_WELL.search(body) or _UNDER_WAY.search(whole))
+        and bool(_WELL.search(body) or _HELD.search(body) or _UNDER_WAY.search(whole))
         and not re.search(r"\bnot (?:on track|correct|right|done|fine|all)\b", body)
     )
     bare = not body or (body == plain and plain in ("no", "yes", "nope", "none"))

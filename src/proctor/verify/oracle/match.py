@@ -33,6 +33,8 @@ ENOUGH: Final = 0.42
 """A step that scores less is not recognised."""
 QUANTITY: Final = 0.12
 """Bonus for a step that holds one of the stated quantities."""
+ACTION: Final = 0.1
+"""Bonus for a step whose action, the first word of its text, is among the words of the text."""
 LEFTOVER: Final = 0.25
 """Share of the text's weight from which a further step is looked for in what is left unexplained."""
 TIE: Final = 0.06
@@ -74,6 +76,7 @@ class _Profile:
     families: frozenset[int]
     total: float
     typical: float
+    action: str
 
 
 class StepIndex:
@@ -110,7 +113,8 @@ class StepIndex:
         weighted = {w: self.weights[w] * share for w, share in stems.items()}
         families = frozenset(f for w, share in stems.items() if share == 1.0 for f in concepts(w))
         total = sum(weighted.values()) or 1.0
-        return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)))
+        action = next(iter(stems), "")
+        return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)), action)
 
     def knows(self, word: str) -> bool:
         """True when a stem, or a word of its family, occurs in the steps."""
@@ -168,17 +172,14 @@ class StepIndex:
         words = [(w, weight, concepts(w)) for w, weight in weighted.items()]
         total = sum(weighted.values())
         scored = [
-            (
-                self._score(words, total, p) + (QUANTITY if stated & self.quantities[p.step_id] else 0.0),
-                p,
-            )
+            (self._score(words, total, p) + self._bonus(weighted, p, stated), p)
             for p in self._profiles
             if p.step_id not in taken
         ]
         if not scored:
             return None
         top, best = max(scored, key=lambda pair: pair[0])
-        if top < ENOUGH + (QUANTITY if stated & self.quantities[best.step_id] else 0.0):
+        if top < ENOUGH + self._bonus(weighted, best, stated):
             return None
         told = _explained(words, best)
         close = tuple(
@@ -187,6 +188,11 @@ class StepIndex:
             if score >= top - TIE and 2 * len(_explained(words, p) & told) >= len(told)
         )
         return Match(best.step_id, min(1.0, top), close)
+
+    def _bonus(self, weighted: dict[str, float], profile: _Profile, stated: frozenset[Quantity]) -> float:
+        """Signs that decide between steps, but recognise none by themselves."""
+        bonus = QUANTITY if stated & self.quantities[profile.step_id] else 0.0
+        return bonus + (ACTION if profile.action in weighted else 0.0)
 
     @staticmethod
     def _score(words: Sequence[tuple[str, float, frozenset[int]]], total: float, profile: _Profile) -> float:

@@ -101,7 +101,10 @@ _FILLER = re.compile(
     r"^(?:(?:so|ok|okay|and|now|then|wait|hey|hi|um|hmm|alright|well|also|but|oh|sorry|please)[ ,]+)+"
 )
 _RIGHT_NOW = re.compile(r"\bright (?:now|away|here)\b")
-_SCOPE = re.compile(r"\b(before|prior to|until|after|following|once|since)\b")
+_SCOPE = re.compile(
+    r"\b(before|prior to|until|after|following|once|since|now that|as soon as)\b|"
+    r"(?<=[a-z] )\b(when|with)\b(?= (?:the|my|all|both|every|it|they|everything)\b.*\b(?:is|are|has|have|in place|done|ready|finished)\b)"
+)
 _GENERAL_SCOPE = re.compile(
     r"^(?:this|that|now|here|it|these|those|(?:(?:i|we) )?(?:can )?(?:mov|go|continu|proceed|carry)(?:e|y|ing|ying)?"
     r"(?: on| forward| further| ahead)?|(?:my|the) (?:last|previous|current) step)?$"
@@ -121,12 +124,14 @@ _ANYTHING = re.compile(
     r"an? (?:\w+ )?(?:step|ingredient|thing|part|item))\b"
 )
 _SHOULD_HAVE = re.compile(
-    r"\b(?:should(?: i| we| you)?(?: have| has)|should have|(?:was|were) (?:i|we) supposed|did (?:i|we) need|"
+    r"\b(?:should(?: i| we| you)?(?: have| has)|^should (?:[a-z]+ ){1,5}have (?:been|[a-z]+ed|come|gone|stayed)\b|should have|(?:was|were) (?:i|we) supposed|did (?:i|we) need|"
     r"did (?:i|we) have to|(?:i|we) needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
     r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
-    r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|prematurely|premature|order|turn)\b"
+    r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|"
+    r"prematurely|premature|order|(?:its|their|my|our|whose) turn|jump(?:ed|ing)? (?:ahead|the gun)|"
+    r"(?:get|got|getting|run|ran|running) ahead)\b"
 )
 _GOOD_ORDER = re.compile(
     r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
@@ -159,6 +164,15 @@ _WHOLE = re.compile(
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
 )
+_NOT_DONE = re.compile(
+    r"\b(?:anything|something|steps?|things?|parts?|ingredients?)(?: that| which)? (?:i|we) (?:have|had|did) not\b|"
+    r"\b(?:have|did) (?:i|we) not (?:do|done)\b|\b(?:anything|something)\b.*\b(?:yet to|still to) (?:do|be)\b"
+)
+_WAS_THERE = re.compile(r"(?:was|were) there (?:anything|something|any|a|an|some)\b")
+_STATE = re.compile(
+    r"(?:is|are) (?:the|my|our|this|these|those|both|all) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*"
+    r"(?:ready|complete|completed|finished|done|set)(?: now| yet| already| at this point| for use)?$"
+)
 _END = re.compile(
     r"\b(?:is|are|was) (?:this|that|it|everything|all) (?:all|over|complete|completed)\b|\bthe end of the\b"
 )
@@ -181,6 +195,7 @@ _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
     r"following|comes|do|from here|upcoming|proceed|continue|add|turn|due)\b"
 )
+_FURTHER = re.compile(rf"{_FOLLOWING.pattern}|\b(?:else|another)\b")
 _MODAL = re.compile(
     r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
@@ -197,7 +212,10 @@ _COMPLETION = re.compile(
 _SO_FAR = re.compile(
     r"\b(?:so far|up to (?:now|this|here)|until now|by now|yet|before|earlier|previous|for the)\b"
 )
-_IDIOM = re.compile(r"\b(?:mix(?:ed)? up|put right|come to|get through)\b")
+_IDIOM = re.compile(
+    r"\b(?:mix(?:ed)? up|put right|come to|get through|jump(?:ed|ing)? (?:ahead|the gun)|(?:get|got|run|ran) ahead|"
+    r"(?:was|were|am|are) (?:i|we) (?:meant|allowed))\b"
+)
 _POINTS_BACK = re.compile(r"\b(?:that|this|it|these|those)\b")
 _INTENDS = re.compile(
     r"\b(?:(?:would|had|i had) like to|want to(?! (?:double|know|ask|check|get|make|be))|going to|about to|plan(?:ning)? to|ready to|thinking of|intend to)\b"
@@ -264,6 +282,8 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
     head, tail = plain[: found.start()], plain[found.end() :]
     if not head.strip(" ,") and "," in tail:
         tail, _, head = tail.partition(",")
+    if found[1] is None and not _WH.match(plain):
+        return plain, "", ""
     if found[1] in ("before", "prior to", "until"):
         return head, tail.strip(" ,"), ""
     return head, "", tail.strip(" ,")
@@ -291,8 +311,10 @@ def _intent(parts: _Parts) -> Intent:
         or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
     ):
         return "detail"
-    if not parts.wh and _asks_whole(asked):
+    if not parts.wh and (_asks_whole(asked) or _STATE.match(asked)):
         return "all_good"
+    if not parts.wh and (_NOT_DONE.search(asked) or (_WAS_THERE.match(head) and not _BAD.search(head))):
+        return "forgot"
     if (
         _OVERDUE.search(asked)
         and not parts.wh
@@ -327,7 +349,7 @@ def _present(parts: _Parts) -> Intent:
     if parts.wh and not bad:
         if good and not _REMIND.search(asked) and not _TO_DO.search(asked):
             return "check"
-        if _REMIND.search(asked) or (_FOLLOWING.search(asked) and not _WHY_HOW.match(head)):
+        if _REMIND.search(asked) or (_FURTHER.search(asked) and not _WHY_HOW.match(head)):
             return "next"
         return "other"
     if bad or (good and not _PROPOSAL.search(asked)):
