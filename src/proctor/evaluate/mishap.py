@@ -13,10 +13,10 @@ from typing import Final
 from proctor.evaluate.phrasing import as_sentence
 from proctor.evaluate.reading import FAMILY, read_question
 from proctor.examples.example import Example
-from proctor.generate.quantity import Difference, Dimension, find_difference
-from proctor.generate.remark import describe_performed, read_remark
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import Phrase, parse_phrase
+from proctor.procedure.quantity import Difference, Dimension, find_difference
+from proctor.procedure.remark import describe_performed, read_remark
 
 __all__ = ["Mishap"]
 

@@ -19,11 +19,11 @@ from typing import Final
 from proctor.generate.ask_missing import IRREVERSIBLE
 from proctor.generate.candidate import Answer, AnswerKind
 from proctor.generate.moment import GROUPS, Moment, StepClass, stems, word_set
-from proctor.generate.quantity import Difference, Dimension, find_difference, find_levels, find_quantities
-from proctor.generate.remark import Remark, describe_performed, read_remark
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
 from proctor.procedure.inflect import base_form
 from proctor.procedure.phrase import render_step
+from proctor.procedure.quantity import Difference, Dimension, find_difference, find_levels, find_quantities
+from proctor.procedure.remark import Remark, describe_performed, read_remark
 
 __all__ = ["mistake_options"]
 

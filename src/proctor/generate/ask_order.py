@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from proctor.generate.ask_missing import IRREVERSIBLE
 from proctor.generate.candidate import Answer
 from proctor.generate.moment import Moment, StepClass
-from proctor.generate.remark import Remark, read_remark
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
+from proctor.procedure.remark import Remark, read_remark
 
 __all__ = ["order_options"]
 

@@ -13,6 +13,7 @@ from proctor.procedure.recording import Recording
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
+from proctor.stages.everyday import NAME, VERSION
 from proctor.stages.generate import generate
 from proctor.stages.judge import judge
 from proctor.stages.predict import PREDICTORS, predict
@@ -63,7 +64,7 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         counts["generate"] = generate(bench, sample="all", seed=seed, seen=seen)
     with show("checking them against the task graph", counts["generate"]["candidates"]) as seen:
         counts["verify"] = verify(bench, seen=seen)
-    counts["build"] = build(bench, name="everyday", seed=seed)
+    counts["build"] = build(bench, name=NAME, version=VERSION, seed=seed)
     for name in PREDICTORS:
         with show(f"answering: {name}", counts["build"]["items"]) as seen:
             predict(bench, name, seed=seed, seen=seen)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.generate.quantity import Dimension, find_difference, find_levels, find_quantities
+from proctor.procedure.quantity import Dimension, find_difference, find_levels, find_quantities
 
 AMOUNT: tuple[Dimension, ...] = ("amount", "count", "length")
 

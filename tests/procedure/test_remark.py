@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.generate.remark import describe_performed, read_remark
+from proctor.procedure.remark import describe_performed, read_remark
 
 
 @pytest.mark.parametrize(
