@@ -49,6 +49,21 @@ _MADE_BY: Final = {
 }
 
 
+_SETTINGS_USED: Final[dict[str, Any]] = {
+    **dict.fromkeys(
+        ("dataset", "folder", "corrections", "store", "name", "version", "licence", "generator"), str
+    ),
+    "seed": int,
+    "accept": str | dict[str, Any],
+}
+_COUNTS_USED: Final[dict[str, Any]] = {
+    **dict.fromkeys(("examples", "sampled", "candidates", "items"), int),
+    "about": dict[str, str],
+    "dropped": dict[str, int] | int,
+    "sampling": dict[str, dict[str, Any]],
+}
+"""What one stage writes down and another reads, with its type."""
+
 _MEND_SETTINGS: Final = "mend the file, or remove it to go back to the defaults"
 
 
@@ -227,9 +242,19 @@ class Workspace:
     # -- provenance --------------------------------------------------------------------------------------------
 
     def stages(self) -> dict[str, StageRecord]:
-        """Return what every stage did so far."""
+        """Return what every stage did so far.
+
+        Raises:
+            UserError: if the file is broken, or a value that later stages use has another type.
+        """
         path = self.file("stages.json")
-        return read_json(path, dict[str, StageRecord]) if is_there(path) else {}
+        if not is_there(path):
+            return {}
+        records: dict[str, StageRecord] = read_json(path, dict[str, StageRecord])
+        for stage, record in records.items():
+            _check_types(record.settings, _SETTINGS_USED, f"{path}: {stage}.settings")
+            _check_types(record.counts, _COUNTS_USED, f"{path}: {stage}.counts")
+        return records
 
     def record(
         self,
@@ -295,6 +320,14 @@ def _place_in_job(stage: str) -> tuple[int, str]:
     order = (*STAGES, "predict", "judge")
     command = stage.partition("/")[0]
     return order.index(command) if command in order else len(order), stage
+
+
+def _check_types(values: Mapping[str, Any], types: Mapping[str, Any], where: str) -> None:
+    for key in sorted(types.keys() & values.keys()):
+        try:
+            msgspec.convert(values[key], types[key])
+        except msgspec.ValidationError as error:
+            raise UserError(f"{error}.", where=f"{where}.{key}", hint="run the stage again") from None
 
 
 def _same_type(value: object, default: object) -> bool:

@@ -146,8 +146,8 @@ def _release(workspace: Workspace, settings: dict[str, Any]) -> ReleaseInfo:
     known = ("title", "version", "licence", "citation", "homepage")
     source = (
         Source(
-            name=record.settings["dataset"],
-            corrections=record.settings["corrections"],
+            name=record.settings.get("dataset", ""),
+            corrections=record.settings.get("corrections", ""),
             **{key: about[key] for key in known if about.get(key)},
         )
         if record

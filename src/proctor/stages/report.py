@@ -125,13 +125,19 @@ def _about(workspace: Workspace) -> About:
 def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:
     """Yield the stages of the making with what each dropped."""
     if (derive := stages.get("derive")) is not None:
-        yield Stage("derived", derive.counts["examples"], "examples", derive.counts["dropped"])
+        yield Stage("derived", derive.counts.get("examples", 0), "examples", _dropped(derive))
     if (generate := stages.get("generate")) is not None:
         excluded = generate.counts.get("sampling", {}).get("excluded", {})
-        yield Stage("sampled", generate.counts["sampled"], "examples", excluded, "chosen by quota")
-        yield Stage("generated", generate.counts["candidates"], "candidates", generate.counts["dropped"])
+        yield Stage("sampled", generate.counts.get("sampled", 0), "examples", excluded, "chosen by quota")
+        yield Stage("generated", generate.counts.get("candidates", 0), "candidates", _dropped(generate))
     if (build := stages.get("build")) is not None:
-        yield Stage("built", build.counts["items"], "items", build.counts["dropped"])
+        yield Stage("built", build.counts.get("items", 0), "items", _dropped(build))
+
+
+def _dropped(record: StageRecord) -> dict[str, int]:
+    """Return how many each reason left out, as the stage wrote it down."""
+    reasons = record.counts.get("dropped", {})
+    return reasons if isinstance(reasons, dict) else {}
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------

@@ -98,4 +98,5 @@ def score(
 def benchmark_name(workspace: Workspace) -> str:
     """Return ``name@version`` of the benchmark as it was built."""
     record = workspace.stages().get("build")
-    return f"{record.settings['name']}@{record.settings['version']}" if record else "benchmark@unbuilt"
+    settings = record.settings if record else {"version": "unbuilt"}
+    return f"{settings.get('name', 'benchmark')}@{settings.get('version', '')}"

@@ -221,7 +221,7 @@ class VerdictStore:
             raise
         except DBAPIError as error:
             raise self._explain(error) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._explain(error) from error
 
     def _explain(self, error: Exception) -> UserError:
@@ -234,6 +234,7 @@ class VerdictStore:
             "full": "free some space and save again; what was saved before is safe",
             "readonly": "make the file and its folder writable",
             "unable to open": "check that the folder exists and is writable",
+            "codec": "the file is damaged; restore a copy",
             "locked": "another process has been writing for too long; try again",
         }
         hint = next(
