@@ -71,7 +71,7 @@ def test_different_words_keep_different_stems(one: str, other: str) -> None:
         ("5 to 6 minutes", [Quantity(5.0, "min"), Quantity(6.0, "min")]),
         ("20-30 seconds", [Quantity(20.0, "s"), Quantity(30.0, "s")]),
         ("at 37 degrees for 30 minutes", [Quantity(37.0, "deg"), Quantity(30.0, "min")]),
-        ("a tablespoon of oil", []),
+        ("a tablespoon of oil", [Quantity(1.0, "tbsp")]),
         ("1/0 cups", []),
         ("no numbers", []),
     ],

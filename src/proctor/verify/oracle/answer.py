@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from proctor.verify.oracle.text import Quantity, content, find_quantities, normalise
+from proctor.verify.oracle.text import Quantity, content, excess_of, find_quantities, normalise
 
 __all__ = ["AnswerText", "Claim", "Role", "parse_answer"]
 
@@ -40,6 +40,8 @@ class AnswerText:
         already: says that something has been done already.
         claims: clauses in order.
         quantities: numbers with units.
+        wanted: those among them that the answer asks for, not those it reports or rejects.
+        excess: 1 when it says that there was too much of something, -1 when too little, 0 when neither.
         pronoun: speaks of "it" or "them", that is of what the question named.
         plain: normalised text.
     """
@@ -54,6 +56,8 @@ class AnswerText:
     already: bool
     claims: tuple[Claim, ...]
     quantities: tuple[Quantity, ...]
+    wanted: tuple[Quantity, ...]
+    excess: int
     pronoun: bool
     plain: str
 
@@ -141,6 +145,16 @@ _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b
 _PRONOUN = re.compile(r"\b(?:it|them|those|these|(?:that|this)(?! step\b))\b")
 
 
+_REST = r"(?:[^,.;:]|(?<=\d)[.,](?=\d))*"
+"""The rest of a clause; the point of a number does not end it."""
+_USED = re.compile(
+    r"\byou (?:have |had |only |just |actually )*(?!need|miss|skip|omit|forg|requir|want|ought)"
+    rf"(?:[a-z]+ed|put|took|taken|set|cut|did)\b{_REST}"
+)
+_OPPOSED = re.compile(rf"\b(?:not|instead of|rather than|(?:more|less|fewer|longer|shorter) than)\b{_REST}")
+_REPORTED = re.compile(rf"\b(?:it|that|this|there|they|yours) (?:was|were|had been|is only)\b{_REST}")
+
+
 def _polarity(plain: str) -> Literal["yes", "no"] | None:
     found = _OPENING.match(plain)
     if not found:
@@ -213,6 +227,8 @@ def parse_answer(text: str) -> AnswerText:
         already=bool(_ALREADY.search(body)),
         claims=_claims(whole),
         quantities=find_quantities(plain),
+        wanted=find_quantities(_REPORTED.sub(" ", _OPPOSED.sub(" ", _USED.sub(" ", body)))),
+        excess=excess_of(plain),
         pronoun=bool(_PRONOUN.search(whole)),
         plain=plain,
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from proctor.verify.oracle.answer import Role
 from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
-from proctor.verify.oracle.text import content, is_talk, normalise, share_quantity
+from proctor.verify.oracle.text import content, excess_of, is_talk, normalise, share_quantity
 
 __all__ = ["judge_check", "judge_detail", "judge_order", "judge_relation"]
 
@@ -132,6 +132,8 @@ def judge_check(case: Case) -> Ground:
     asked = frozenset(moment.history) & (case.scope or frozenset(moment.history))
     concerned = moment.mistakes_of(asked)
     wrong = moment.targets_mistake or bool(concerned) or (not case.scope and bool(moment.current_mistakes))
+    if case.stance == "clear" and case.answer.finished and not (moment.pending or moment.targets_mistake):
+        return case.ground("finished", 0.8, "every step has been done")
     if case.stance == "clear":
         if wrong:
             return case.ground("denies_mistake", -0.7, "says that it was right, but it was not")
@@ -141,6 +143,14 @@ def judge_check(case: Case) -> Ground:
             return case.ground("names_missing", 0.6, f"{case.text(case.named.matches[0].step_id)} is missing")
         return case.ground("trouble_none", -0.6, "says that something was wrong, but nothing was")
     stated = set(case.answer.quantities)
+    if moment.targets_mistake and _said_excess(case) * moment.excess < 0:
+        return case.ground("other_direction", -0.5, "says too much where it was too little, or the reverse")
+    if case.answer.wanted and moment.required_quantities and not _TOPS_UP.search(case.answer.plain):
+        if share_quantity(case.answer.wanted, moment.required_quantities):
+            return case.ground(
+                "right_quantity", 0.9, "corrects the mistake with a quantity of the instruction"
+            )
+        return case.ground("other_quantity", -0.4, "asks for a quantity that the instruction does not hold")
     if stated and _TOPS_UP.search(case.answer.plain):
         return case.ground("tops_up", 0.5, "makes up for a wrong amount")
     if stated and moment.target_quantities:
@@ -158,6 +168,14 @@ def judge_check(case: Case) -> Ground:
     if case.made_up:
         return case.ground("unknown_step", -0.5, f"no step speaks of {quoted(case.named.foreign_words)}")
     return case.ground("confirms_mistake_noisy", 0.2, "something went wrong there, and the answer says so")
+
+
+def _said_excess(case: Case) -> int:
+    """Which way the answer says that it was wrong; a bare yes to "was it too much?" says so too."""
+    if case.answer.excess or case.answer.polarity is None:
+        return case.answer.excess
+    asked = excess_of(case.question.plain)
+    return asked if case.answer.polarity == "yes" and not case.answer.quantities else 0
 
 
 def _other_mistake(case: Case) -> bool:

@@ -17,6 +17,7 @@ __all__ = [
     "NUMBER_WORDS",
     "TALK_WORDS",
     "UNITS",
+    "UNIT_SCALE",
 ]
 
 
@@ -166,3 +167,9 @@ UNITS: Final[dict[str, str]] = {
     }.items()
     for alias in aliases.split()
 }
+
+UNIT_SCALE: Final[dict[str, tuple[str, float]]] = {
+    "tbsp": ("tsp", 3.0), "min": ("s", 60.0), "h": ("s", 3_600.0), "kg": ("g", 1_000.0), "mg": ("g", 0.001),
+    "l": ("ml", 1_000.0), "ul": ("ml", 0.001), "cm": ("mm", 10.0), "lb": ("oz", 16.0),
+}  # fmt: skip
+"""Unit to its base and how many of the base it is worth, so that 90 seconds are 1.5 minutes."""

@@ -12,7 +12,7 @@ from proctor.examples.example import STEP_TYPES, Example
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import Progress, derive_progress
 from proctor.procedure.recording import Mistake
-from proctor.verify.oracle.text import Quantity, content, find_quantities, normalise
+from proctor.verify.oracle.text import Quantity, content, excess_of, find_quantities, normalise
 
 __all__ = ["Moment", "Standing"]
 
@@ -154,9 +154,41 @@ class Moment:
         return frozenset(w for t in texts for w in content(normalise(t)))
 
     @cached_property
+    def required_quantities(self) -> frozenset[Quantity]:
+        """Quantities that the current step should have had: of its instruction, and behind "instead of"."""
+        texts = [self.graph[self.current_id].text] if self.current_id is not None else []
+        texts += [t.partition("instead of")[2] for t in self._noted]
+        return frozenset(q for t in texts for q in find_quantities(normalise(t)))
+
+    @cached_property
+    def _noted(self) -> tuple[str, ...]:
+        return tuple(m.text for m in self.current_mistakes) + self.example.mistake_texts
+
+    @cached_property
+    def excess(self) -> int:
+        """1 when the mistakes of the current step were too much of something, -1 when too little, 0 when unknown."""
+        found = {self._excess_of(t) for t in self.example.mistake_texts} - {0}
+        if not found and self.example.current is not None and self.current_id is not None:
+            done = find_quantities(normalise(self.example.current.text))
+            found = {_sign(done, find_quantities(normalise(self.graph[self.current_id].text)))} - {0}
+        return found.pop() if len(found) == 1 else 0
+
+    @staticmethod
+    def _excess_of(text: str) -> int:
+        done, between, required = normalise(text).partition("instead of")
+        return (_sign(find_quantities(done), find_quantities(required)) if between else 0) or excess_of(done)
+
+    @cached_property
     def target_quantities(self) -> frozenset[Quantity]:
         """Quantities of the current step's instruction, performance and mistakes."""
         texts = [m.text for m in self.current_mistakes] + list(self.example.mistake_texts)
         if self.example.current is not None:
             texts += [self.example.current.text, self.graph[self.example.current.step_id].text]
         return frozenset(q for t in texts for q in find_quantities(normalise(t)))
+
+
+def _sign(done: Iterable[Quantity], required: Iterable[Quantity]) -> int:
+    """Return 1 when more was done than required, -1 when less; 0 when they cannot be compared."""
+    needed = {unit: value for value, unit in (q.base for q in required)}
+    signs = {(v > needed[u]) - (v < needed[u]) for v, u in (q.base for q in done) if u in needed} - {0}
+    return signs.pop() if len(signs) == 1 else 0

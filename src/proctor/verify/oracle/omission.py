@@ -147,7 +147,7 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     if standing == "done":
         if _went_wrong(case, first):
             return case.ground(
-                "names_mistake", 0.35, f"{case.text(first)} was done, but not as it should be", steps
+                "names_mistake", -0.2, f"{case.text(first)} was done, if not as it should be", steps
             )
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
     if case.question.completion and first in moment.following:

@@ -20,6 +20,7 @@ from proctor.verify.oracle.lexicon import (
     IRREGULAR,
     NUMBER_WORDS,
     TALK_WORDS,
+    UNIT_SCALE,
     UNITS,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "Quantity",
     "concepts",
     "content",
+    "excess_of",
     "find_quantities",
     "is_english",
     "is_talk",
@@ -142,10 +144,65 @@ def _known(stemmed: str, vocabulary: Container[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with its unit (``""`` when it only counts things)."""
+    """A number with its unit: ``""`` when it only counts things, ``level`` for low (1), medium (2) and high (3)."""
 
     value: float
     unit: str = ""
+
+    @property
+    def base(self) -> tuple[float, str]:
+        """Value and unit in the base unit of its kind."""
+        unit, scale = UNIT_SCALE.get(self.unit, (self.unit, 1.0))
+        return round(self.value * scale, 6), unit
+
+
+_LEVELS: Final = {"low": 1.0, "medium": 2.0, "moderate": 2.0, "high": 3.0}
+_LEVEL_OF: Final = frozenset(
+    [
+        "heat",
+        "flame",
+        "fire",
+        "power",
+        "setting",
+        "speed",
+        "torque",
+        "pressure",
+        "temperature",
+        "level",
+        "volume",
+        "not",
+        "instead",
+        "rather",
+        "and",
+        "for",
+        "so",
+    ]
+)
+_LEVEL_AT: Final = frozenset(["to", "on", "at", "over", "be", "is", "with", "use"])
+_NO_NUMBER_END: Final = frozenset(
+    ["to", "or", "and", "a", "an", "of", "more", "heaped", "generous", "full", "whole"]
+)
+_SINGLE: Final = (
+    frozenset(
+        ["minute", "hour", "teaspoon", "tablespoon", "cup", "pinch", "gram", "liter", "litre", "tsp", "tbsp"]
+    )
+    & UNITS.keys()
+)
+_DIFFERENCE: Final = frozenset(["too", "fewer", "extra", "less", "short", "many"])
+
+
+def _level(tokens: Sequence[str], at: int) -> float | None:
+    """Return the level that a word gives: "on medium", "high heat", but not "too high" or "a high shelf"."""
+    value = _LEVELS.get(tokens[at])
+    if value is None:
+        return None
+    following = tokens[at + 1] if at + 1 < len(tokens) else ""
+    preceding = tokens[at - 1] if at else ""
+    closes = not following or following in _LEVEL_OF
+    named = following in _LEVEL_OF and following not in ("and", "for", "so")
+    if preceding in ("too", "very", "so"):
+        return None
+    return value if named or (closes and preceding in _LEVEL_AT) else None
 
 
 def _value_of(word: str) -> float | None:
@@ -168,12 +225,16 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
     waiting: list[float] = []
     tokens = words(plain)
     for at, word in enumerate(tokens):
-        value = _value_of(word)
-        if value is not None:
+        value, level = _value_of(word), _level(tokens, at)
+        if level is not None:
+            found.append(Quantity(level, "level"))
+        elif value is not None:
             if waiting and word[0].isdigit() and tokens[at - 1] in NUMBER_WORDS:
                 # "two 6 mm holes": the first counts, the second measures
                 found += [Quantity(v) for v in waiting]
                 waiting = []
+            if tokens[max(0, at - 2) : at] == ("and", "a") and _adds_half(value, waiting, found):
+                continue
             if waiting and 0 < value < 1 and waiting[-1].is_integer() and "/" in word:
                 waiting[-1] += value
             else:
@@ -181,7 +242,12 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
         elif word in UNITS and waiting:
             found += [Quantity(v, UNITS[word]) for v in waiting]
             waiting = []
-        elif waiting and word not in ("to", "or", "and", "a", "of", "more", "heaped", "generous"):
+        elif word in _SINGLE and at and tokens[at - 1] in ("a", "an"):
+            found.append(Quantity(1.0, UNITS[word]))
+        elif waiting and word in _DIFFERENCE:
+            # "one too few", "2 fewer" tell how far off, not how much
+            waiting = []
+        elif waiting and word not in _NO_NUMBER_END:
             found += [Quantity(v) for v in waiting]
             waiting = []
         if at > 400:
@@ -189,9 +255,43 @@ def find_quantities(plain: str) -> tuple[Quantity, ...]:
     return tuple(found + [Quantity(v) for v in waiting])
 
 
+def _adds_half(value: float, waiting: list[float], found: list[Quantity]) -> bool:
+    """Deal with "one and a half minutes" and "a minute and a half"; True when the half was added to what stands before."""
+    if value not in (0.5, 0.25):
+        return False
+    if waiting:
+        waiting[-1] += value
+    elif found and found[-1].unit:
+        found[-1] = Quantity(found[-1].value + value, found[-1].unit)
+    else:
+        return False
+    return True
+
+
 def share_quantity(stated: Iterable[Quantity], held: Iterable[Quantity]) -> bool:
-    """True when a stated quantity is among those held; a number without a unit goes with any unit."""
+    """True when a stated quantity is among those held; a number without a unit goes with any unit but a level."""
     known = frozenset(held)
-    values = {q.value for q in known}
+    bases = {q.base for q in known}
+    values = {q.value for q in known if q.unit != "level"}
     bare = {q.value for q in known if not q.unit}
-    return any(q in known or (not q.unit and q.value in values) or q.value in bare for q in stated)
+    return any(
+        q.base in bases or (q.unit != "level" and ((not q.unit and q.value in values) or q.value in bare))
+        for q in stated
+    )
+
+
+_TOO_MUCH: Final = re.compile(
+    r"\btoo (?:much|many|long|hot|high|large|big|thick|fast|hard|strong|wide|tight|deep|heavy)\b|\b(?:more|longer|higher|hotter|"
+    r"larger|bigger) than\b|\b(?:overdid|overdone|excess|excessive|extra)\b|\b(?:should|need|needs|could) (?:have )?"
+    r"(?:[a-z]+ )?(?:less|fewer|shorter|lower|reduce)\b|\b(?:one|two|three|a few) (?:[a-z]+ )?too many\b"
+)
+_TOO_LITTLE: Final = re.compile(
+    r"\btoo (?:little|few|short|cold|low|small|thin|slow|soft|weak|narrow|loose|shallow|light)\b|\b(?:less|fewer|shorter|lower|"
+    r"smaller|colder) than\b|\bnot (?:\w+ )?enough\b|\b(?:should|need|needs|could) (?:to )?(?:have )?(?:[a-z]+ )?(?:more|longer|higher)\b"
+)
+
+
+@lru_cache(maxsize=8_192)
+def excess_of(plain: str) -> int:
+    """Return 1 when a normalised text says "too much" of something, -1 when "too little", 0 when neither or both."""
+    return bool(_TOO_MUCH.search(plain)) - bool(_TOO_LITTLE.search(plain))
