@@ -327,6 +327,7 @@ def test_frames_of_rendered_videos_are_in_the_report(home: Path, proctor: Procto
             path.unlink()
     rendered = render_videos(home / "sample", show=lambda title, total=None: nullcontext(lambda: None))
     assert rendered == 1
+    assert render_videos(home / "sample", show=lambda title, total=None: nullcontext(lambda: None)) == 0
     bench = home / "pictures"
     proctor("read", "plain", home / "sample", bench)
     flags = {"generate": ["--limit", "6"], "report": ["--frames", "2", "--json"]}

@@ -180,6 +180,38 @@ def test_progress_goes_to_standard_error_only(
         assert quiet.err == ""
 
 
+def test_a_bar_on_a_terminal_leaves_standard_output_clean(bench: Path) -> None:
+    (bench / "verification.sqlite").unlink()
+    terminal, side = os.openpty()
+    process = subprocess.Popen(
+        [*SCRIPT, "verify", str(bench)],
+        stdout=subprocess.PIPE,
+        stderr=side,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(side)
+    shown = b""
+    while True:
+        try:
+            block = os.read(terminal, 4096)
+        except OSError:  # the other side is closed
+            break
+        if not block:
+            break
+        shown += block
+    out, _ = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 0, shown
+    assert b"verifying" in shown
+    assert b"\x1b" not in out
+    assert out.decode().startswith("annotator")
+
+
+def test_rates() -> None:
+    assert console._rate(3000, 1.5) == "2,000/s"
+    assert console._rate(2, 16.0) == "8.0 s each"
+
+
 # -- surroundings ------------------------------------------------------------------------------------------------
 
 

@@ -177,7 +177,7 @@ def _bar(title: str, total: int | None) -> Iterator[Callable[[], None]]:
         def step() -> None:
             nonlocal done
             done += 1
-            bar.update(task, completed=done, rate=f"{done / max(1e-9, time.monotonic() - begin):,.0f}/s")
+            bar.update(task, completed=done, rate=_rate(done, time.monotonic() - begin))
 
         yield step
 
@@ -193,9 +193,15 @@ def _lines(title: str, total: int | None) -> Iterator[Callable[[], None]]:
         now = time.monotonic()
         if now - last >= _PLAIN_EVERY_SECONDS:
             last = now
-            note(f"{title}: {done}" + (f" of {total}" if total else "") + f", {done / (now - begin):,.0f}/s")
+            note(f"{title}: {done}" + (f" of {total}" if total else "") + f", {_rate(done, now - begin)}")
 
     yield step
+
+
+def _rate(done: int, seconds: float) -> str:
+    """Say how fast it goes: per second, or the seconds that one takes."""
+    each = seconds / done
+    return f"{1 / max(each, 1e-9):,.0f}/s" if each < 0.5 else f"{each:,.1f} s each"
 
 
 def run(app: Callable[[], Any]) -> int:

@@ -39,7 +39,7 @@ def read(
     result = stage.read(dataset, folder, workspace, corrections)
     counts = result["counts"]
     rows = [
-        (key, counts[key])
+        (key.replace("_", " "), counts[key])
         for key in ("recordings", "activities", "steps", "steps_kept", "corrections", "dropped")
         if key in counts
     ]
