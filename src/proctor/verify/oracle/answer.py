@@ -73,7 +73,7 @@ _YES: Final = frozenset({"yes", "yeah", "yep", "yup", "sure", "absolutely", "cor
 _NOTHING = re.compile(
     r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^(?:nothing|none|zero|no steps?)\b|"
     r"\b(?:not|never|no) (?:\w+ ){0,2}(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlook|overlooked|"
-    r"omit|omitted|left out|leave out|left anything out|left any)\b|"
+    r"omit|omitted|left out|leave out|left anything|leave anything|left any)\b|"
     r"\bno (?:more|other|further|additional|missing|mistakes?|errors?|problems?|issues?|steps?|need)\b|"
     r"\b(?:do|does|did) not (?:need|have) to\b|\b(?:not|is not|are not) (?:necessary|needed|required)\b|\bthere (?:is|are) no\b"
 )
@@ -88,6 +88,8 @@ _WELL = re.compile(
     r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
 )
 _HELD = re.compile(
+    r"\b(?:followed|following) (?:the|all|every|each|your) (?:[a-z]+ )?(?:instructions?|steps?|procedure|recipe|manual|protocol|order|plan)\b|"
+    r"\b(?!skip|miss|omit|need|overlook|forg)[a-z]+ed (?:everything|both|each|every|all (?:the|of|your|these|those))\b|\bcovers (?:everything|it all)\b|"
     r"\b(?:all|each|both|every one) of (?:them|it|these|those|the [a-z]+|your [a-z]+) (?:is|are|was|were|has|have)\b(?! (?:not|to|still))|"
     r"\b(?:it is|they are|everything is) all [a-z]+(?:ed|ne|ut)\b"
 )

@@ -98,6 +98,9 @@ class StepIndex:
         self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
         self._families = frozenset(f for w in self.weights for f in concepts(w))
         self.quantities = {i: frozenset(find_quantities(t)) for i, t in texts.items()}
+        held = [q for quantities in self.quantities.values() for q in quantities]
+        # "let it sit for 10 seconds": where one step alone holds a measured quantity, it helps to recognise the step
+        self._telling = frozenset(q for q in held if q.unit and held.count(q) == 1)
         self._speaking: dict[str, frozenset[str]] = {}
         self.stems_of = {i: frozenset(stems) for i, stems in raw.items()}
 
@@ -179,7 +182,7 @@ class StepIndex:
         if not scored:
             return None
         top, best = max(scored, key=lambda pair: pair[0])
-        if top < ENOUGH + self._bonus(weighted, best, stated):
+        if top < ENOUGH + self._bonus(weighted, best, stated - self._telling):
             return None
         told = _explained(words, best)
         close = tuple(

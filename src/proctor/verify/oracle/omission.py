@@ -101,6 +101,12 @@ def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
         )
     if outside and case.question.stems:
         return case.ground("denies_outside", 0.2, "nothing is missing of what was asked about, but elsewhere")
+    left = moment.pending & case.scope if case.scope else moment.pending
+    if case.question.completion and case.scope and not left:
+        lean = 0.2 if moment.mistakes_of(case.scope) else 0.7
+        return case.ground("done_in_scope", lean, "what was asked about has been done")
+    if case.question.completion and case.scope and left == case.scope:
+        return case.ground("denies_pending", -0.7, f"{case.text(min(left))} is still to be done", sorted(left))
     if case.question.completion and moment.pending:
         return case.ground("denies_pending", -0.3, "says that all is done, but steps are left")
     if case.question.completion and not moment.pending:

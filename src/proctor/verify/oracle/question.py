@@ -121,6 +121,7 @@ _EXISTENTIAL = re.compile(
 )
 _ANYTHING = re.compile(
     r"\b(?:anything|something|any (?:more|other|further|additional)|else|any|more to|another|"
+    r"there (?:other|more|further|additional) [a-z]+|"
     r"an? (?:\w+ )?(?:step|ingredient|thing|part|item))\b"
 )
 _SHOULD_HAVE = re.compile(
@@ -164,6 +165,11 @@ _WHOLE = re.compile(
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
 )
+_PERFORMED = re.compile(
+    r"(?:did|have) (?:i|we) (?!need|have|not)[a-z]+\b|(?:has|have|was|were) (?:the|my|our|this|these|all|both|every|each) .*\b[a-z]+ed\b|"
+    r"(?:is|are) (?:the|my|our|this|these|all|both) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*[a-z]+ed(?: now| yet| already)?$"
+)
+_FIRST = re.compile(r"\b(?:first|beforehand|before)$")
 _NOT_DONE = re.compile(
     r"\b(?:anything|something|steps?|things?|parts?|ingredients?)(?: that| which)? (?:i|we) (?:have|had|did) not\b|"
     r"\b(?:have|did) (?:i|we) not (?:do|done)\b|\b(?:anything|something)\b.*\b(?:yet to|still to) (?:do|be)\b"
@@ -193,11 +199,11 @@ _TO_DO = re.compile(r"\bto do (?:now|next|then|at this)\b")
 _HOW_TO = re.compile(r"how (?:should|do|can|could|must|to)\b")
 _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
-    r"following|comes|do|from here|upcoming|proceed|continue|add|turn|due)\b"
+    r"following|comes|do|be (?:doing|working)|from here|upcoming|proceed|continue|add|turn|due)\b"
 )
 _FURTHER = re.compile(rf"{_FOLLOWING.pattern}|\b(?:else|another)\b")
 _MODAL = re.compile(
-    r"\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
+    r"^do (?:i|we)\b|\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
     r"time to|is it my turn|would it be|ready to|is now|ought (?:i|we)|would (?:you|i|we))\b"
 )
@@ -245,8 +251,10 @@ def parse_question(text: str) -> Question:
         after=_scope_stems(parts.after),
         now=bool(_AT_ONCE.search(parts.asked)),
         completion=intent == "all_good"
-        and bool(_COMPLETION.search(parts.asked))
-        and not _SO_FAR.search(parts.asked),
+        and (
+            bool(_COMPLETION.search(parts.asked) and not _SO_FAR.search(parts.asked))
+            or bool(_PERFORMED.match(parts.asked) and not _asks_whole(parts.asked))
+        ),
         plain=parts.plain,
     )
 
@@ -325,7 +333,8 @@ def _intent(parts: _Parts) -> Intent:
     if _SHOULD_HAVE.search(asked) and not _BAD.search(head):
         if (parts.wh and not _GOOD.search(head)) or _ANYTHING.search(head):
             return "forgot"
-        return "order" if _ORDER.search(asked) or parts.before or parts.after else "check"
+        placed = _ORDER.search(asked) or _FIRST.search(asked) or parts.before or parts.after
+        return "order" if placed else "check"
     if _ORDER.search(asked) and not _ANYTHING.search(head) and not parts.wh and not _MODAL.search(head):
         return "order"
     return _present(parts)
@@ -370,7 +379,9 @@ def _present(parts: _Parts) -> Intent:
     if _READY.search(asked):
         return "all_good"
     bare = not _about(asked) and not _INVERTED.search(asked)
-    return "next" if bare and _REACHES_ON.search(asked) else "other"
+    if bare and _REACHES_ON.search(asked):
+        return "next"
+    return "all_good" if _PERFORMED.match(asked) else "other"
 
 
 def _about(text: str) -> bool:

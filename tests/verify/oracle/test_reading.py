@@ -1,0 +1,329 @@
+"""Variations of questions and answers in domains other than the kitchen: what is asked, meant and named.
+
+The wordings are our own, in the manner of language models and of people at work; none is from published data.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.datasets.plain import DATASET
+from proctor.procedure.graph import TaskGraph
+from proctor.samples import path
+from proctor.verify.oracle.annotator import Oracle
+from proctor.verify.oracle.answer import parse_answer
+from proctor.verify.oracle.match import StepIndex
+from proctor.verify.oracle.question import parse_question
+from proctor.verify.oracle.text import content, find_quantities, normalise
+
+INTENTS = [
+    # what comes now
+    ("What is the next step now that the pole is attached?", "next"),
+    ("What needs to happen next?", "next"),
+    ("Which component do I pick up next?", "next"),
+    ("What should I be working on at the moment?", "next"),
+    ("What else goes into the tube with the buffer?", "next"),
+    ("What is another part I can mount?", "next"),
+    ("With the base in place, what do I do now?", "next"),
+    ("Having thawed the samples, what should I do next?", "next"),
+    ("What do I do when the samples are thawed?", "next"),
+    ("Can you walk me through the next step?", "next"),
+    ("What am I supposed to do with the bulb?", "next"),
+    ("What is left to do?", "next"),
+    ("What remains to be done?", "next"),
+    ("Where do I go from here?", "next"),
+    ("I just screwed in the pole. What's next?", "next"),
+    ("What's the first thing I need to do?", "next"),
+    ("Any idea what to do next?", "next"),
+    # something more
+    ("Is there anything left to tighten?", "left"),
+    ("Do I need to do anything else to the lamp?", "left"),
+    ("Is there another part to attach?", "left"),
+    ("Are there any more steps?", "left"),
+    ("Is there any other reagent I need to add?", "left"),
+    ("Are there other things to prepare before pipetting?", "left"),
+    ("Does anything else go on the board?", "left"),
+    ("Do I have to do something before mounting the bracket?", "left"),
+    # left out
+    ("Is there anything I forgot while assembling the arm?", "forgot"),
+    ("Was there anything I needed to do before drilling?", "forgot"),
+    ("Was there some step between sanding and laying the board?", "forgot"),
+    ("Is there something I haven't attached yet?", "forgot"),
+    ("Is there a step I did not do?", "forgot"),
+    ("Am I missing a component?", "forgot"),
+    ("Am I forgetting something?", "forgot"),
+    ("Are there any steps I skipped?", "forgot"),
+    ("What did I leave out?", "forgot"),
+    ("Which step have I missed so far?", "forgot"),
+    ("Did I overlook anything about the tubes?", "forgot"),
+    ("Should I have done anything to the tubes before adding the buffer?", "forgot"),
+    ("What should I have done before drilling?", "forgot"),
+    ("Were there any preparations I should have made?", "forgot"),
+    ("Is anything missing from the tubes?", "forgot"),
+    ("Should anything have been attached before the shade?", "forgot"),
+    # a certain step left out
+    ("Did I forget to tighten the joint?", "forgot_step"),
+    ("Did I skip labelling the tubes?", "forgot_step"),
+    ("Should I have labelled the tubes already?", "forgot_step"),
+    ("Should the joint have been tightened by now?", "forgot_step"),
+    # all well
+    ("Is the lamp ready?", "all_good"),
+    ("Are the tubes ready yet?", "all_good"),
+    ("Is the shelf finished?", "all_good"),
+    ("Have I completed all the steps for the arm?", "all_good"),
+    ("Have I done everything I need to with the board?", "all_good"),
+    ("Is everything set up correctly?", "all_good"),
+    ("Am I on track with the assay?", "all_good"),
+    ("Am I finished with the board?", "all_good"),
+    ("Is the assembly complete?", "all_good"),
+    ("Did I do all the steps so far?", "all_good"),
+    ("Am I all set to move on?", "all_good"),
+    ("Have all the tubes been labelled?", "all_good"),
+    ("Did I label the tubes?", "all_good"),
+    ("Have I tightened the joint yet?", "all_good"),
+    ("Is the joint tightened?", "all_good"),
+    # shall I
+    ("Can I switch on the lamp now?", "propose"),
+    ("Should I go ahead and screw in the bulb?", "propose"),
+    ("Is it okay to incubate the tubes now?", "propose"),
+    ("Am I ready to drill the holes?", "propose"),
+    ("Do I need to sand the board now?", "propose"),
+    ("Should I now clip the socket onto the arm?", "propose"),
+    ("Do I push the plugs in at this point?", "propose"),
+    ("Is now the time to vortex the tubes?", "propose"),
+    # moment
+    ("Did I jump the gun with the bulb?", "order"),
+    ("Did I attach the arm at the wrong time?", "order"),
+    ("Was it too soon to mount the socket?", "order"),
+    ("Should I have sanded the board first?", "order"),
+    ("Should the joint have been tightened before the bulb?", "order"),
+    ("Did I get ahead of myself by adding the sample?", "order"),
+    ("Should I have waited before vortexing?", "order"),
+    ("Have I done these steps out of sequence?", "order"),
+    ("Did I add the sample before I should have?", "order"),
+    # right or wrong
+    ("Was it correct to turn the torque up?", "check"),
+    ("Is the temperature setting okay?", "check"),
+    ("Did I sand the edges for too long?", "check"),
+    ("Should the tubes have stayed on ice longer?", "check"),
+    ("Have I pipetted enough buffer?", "check"),
+    ("Was that the right screwdriver?", "check"),
+    ("Did something go wrong when I drilled the holes?", "check"),
+    ("What did I do wrong with the brackets?", "check"),
+    ("Did I make a mistake with the volume?", "check"),
+    ("Is this how the joint should look, or did I mess up?", "check"),
+    ("Did I use too few turns?", "check"),
+    ("Was five minutes on ice enough?", "check"),
+    ("Is anything wrong with the way I labelled the tubes?", "check"),
+    # how much
+    ("How many turns does the joint need?", "detail"),
+    ("For how long should the samples thaw?", "detail"),
+    ("At what temperature do I incubate?", "detail"),
+    ("What volume of buffer do I need?", "detail"),
+    ("Which tool do I use for the joint?", "detail"),
+]
+
+
+@pytest.mark.parametrize(("text", "intent"), INTENTS)
+def test_what_is_asked(text: str, intent: str) -> None:
+    assert parse_question(text).intent == intent
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("What do I do now that the pole is attached?", "", "pole attached"),
+        ("What comes after the vortexing?", "", "vortexing"),
+        ("Once the plugs are in, what is next?", "", "plugs"),
+        ("As soon as the samples are thawed, what do I do?", "", "samples thawed"),
+        ("Is there anything to do before the bulb goes in?", "bulb", ""),
+        ("Prior to drilling, did I forget anything?", "drill", ""),
+        ("Did I miss anything before going on?", "", ""),
+        ("Did something go wrong when I labelled the tubes?", "", ""),
+    ],
+)
+def test_what_a_question_is_confined_to(text: str, before: str, after: str) -> None:
+    parsed = parse_question(text)
+    assert parsed.before == content(before)
+    assert parsed.after == content(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        ("Is the lamp ready?", "no"),
+        ("Have all the tubes been labelled?", "no"),
+        ("Did I label the tubes?", "no"),
+        ("Was it correct to turn the torque up?", "no"),
+        ("Have I pipetted enough buffer?", "no"),
+        ("Was five minutes on ice enough?", "no"),
+        ("Did I jump the gun with the bulb?", "yes"),
+        ("Should the tubes have stayed on ice longer?", "yes"),
+        ("Is there something I haven't attached yet?", "yes"),
+        ("Did I sand the edges for too long?", "yes"),
+        ("Should I have sanded the board first?", "yes"),
+    ],
+)
+def test_which_answer_would_mean_trouble(text: str, trouble: str) -> None:
+    assert parse_question(text).trouble == trouble
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, your lamp is ready.",
+        "No, all of them are labelled.",
+        "Yes, they are all labelled.",
+        "No, everything has been attached.",
+        "You have completed every step.",
+        "No, you've followed the instructions so far.",
+        "No, you have attached all the parts.",
+        "Yes, you're all set.",
+        "Nothing more, the shelf is finished.",
+        "No, you've got everything you need so far.",
+        "No, that covers everything.",
+        "No, you did it exactly as instructed.",
+        "You have not skipped any steps.",
+        "No, you haven't left anything behind.",
+        "Yes, both of them are in the tube.",
+        "There's nothing left to do.",
+        "You did not miss any step up to this point.",
+        "No, that was the last step.",
+    ],
+)
+def test_says_that_all_is_well(text: str) -> None:
+    assert parse_answer(text).clear
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, the joint is not ready.",
+        "Not all of them are labelled.",
+        "No, you still have to tighten the joint.",
+        "Yes, you left out the buffer.",
+        "Yes, the tubes should have been labelled.",
+        "Yes, the joint still needs to be tightened.",
+        "You have yet to label the tubes.",
+        "No, the bulb is still missing.",
+        "All of them still need labels.",
+        "You skipped the thawing.",
+        "Yes, you need to get the samples ready.",
+        "You have not yet attached the arm.",
+        "The shade goes over the socket.",
+    ],
+)
+def test_does_not_say_that_all_is_well(text: str) -> None:
+    assert not parse_answer(text).clear
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "excess"),
+    [
+        ("No, you used 100 ul instead of 200 ul.", "", 0),
+        ("You should have used 200 ul, not 100 ul.", "200 ul", 0),
+        ("Use 200 ul rather than 100 ul.", "200 ul", 0),
+        ("It was 5 minutes, but it should have been 10 minutes.", "10 minutes", 0),
+        ("No, you waited 2.5 minutes, which is too short.", "", -1),
+        ("Yes, you turned it too many times.", "", 1),
+        ("No, that was one turn too few.", "", -1),
+        ("You should have used less buffer.", "", 1),
+        ("You should have waited longer.", "", -1),
+        ("No, it was not long enough.", "", -1),
+        ("Yes, you added more than required.", "", 1),
+    ],
+)
+def test_what_an_answer_asks_for_and_which_way_it_was_wrong(text: str, wanted: str, excess: int) -> None:
+    parsed = parse_answer(text)
+    assert parsed.wanted == find_quantities(wanted)
+    assert parsed.excess == excess
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("90 seconds", (90.0, "s")),
+        ("1.5 minutes", (90.0, "s")),
+        ("one and a half minutes", (90.0, "s")),
+        ("a minute and a half", (90.0, "s")),
+        ("half an hour", (1_800.0, "s")),
+        ("an hour", (3_600.0, "s")),
+        ("0.2 ml", (0.2, "ml")),
+        ("200 µl", (0.2, "ml")),
+        ("37°C", (37.0, "deg")),
+        ("37 degrees", (37.0, "deg")),
+        ("6mm", (6.0, "mm")),
+        ("0.6 cm", (6.0, "mm")),
+        ("set it to medium", (2.0, "level")),
+        ("on high power", (3.0, "level")),
+    ],
+)
+def test_quantities_of_one_kind_compare(text: str, base: tuple[float, str]) -> None:
+    assert [q.base for q in find_quantities(normalise(text))] == [base]
+
+
+@pytest.mark.parametrize("text", ["it was too low", "one too many", "two fewer", "a high shelf", "medium-sized"])
+def test_differences_and_directions_are_no_quantities(text: str) -> None:
+    assert find_quantities(normalise(text)) == ()
+
+
+
+# -- steps and verdicts ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def graphs(shelf: TaskGraph, assay: TaskGraph) -> dict[str, TaskGraph]:
+    """The shelf, the assay, and the lamp and the strips of the shipped sample."""
+    sample = DATASET.read(path(), None).graphs
+    return {"shelf": shelf, "assay": assay, "lamp": sample["lamp"], "strips": sample["strips"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "step"),
+    [
+        ("lamp", "set the base down with its felt side facing the table", "base"),
+        ("lamp", "feed the cable through the base", "cable"),
+        ("lamp", "thread the power cable through the hole", "cable"),
+        ("lamp", "the pole has to be screwed in", "pole"),
+        ("lamp", "fasten the pole to the base", "pole"),
+        ("lamp", "connect the arm with the pole", "arm"),
+        ("lamp", "mount the arm", "arm"),
+        ("lamp", "give the joint three turns with the hex key", "joint"),
+        ("lamp", "tightening the joint", "joint"),
+        ("lamp", "put the lampshade over the socket", "shade"),
+        ("lamp", "put the shade on", "shade"),
+        ("lamp", "push the ring down until you hear a click", "ring"),
+        ("lamp", "attach the socket to the arm", "mount"),
+        ("lamp", "screw in the light bulb", "bulb"),
+        ("lamp", "turn the lamp on", "test"),
+        ("strips", "chop the cabbage leaves", "cut"),
+        ("strips", "put the cabbage in the beaker", "fill"),
+        ("strips", "add the hot water", "water"),
+        ("strips", "let it sit for 10 seconds", "wait"),
+        ("strips", "strain the liquid into the dish", "filter"),
+        ("strips", "make four strips from the filter paper", "paper"),
+        ("strips", "soak the strips for five seconds", "dip"),
+        ("strips", "let the strips dry on the rack", "dry"),
+        ("strips", "mark the tube with the word acid", "label"),
+        ("strips", "fill the tube with 5 ml vinegar", "vinegar"),
+        ("assay", "tag the tubes", "label"),
+        ("assay", "the samples should be thawed", "thaw"),
+        ("assay", "dispense 200 ul of buffer", "buffer"),
+        ("assay", "the sample goes into each tube", "sample"),
+        ("assay", "incubating for half an hour", "incubate"),
+        ("assay", "measure the absorbance", "read"),
+        ("shelf", "marking where the holes go", "mark"),
+        ("shelf", "make the holes with the drill", "drill"),
+        ("shelf", "insert the plugs", "plugs"),
+        ("shelf", "apply the oil to the board", "oil"),
+        ("shelf", "smooth the edges by sanding", "sand"),
+        ("shelf", "fix the brackets onto the wall", "bracket"),
+        ("shelf", "rest the board on top of the brackets", "lay"),
+        ("shelf", "use the spirit level", "level"),
+    ],
+)
+def test_which_step_is_named(graphs: dict[str, TaskGraph], name: str, text: str, step: str) -> None:
+    plain = normalise(text)
+    reading = StepIndex(graphs[name]).read(content(plain), stated=frozenset(find_quantities(plain)))
+    assert reading.matches
+    assert step in reading.matches[0].alternatives
