@@ -262,10 +262,11 @@ def test_quantities_of_one_kind_compare(text: str, base: tuple[float, str]) -> N
     assert [q.base for q in find_quantities(normalise(text))] == [base]
 
 
-@pytest.mark.parametrize("text", ["it was too low", "one too many", "two fewer", "a high shelf", "medium-sized"])
+@pytest.mark.parametrize(
+    "text", ["it was too low", "one too many", "two fewer", "a high shelf", "medium-sized"]
+)
 def test_differences_and_directions_are_no_quantities(text: str) -> None:
     assert find_quantities(normalise(text)) == ()
-
 
 
 # -- steps and verdicts ------------------------------------------------------------------------------------------
@@ -327,3 +328,183 @@ def test_which_step_is_named(graphs: dict[str, TaskGraph], name: str, text: str,
     reading = StepIndex(graphs[name]).read(content(plain), stated=frozenset(find_quantities(plain)))
     assert reading.matches
     assert step in reading.matches[0].alternatives
+
+
+VERDICTS = [
+    # the lamp: base, cable and pole are on
+    ("lamp", "base cable pole", "What do I do now that the pole is attached?", "Attach the arm to it.", True),
+    ("lamp", "base cable pole", "What's next?", "Next, connect the arm to the pole.", True),
+    ("lamp", "base cable pole", "What's next?", "You can put the shade over the socket.", True),
+    ("lamp", "base cable pole", "What's next?", "Screw the bulb into the socket.", False),
+    ("lamp", "base cable pole", "What's next?", "Paint the pole black.", False),
+    ("lamp", "base cable pole", "What's next?", "Screw the pole into the base.", False),
+    ("lamp", "base cable pole", "Is the lamp ready?", "Yes, it's finished.", False),
+    ("lamp", "base cable pole", "Is the lamp ready?", "No, you need to attach the arm.", True),
+    ("lamp", "base cable pole", "Did I screw in the pole?", "Yes, you screwed it into the base.", True),
+    ("lamp", "base cable pole", "Did I tighten the joint?", "Yes, you tightened it.", False),
+    ("lamp", "base cable pole", "Have I attached the arm yet?", "No, not yet.", True),
+    ("lamp", "base cable pole", "Is there a step I did not do so far?", "No, you haven't skipped any.", True),
+    ("lamp", "base cable pole", "Am I forgetting something?", "Yes, you forgot the cable.", False),
+    (
+        "lamp",
+        "base cable pole",
+        "Can I switch the lamp on now?",
+        "No, you need to attach the arm first.",
+        True,
+    ),
+    ("lamp", "base cable pole", "Can I switch the lamp on now?", "Yes, go ahead.", False),
+    ("lamp", "base cable pole", "Should I attach the arm now?", "Yes, attach it to the pole.", True),
+    ("lamp", "base cable pole", "Should I attach the arm now?", "No, that comes later.", False),
+    # the pole before the cable, and no base
+    ("lamp", "pole", "Did I jump the gun with the pole?", "Yes, place the base on the table first.", True),
+    ("lamp", "pole", "Did I jump the gun with the pole?", "No, you're doing fine.", False),
+    ("lamp", "pole", "Did I skip anything?", "Yes, feed the cable through the base.", True),
+    ("lamp", "pole", "Did I skip anything?", "Yes, the base should be on the table already.", True),
+    ("lamp", "pole", "Did I skip anything?", "No, nothing so far.", False),
+    ("lamp", "pole", "Did I skip anything?", "Yes, you skipped the bulb.", False),
+    ("lamp", "pole", "Was there anything to do before this?", "Yes, the base had to be placed.", True),
+    ("lamp", "pole", "Is there something I haven't done yet?", "No, all of them are done.", False),
+    ("lamp", "pole", "Is the base in place?", "No, you still have to put it on the table.", True),
+    # the assay, all done
+    (
+        "assay",
+        "label thaw buffer sample vortex incubate read",
+        "What is left to do?",
+        "Nothing, it's all done.",
+        True,
+    ),
+    (
+        "assay",
+        "label thaw buffer sample vortex incubate read",
+        "Is the assay finished?",
+        "Yes, it is complete.",
+        True,
+    ),
+    (
+        "assay",
+        "label thaw buffer sample vortex incubate read",
+        "Is the assay finished?",
+        "No, vortex it.",
+        False,
+    ),
+    (
+        "assay",
+        "label thaw buffer sample vortex incubate read",
+        "Do I vortex once more?",
+        "No, you're done.",
+        True,
+    ),
+    (
+        "assay",
+        "label thaw buffer sample vortex incubate read",
+        "Are there any more steps?",
+        "Yes, read it.",
+        False,
+    ),
+    # the assay without thawing
+    ("assay", "label buffer sample", "Did I forget to thaw the samples?", "Yes, thaw them on ice.", True),
+    ("assay", "label buffer sample", "Did I forget to thaw the samples?", "No, you thawed them.", False),
+    ("assay", "label buffer sample", "Did I forget to label the tubes?", "No, you labelled them.", True),
+    ("assay", "label buffer sample", "Did I forget to label the tubes?", "Yes, you forgot to.", False),
+    (
+        "assay",
+        "label buffer sample",
+        "Have all the tubes been labelled?",
+        "Yes, all of them are labelled.",
+        True,
+    ),
+    (
+        "assay",
+        "label buffer sample",
+        "Have all the tubes been labelled?",
+        "No, you didn't label them.",
+        False,
+    ),
+    (
+        "assay",
+        "label buffer sample",
+        "Was I too early with the sample?",
+        "Yes, it had to be thawed first.",
+        True,
+    ),
+    (
+        "assay",
+        "label buffer sample",
+        "What should I have done before?",
+        "You needed to thaw the samples.",
+        True,
+    ),
+    (
+        "assay",
+        "label buffer sample",
+        "What should I have done before?",
+        "You needed to read the absorbance.",
+        False,
+    ),
+    # relations, steps that are not due
+    (
+        "assay",
+        "label",
+        "Is there anything to do before adding the sample?",
+        "Yes, pipette in the buffer.",
+        True,
+    ),
+    ("assay", "label", "Is there anything to do before adding the sample?", "No, add it now.", False),
+    ("assay", "label", "What goes into the tubes now?", "200 ul of buffer.", True),
+    ("assay", "label", "What goes into the tubes now?", "500 ul of buffer.", False),
+    ("assay", "label", "What goes into the tubes now?", "The sample.", False),
+    ("assay", "label", "Do I incubate now?", "No, the buffer goes in first.", True),
+    (
+        "shelf",
+        "mark drill sand",
+        "What should I do next?",
+        "Insert the plugs into the holes you drilled.",
+        True,
+    ),
+    ("shelf", "mark drill sand", "What should I do next?", "Rub the oil into the board.", True),
+    ("shelf", "mark drill sand", "What should I do next?", "Check with the spirit level.", False),
+    ("shelf", "mark drill sand", "What can I do with the board now?", "Oil it.", True),
+    ("shelf", "mark drill sand", "Is there anything left to sand?", "No, that's done.", True),
+    ("shelf", "mark drill sand", "Am I done with the wall?", "No, screw the brackets on.", True),
+]
+
+
+@pytest.mark.parametrize(("name", "done", "question", "answer", "right"), VERDICTS)
+def test_what_the_oracle_says(
+    graphs: dict[str, TaskGraph], make_moment, name: str, done: str, question: str, answer: str, right: bool
+) -> None:
+    graph = graphs[name]
+    kind = "missing" if " have " in question or "skip" in question or "orget" in question else "next"
+    decision = Oracle(threshold=0.5).decide(question, answer, make_moment(graph, done, kind), graph)
+    assert decision.guess == right, decision.reason
+
+
+MISTAKES = [
+    ("Did I wait long enough?", "No, it should have been 10 minutes.", True),
+    ("Did I wait long enough?", "No, it should have been 15 minutes.", False),
+    ("Did I wait long enough?", "No, 600 seconds are needed.", True),
+    ("Did I wait long enough?", "Yes, that was fine.", False),
+    ("Did I thaw them for too long?", "Yes, you did.", False),
+    ("Did I thaw them for too long?", "No, it was too short.", True),
+    ("Was the thawing long enough?", "No, you thawed them for 5 minutes instead of 10.", True),
+    ("Was the thawing long enough?", "No, it should be 5 minutes, not 10 minutes.", False),
+    ("Was the thawing long enough?", "No, you should have waited longer.", True),
+    ("Was the thawing long enough?", "No, you waited too long.", False),
+    ("Should they have stayed on the ice longer?", "Yes, for 10 minutes.", True),
+    ("Should they have stayed on the ice longer?", "No, that was right.", False),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "right"), MISTAKES)
+def test_which_way_and_by_how_much_it_was_wrong(
+    assay: TaskGraph, make_moment, question, answer, right
+) -> None:
+    moment = make_moment(
+        assay,
+        "label thaw",
+        "timing",
+        {"thaw": ("timing", "thawed for 5 minutes instead of 10 minutes")},
+        {"thaw": "Thaw the samples on ice for 5 minutes"},
+    )
+    decision = Oracle(threshold=0.5).decide(question, answer, moment, assay)
+    assert decision.guess == right, decision.reason

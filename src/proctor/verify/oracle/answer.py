@@ -147,6 +147,10 @@ _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b
 _PRONOUN = re.compile(r"\b(?:it|them|those|these|(?:that|this)(?! step\b))\b")
 
 
+_RELATIVE = re.compile(
+    r"(\b(?:the|your|these|those) (?:[a-z]+ )?[a-z]+) (?:that |which )?you (?:have |had |just |already )*"
+    r"(?!need|miss|skip|omit|forg|requir|want)(?:[a-z]+ed|made|cut)\b(?! (?:the|a|an|it|them|to)\b)"
+)
 _REST = r"(?:[^,.;:]|(?<=\d)[.,](?=\d))*"
 """The rest of a clause; the point of a number does not end it."""
 _USED = re.compile(
@@ -227,7 +231,7 @@ def parse_answer(text: str) -> AnswerText:
         not_yet=bool(_NOT_YET.search(plain)),
         restart=bool(_RESTART.search(plain)),
         already=bool(_ALREADY.search(body)),
-        claims=_claims(whole),
+        claims=_claims(_RELATIVE.sub(r"\1", whole)),
         quantities=find_quantities(plain),
         wanted=find_quantities(_REPORTED.sub(" ", _OPPOSED.sub(" ", _USED.sub(" ", body)))),
         excess=excess_of(plain),

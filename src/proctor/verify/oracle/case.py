@@ -11,7 +11,7 @@ from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.match import Reading, StepIndex
 from proctor.verify.oracle.moment import Moment, Standing
 from proctor.verify.oracle.question import Question
-from proctor.verify.oracle.text import is_talk
+from proctor.verify.oracle.text import content, is_talk, normalise
 
 __all__ = ["CERTAIN", "FOREIGN", "Case", "Ground", "Stance", "overlap", "pick", "quoted", "read_case"]
 
@@ -71,6 +71,11 @@ class Case:
     stance: Stance
     scope: frozenset[str]
 
+    @property
+    def completion(self) -> bool:
+        """True when it is asked whether something is over, or whether what the whole activity makes is ready."""
+        return self.question.completion or _asks_result(self.question, self.moment)
+
     def ground(self, name: str, lean: float, reason: str, steps: Iterable[str] = ()) -> Ground:
         """Return a ground with the recognised steps and their scores."""
         score = self.named.matches[0].score if self.named.matches else 0.0
@@ -95,7 +100,16 @@ def read_case(question: Question, answer: AnswerText, moment: Moment, index: Ste
     """Recognise steps and stance."""
     named = _read_named(question, answer, moment, index)
     stance = _read_stance(question, answer, named, moment.example.type in STEP_TYPES)
-    return Case(question, answer, moment, index, named, stance, _read_scope(question, index))
+    scope = frozenset[str]() if _asks_result(question, moment) else _read_scope(question, index)
+    return Case(question, answer, moment, index, named, stance, scope)
+
+
+def _asks_result(question: Question, moment: Moment) -> bool:
+    """True for "is the lamp ready" where the activity is to assemble a lamp."""
+    if question.intent != "all_good" or not question.stems:
+        return False
+    name = content(normalise(moment.graph.name))
+    return name[-1:] == question.stems[-1:] and set(question.stems) <= set(name)
 
 
 def _read_named(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Reading:
@@ -146,7 +160,9 @@ def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:
     order = list(preferred)
     chosen: list[str] = []
     for match in case.named.matches:
-        standings = {case.moment.standing(i): i for i in reversed(match.alternatives)}
+        # "what goes into the tubes?" "the sample": of steps that fit alike, those that were asked about
+        meant = [i for i in match.alternatives if i in case.scope] or match.alternatives
+        standings = {case.moment.standing(i): i for i in reversed(meant)}
         best = next((standings[s] for s in order if s in standings), match.step_id)
         chosen.append(best)
     return tuple(chosen)

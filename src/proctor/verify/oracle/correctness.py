@@ -32,7 +32,12 @@ def _named_order(case: Case) -> Ground:
     """Judge an answer that says that the order was wrong, by the steps that it says had to come first."""
     moment = case.moment
     anchor, asked = _anchor(case)
-    steps = tuple(i for i in pick(case, ("missing", "stuck", "done", "later", "next")) if i not in asked)
+    named = pick(case, ("missing", "stuck", "done", "later", "next"))
+    # "sample" may mean two steps in the question; an answer that tells them apart is held to the other one
+    own = moment.graph[anchor].text if anchor else ""
+    steps = tuple(i for i in named if i not in asked) or tuple(
+        i for i in named if i != anchor and moment.graph[i].text != own
+    )
     if case.made_up and (steps or overlap(case, moment.noted_stems) < 0.5):
         return case.ground(
             "unknown_step", -0.6, f"no step speaks of {quoted(case.named.foreign_words)}", steps

@@ -86,6 +86,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
         "spread coat smear brush cover apply distribute layer",
         "heat warm boil cook simmer fry saute microwave bake roast toast grill melt sear brown preheat",
         "microwave nuke zap",
+        "push press insert slide feed thread stick",
         "cool chill refrigerate freeze rest",
         "remove discard drain take empty extract detach withdraw strip peel",
         "peel skin husk shell",

@@ -41,6 +41,12 @@ def judge_omission(case: Case) -> Ground:
     inside, outside = expected_missing(case)
     if case.stance == "clear" and not _corrects(case):
         return _denial_with_steps(case, judge_denial(case, inside, outside))
+    left = case.moment.pending & case.scope
+    if case.completion and case.scope and not case.names_steps and not case.made_up:
+        if left:
+            return case.ground("affirms_pending", 0.6, f"{case.text(min(left))} is still to be done")
+        if not case.moment.mistakes_of(case.scope):
+            return case.ground("trouble_none", -0.6, "says that it was not done, but it was")
     if case.moment.example.type in STEP_TYPES and not _names_missing(case):
         return judge_check(case)
     if case.names_steps:
@@ -102,14 +108,16 @@ def judge_denial(case: Case, inside: frozenset[str], outside: bool) -> Ground:
     if outside and case.question.stems:
         return case.ground("denies_outside", 0.2, "nothing is missing of what was asked about, but elsewhere")
     left = moment.pending & case.scope if case.scope else moment.pending
-    if case.question.completion and case.scope and not left:
+    if case.completion and case.scope and not left:
         lean = 0.2 if moment.mistakes_of(case.scope) else 0.7
         return case.ground("done_in_scope", lean, "what was asked about has been done")
-    if case.question.completion and case.scope and left == case.scope:
-        return case.ground("denies_pending", -0.7, f"{case.text(min(left))} is still to be done", sorted(left))
-    if case.question.completion and moment.pending:
+    if case.completion and case.scope and left == case.scope:
+        return case.ground(
+            "denies_pending", -0.7, f"{case.text(min(left))} is still to be done", sorted(left)
+        )
+    if case.completion and moment.pending:
         return case.ground("denies_pending", -0.3, "says that all is done, but steps are left")
-    if case.question.completion and not moment.pending:
+    if case.completion and not moment.pending:
         return case.ground("finished", 0.9, "every step has been done")
     if outside:
         return case.ground("denies_outside", -0.2, "nothing is missing within what was asked, but elsewhere")
@@ -156,7 +164,7 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
                 "names_mistake", -0.2, f"{case.text(first)} was done, if not as it should be", steps
             )
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
-    if case.question.completion and first in moment.following:
+    if case.completion and first in moment.following:
         return case.ground("names_next", 0.7, f"{case.text(first)} is still to be done", steps)
     if first in _ahead(case) or not case.question.past:
         lean = 0.3 if case.stance != "clear" else -0.5
@@ -206,7 +214,7 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
     if standing == "done" and not _went_wrong(case, first) and not case.answer.clear:
         return case.ground("names_done", -0.5, f"{case.text(first)} has been done", [first])
     accused = any(c.role == "missed" for c in case.answer.claims)
-    if standing == "later" or (standing == "next" and (case.question.completion or accused)):
+    if standing == "later" or (standing == "next" and (case.completion or accused)):
         return case.ground("names_not_due", -0.4, f"{case.text(first)} is not due yet", [first])
     return ground
 

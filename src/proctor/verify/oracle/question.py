@@ -319,10 +319,10 @@ def _intent(parts: _Parts) -> Intent:
         or (_AMOUNT.search(asked) and not _ANYTHING.search(head))
     ):
         return "detail"
-    if not parts.wh and (_asks_whole(asked) or _STATE.match(asked)):
-        return "all_good"
     if not parts.wh and (_NOT_DONE.search(asked) or (_WAS_THERE.match(head) and not _BAD.search(head))):
         return "forgot"
+    if not parts.wh and (_asks_whole(asked) or _STATE.match(asked)):
+        return "all_good"
     if (
         _OVERDUE.search(asked)
         and not parts.wh
