@@ -73,7 +73,7 @@ class Reading:
 class _Profile:
     step_id: str
     stems: dict[str, float]
-    families: frozenset[int]
+    families: dict[int, frozenset[str]]
     total: float
     typical: float
     action: str
@@ -114,7 +114,8 @@ class StepIndex:
 
     def _profile(self, step_id: str, stems: dict[str, float]) -> _Profile:
         weighted = {w: self.weights[w] * share for w, share in stems.items()}
-        families = frozenset(f for w, share in stems.items() if share == 1.0 for f in concepts(w))
+        main = [w for w, share in stems.items() if share == 1.0]
+        families = {f: frozenset(w for w in main if f in concepts(w)) for v in main for f in concepts(v)}
         total = sum(weighted.values()) or 1.0
         action = next(iter(stems), "")
         return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)), action)
@@ -163,7 +164,9 @@ class StepIndex:
             taken.update(best.alternatives)
             profile = next(p for p in self._profiles if p.step_id == best.step_id)
             rest = {
-                w: v for w, v in left.items() if w not in profile.stems and not concepts(w) & profile.families
+                w: v
+                for w, v in left.items()
+                if w not in profile.stems and not concepts(w) & profile.families.keys()
             }
             if len(rest) == len(left) or sum(rest.values()) < LEFTOVER * total:
                 break
@@ -175,7 +178,7 @@ class StepIndex:
         words = [(w, weight, concepts(w)) for w, weight in weighted.items()]
         total = sum(weighted.values())
         scored = [
-            (self._score(words, total, p) + self._bonus(weighted, p, stated), p)
+            (self._score(words, weighted, total, p) + self._bonus(weighted, p, stated), p)
             for p in self._profiles
             if p.step_id not in taken
         ]
@@ -198,20 +201,27 @@ class StepIndex:
         return bonus + (ACTION if profile.action in weighted else 0.0)
 
     @staticmethod
-    def _score(words: Sequence[tuple[str, float, frozenset[int]]], total: float, profile: _Profile) -> float:
+    def _score(
+        words: Sequence[tuple[str, float, frozenset[int]]],
+        weighted: dict[str, float],
+        total: float,
+        profile: _Profile,
+    ) -> float:
         """Mean of how much of the text the step explains and how much of the step the text names.
 
         A step that is named in full is recognised in a long text as well, where it explains only a part.
         """
         explained = named = exact = 0.0
         stems, known, typical = profile.stems, profile.families, profile.typical
+        named_words = weighted.keys()
         for word, weight, families in words:
             own = stems.get(word)
             if own is not None:
                 explained += weight
                 named += own
                 exact += own
-            elif families and not known.isdisjoint(families):
+            elif families and any(f in known and not known[f] <= named_words for f in families):
+                # "beat the mixture": what "mixture" stands for is not "beat" as well
                 explained += FAMILY * weight
                 named += FAMILY * min(weight, typical)
         if not total:
@@ -236,4 +246,6 @@ class StepIndex:
 
 
 def _explained(words: Sequence[tuple[str, float, frozenset[int]]], profile: _Profile) -> frozenset[str]:
-    return frozenset(w for w, _, families in words if w in profile.stems or families & profile.families)
+    return frozenset(
+        w for w, _, families in words if w in profile.stems or families & profile.families.keys()
+    )

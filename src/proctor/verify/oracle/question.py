@@ -92,7 +92,7 @@ _ASKING = re.compile(
 )
 _SENTENCES = re.compile(r"[.!?;]+ ")
 _POLITE = re.compile(
-    r"^(?:please )?(?:(?:can|could|would|will) you (?:please )?(?:tell|remind|show|explain to|help|advise)(?: me| us)?(?: with| about| of)?|"
+    r"^(?:please )?(?:(?:can|could|would|will) you (?:please )?(?:tell|remind|show|explain to|help|advise|confirm|verify|check)(?: me| us)?(?: with| about| of)?|"
     r"(?:tell|remind|show) (?:me|us)(?: of| about)?|let (?:me|us) know|do you (?:know|think|see|happen to know)|"
     r"(?:i|we) (?:would like|want|need|had like) to (?:know|check|ask)|(?:i am|we are|i was)? ?(?:wondering|wonder|not sure|unsure))"
     r",? (?:if|whether|that)?,? ?"
@@ -101,6 +101,7 @@ _FILLER = re.compile(
     r"^(?:(?:so|ok|okay|and|now|then|wait|hey|hi|um|hmm|alright|well|also|but|oh|sorry|please)[ ,]+)+"
 )
 _RIGHT_NOW = re.compile(r"\bright (?:now|away|here)\b")
+_RIGHT_AT = re.compile(r"\b(?:right|just|directly|immediately) (after|before|once)\b")
 _SCOPE = re.compile(
     r"\b(before|prior to|until|after|following|once|since|now that|as soon as)\b|"
     r"(?<=[a-z] )\b(when|with)\b(?= (?:the|my|all|both|every|it|they|everything)\b.*\b(?:is|are|has|have|in place|done|ready|finished)\b)"
@@ -122,10 +123,10 @@ _EXISTENTIAL = re.compile(
 _ANYTHING = re.compile(
     r"\b(?:anything|something|any (?:more|other|further|additional)|else|any|more to|another|"
     r"there (?:other|more|further|additional) [a-z]+|"
-    r"an? (?:\w+ )?(?:step|ingredient|thing|part|item))\b"
+    r"(?:an?|some) (?:\w+ )?(?:step|ingredient|thing|part|item|component))\b"
 )
 _SHOULD_HAVE = re.compile(
-    r"\b(?:should(?: i| we| you)?(?: have| has)|^should (?:[a-z]+ ){1,5}have (?:been|[a-z]+ed|come|gone|stayed)\b|should have|(?:was|were) (?:i|we) supposed|did (?:i|we) need|"
+    r"\b(?:should(?: i| we| you)?(?: have| has)|^should (?:[a-z]+ ){1,5}have (?:been|[a-z]+ed|come|gone|stayed)\b|should have|(?:was|were) (?:i|we) supposed|^(?:was|were) (?:[a-z]+ ){1,4}(?:supposed|meant) to|did (?:i|we) need|"
     r"did (?:i|we) have to|(?:i|we) needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
@@ -144,8 +145,8 @@ _GOOD = re.compile(
     r"match|matches|matched|matching|(?:stick|stuck|sticking|kept|keep) to|in line with|according to|agree|agrees)\b"
 )
 _BAD = re.compile(
-    r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?:much|many|little|few|long|short|hot|cold|"
-    r"high|low|big|small|thick|thin|fast|slow|hard|soft|large|weak|strong|wide|narrow|tight|loose)|off|mess|messed|"
+    r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?!early|soon|late|far|to\b)[a-z]+|"
+    r"off|mess|messed|"
     r"issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
     r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mix(?:ed)? up|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
@@ -156,14 +157,14 @@ _CHANGE = re.compile(
 _MORE_OF = re.compile(
     r"\b(?:more|other|additional|further) (?!with\b|than\b|time\b|to\b|or\b|now\b|heat\b)[a-z]+"
 )
-_ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b")
+_ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b|\bneeds? to be [a-z]+er\b")
 _WHOLE = re.compile(
     r"\b(?:everything|every (?:\w+ )?(?:step|ingredient|part|thing|item|instruction)|"
     r"all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions|things)|set|good|done)|"
     r"so far|up to (?:now|this|here)|until now|on track|in place)\b"
 )
 _READY = re.compile(
-    r"\b(?:am i|are we|is everything|is it|are things) (?:all )?(?:ready|set|done|finished|good)\b"
+    r"\b(?:am i|are we|is everything|is it|are things) (?:all |almost |nearly )?(?:ready|set|done|finished|good)\b"
 )
 _PERFORMED = re.compile(
     r"(?:did|have) (?:i|we) (?!need|have|not)[a-z]+\b|(?:has|have|was|were) (?:the|my|our|this|these|all|both|every|each) .*\b[a-z]+ed\b|"
@@ -174,6 +175,7 @@ _NOT_DONE = re.compile(
     r"\b(?:anything|something|steps?|things?|parts?|ingredients?)(?: that| which)? (?:i|we) (?:have|had|did) not\b|"
     r"\b(?:have|did) (?:i|we) not (?:do|done)\b|\b(?:anything|something)\b.*\b(?:yet to|still to) (?:do|be)\b"
 )
+_NOT_YET_DONE = re.compile(r"(?:what|which)\b.*\b(?:have|did) (?:i|we) not\b")
 _WAS_THERE = re.compile(r"(?:was|were) there (?:anything|something|any|a|an|some)\b")
 _STATE = re.compile(
     r"(?:is|are) (?:the|my|our|this|these|those|both|all) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*"
@@ -201,7 +203,19 @@ _FOLLOWING = re.compile(
     r"\b(?:next|now|now on|after|afterwards|then|left|remain|remains|remaining|first|start|begin|follow|follows|"
     r"following|comes|do|be (?:doing|working)|from here|upcoming|proceed|continue|add|turn|due)\b"
 )
-_FURTHER = re.compile(rf"{_FOLLOWING.pattern}|\b(?:else|another)\b")
+_FURTHER = re.compile(
+    rf"{_FOLLOWING.pattern}|\b(?:else|another|other [a-z]+|should be done|needs? to be|(?:is|are) (?:needed|required))\b"
+)
+_ITS_TURN = re.compile(
+    r"(?:is|are|should|do|does|will) (?:the|my|these|those) .*\b(?:now|next|the next (?:step|thing|part|one))$"
+)
+_LAST = re.compile(
+    r"(?:is|was) (?:this|that|it) (?:really |already |now )?the (?:last|final) (?:step|thing|one|instruction|action)\b"
+)
+_TAG = re.compile(r"(?:did|have|do|am|was|were|should|is|are|has) (?:not )?(?:i|we|it|that)(?: not)?$")
+_BELIEVED = re.compile(r"^.*?\b(?:whether|if|think|that|believe|sure|guess) (?=i |we |it |the |my )")
+_CONFIRMED = re.compile(r"\b(?:confirm|verify|reassure|check)\b.*\b(?:i|we) (?:have|did) not\b")
+_PLACED = re.compile(r"\b(?:wrong|right|correct|proper) (?:order|sequence)\b|\bout of (?:order|sequence)\b")
 _MODAL = re.compile(
     r"^do (?:i|we)\b|\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
@@ -239,7 +253,7 @@ _PAST = re.compile(r"\b(?:did|have i|have we|was|were|had)\b")
 @lru_cache(maxsize=4_096)
 def parse_question(text: str) -> Question:
     """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
-    parts = _split(_RIGHT_NOW.sub("now", normalise(text)))
+    parts = _split(_RIGHT_AT.sub(r"\1", _RIGHT_NOW.sub("now", normalise(text))))
     intent = _intent(parts)
     return Question(
         intent=intent,
@@ -253,7 +267,12 @@ def parse_question(text: str) -> Question:
         completion=intent == "all_good"
         and (
             bool(_COMPLETION.search(parts.asked) and not _SO_FAR.search(parts.asked))
-            or bool(_PERFORMED.match(parts.asked) and not _asks_whole(parts.asked))
+            or bool(_LAST.match(parts.asked))
+            or bool(
+                _PERFORMED.match(parts.asked)
+                and not _asks_whole(parts.asked)
+                and not _GOOD.search(parts.head)
+            )
         ),
         plain=parts.plain,
     )
@@ -263,9 +282,15 @@ def _split(plain: str) -> _Parts:
     sentences = [s for s in _SENTENCES.split(plain) if s.strip()] or [plain]
     asking = [s for s in sentences if _ASKING.search(s)]
     sentence = (asking or sentences)[-1]
+    if _TAG.match(sentence) and len(sentences) > 1:
+        # "I think I skipped a step. Did I?": the sentence before says what is asked
+        believed = _BELIEVED.sub("", sentences[sentences.index(sentence) - 1])
+        sentence = f"{sentence.split()[0]} {believed}"
     preface = " ".join(s for s in sentences if s is not sentence)
     asked, lead = _without_lead(_FILLER.sub("", sentence))
     asked = _POLITE.sub("", asked) or asked
+    if _TAG.match(asked) and lead:
+        asked = f"{asked.split()[0]} {_BELIEVED.sub('', lead)}"
     head, before, after = _split_scope(asked)
     if not before and not after and lead:
         _, before, after = _split_scope(lead)
@@ -305,6 +330,18 @@ def _intent(parts: _Parts) -> Intent:
         if parts.wh or _EXISTENTIAL.search(rest) or not _about(rest):
             return "forgot"
         return "forgot_step"
+    if _NOT_YET_DONE.match(asked):
+        return "next"
+    if not parts.wh and _PLACED.search(head):
+        return "order"
+    if not parts.wh and _LAST.match(asked):
+        return "all_good"
+    if (
+        not parts.wh
+        and _ITS_TURN.match(asked)
+        and not (_GOOD.search(head) or _BAD.search(head) or "by now" in asked)
+    ):
+        return "propose"
     if not parts.wh and _RIGHT_AMOUNT.search(head):
         return "check"
     if parts.wh and _ORDER.search(head) and not _REMIND.search(asked) and not head.startswith("when"):
@@ -321,7 +358,7 @@ def _intent(parts: _Parts) -> Intent:
         return "detail"
     if not parts.wh and (_NOT_DONE.search(asked) or (_WAS_THERE.match(head) and not _BAD.search(head))):
         return "forgot"
-    if not parts.wh and (_asks_whole(asked) or _STATE.match(asked)):
+    if not parts.wh and (_asks_whole(asked) or _STATE.match(asked)) and not _BAD.search(head):
         return "all_good"
     if (
         _OVERDUE.search(asked)
@@ -390,7 +427,7 @@ def _about(text: str) -> bool:
 
 
 def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
-    if intent == "all_good":
+    if intent == "all_good" or (intent == "forgot" and _CONFIRMED.search(parts.plain)):
         return "no"
     if intent == "check":
         if _BAD.search(parts.head) or (_CHANGE.search(parts.head) and not _GOOD.search(parts.head)):
