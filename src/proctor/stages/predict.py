@@ -15,6 +15,7 @@ from proctor.evaluate.predict import predict_items
 from proctor.evaluate.prediction import Prediction
 from proctor.records import content_hash, read_json, write_json, write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
+from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["PREDICTORS", "RunInfo", "items_hash", "predict", "read_run_info"]
@@ -31,6 +32,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         privilege: what it saw that a predictor must not; empty for honest ones.
         seed: of the run.
         items: hash of the items that were asked; a run of other items is not gone on with.
+        proctor: version of Proctor, because its own predictors may answer differently in another one.
     """
 
     predictor: str
@@ -38,6 +40,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     privilege: str = ""
     seed: int = 0
     items: str = ""
+    proctor: str = ""
 
 
 def items_hash(items: Sequence[Item]) -> str:
@@ -93,6 +96,7 @@ def predict(
         privilege=str(getattr(who, "privilege", "")),
         seed=settings["seed"],
         items=items_hash(items),
+        proctor=__version__,
     )
     path = folder / "predictions.jsonl"
     kept = _answered(folder, info, items)
