@@ -23,11 +23,6 @@ app = command_app()
 
 _EXTRAS: Final = {
     "video": (("av", "av"), ("pillow", "pillow")),
-    "report": (
-        ("altair", "altair"),
-        ("vl-convert-python", "vl-convert-python"),
-        ("great-tables", "great-tables"),
-    ),
     "parquet": (("pyarrow", "pyarrow"),),
     "hf": (("datasets", "datasets"),),
     "postgres": (("psycopg", "psycopg"),),
