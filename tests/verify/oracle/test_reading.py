@@ -11,7 +11,7 @@ from proctor.datasets.plain import DATASET
 from proctor.procedure.graph import TaskGraph
 from proctor.samples import path
 from proctor.verify.oracle.annotator import Oracle
-from proctor.verify.oracle.answer import parse_answer
+from proctor.verify.oracle.answer import Role, parse_answer
 from proctor.verify.oracle.match import StepIndex
 from proctor.verify.oracle.question import parse_question
 from proctor.verify.oracle.text import content, find_quantities, normalise
@@ -35,7 +35,14 @@ INTENTS = [
     ("I just screwed in the pole. What's next?", "next"),
     ("What's the first thing I need to do?", "next"),
     ("Any idea what to do next?", "next"),
+    ("What have I not done yet?", "next"),
+    ("What other parts are needed?", "next"),
+    ("What should be done prior to mounting the board?", "next"),
+    ("What step comes right after sanding?", "next"),
+    ("I have labelled the tubes, what now?", "next"),
     # something more
+    ("Is there some step that must come before drilling?", "left"),
+    ("Isn't there something else to do first?", "left"),
     ("Is there anything left to tighten?", "left"),
     ("Do I need to do anything else to the lamp?", "left"),
     ("Is there another part to attach?", "left"),
@@ -61,6 +68,9 @@ INTENTS = [
     ("Were there any preparations I should have made?", "forgot"),
     ("Is anything missing from the tubes?", "forgot"),
     ("Should anything have been attached before the shade?", "forgot"),
+    ("I think I skipped a step, did I?", "forgot"),
+    ("Could you confirm I have not missed a step?", "forgot"),
+    ("Do you think I forgot something?", "forgot"),
     # a certain step left out
     ("Did I forget to tighten the joint?", "forgot_step"),
     ("Did I skip labelling the tubes?", "forgot_step"),
@@ -82,7 +92,14 @@ INTENTS = [
     ("Did I label the tubes?", "all_good"),
     ("Have I tightened the joint yet?", "all_good"),
     ("Is the joint tightened?", "all_good"),
+    ("I can't remember whether I thawed the samples. Did I?", "all_good"),
+    ("Is this the last step?", "all_good"),
+    ("Am I almost done?", "all_good"),
+    ("Do I have everything I need to start drilling?", "all_good"),
     # shall I
+    ("Is the bulb next?", "propose"),
+    ("Should the bulb be next?", "propose"),
+    ("Do the plugs go in now?", "propose"),
     ("Can I switch on the lamp now?", "propose"),
     ("Should I go ahead and screw in the bulb?", "propose"),
     ("Is it okay to incubate the tubes now?", "propose"),
@@ -101,7 +118,12 @@ INTENTS = [
     ("Should I have waited before vortexing?", "order"),
     ("Have I done these steps out of sequence?", "order"),
     ("Did I add the sample before I should have?", "order"),
+    ("Did I do something in the wrong order?", "order"),
+    ("Was the sanding supposed to happen before the oiling?", "order"),
     # right or wrong
+    ("Did I do anything wrong so far?", "check"),
+    ("Is the incubator too warm?", "check"),
+    ("Does the temperature need to be lower?", "check"),
     ("Was it correct to turn the torque up?", "check"),
     ("Is the temperature setting okay?", "check"),
     ("Did I sand the edges for too long?", "check"),
@@ -162,6 +184,9 @@ def test_what_a_question_is_confined_to(text: str, before: str, after: str) -> N
         ("Is there something I haven't attached yet?", "yes"),
         ("Did I sand the edges for too long?", "yes"),
         ("Should I have sanded the board first?", "yes"),
+        ("Did I do anything wrong so far?", "yes"),
+        ("Could you confirm I have not missed a step?", "no"),
+        ("Was that the final step?", "no"),
     ],
 )
 def test_which_answer_would_mean_trouble(text: str, trouble: str) -> None:
@@ -189,6 +214,11 @@ def test_which_answer_would_mean_trouble(text: str, trouble: str) -> None:
         "There's nothing left to do.",
         "You did not miss any step up to this point.",
         "No, that was the last step.",
+        "No, nothing was overlooked.",
+        "You are missing nothing.",
+        "Everything that was needed has been added.",
+        "No, you're right on schedule.",
+        "It looks like you've done all of it.",
     ],
 )
 def test_says_that_all_is_well(text: str) -> None:
@@ -211,10 +241,39 @@ def test_says_that_all_is_well(text: str) -> None:
         "Yes, you need to get the samples ready.",
         "You have not yet attached the arm.",
         "The shade goes over the socket.",
+        "Don't forget to label the tubes.",
+        "Almost, just tighten the joint.",
+        "You are almost done, just read the absorbance.",
+        "It seems the ring was left out.",
     ],
 )
 def test_does_not_say_that_all_is_well(text: str) -> None:
     assert not parse_answer(text).clear
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "named"),
+    [
+        ("You mounted the socket without pressing the ring on.", "missed", "pressing ring"),
+        ("You mounted the socket without pressing the ring on.", "done", "mounted socket"),
+        ("You went straight to the sample without thawing it.", "missed", "thawing"),
+        ("Yes, because you did not thaw the samples.", "missed", "thaw samples"),
+        ("Yes, since the samples have not been thawed.", "missed", "samples thawed"),
+        ("You were meant to tighten the joint.", "missed", "meant tighten joint"),
+        ("The ring should already be on the socket.", "missed", "ring socket"),
+        ("Yes, you did it too soon, the arm comes first.", "do", "arm comes first"),
+        ("Before mounting the socket, press the ring on.", "do", "press ring"),
+        ("Before mounting the socket, press the ring on.", "before", "mounting socket"),
+        ("Once the arm is attached, tighten the joint.", "do", "tighten joint"),
+        ("Once the arm is attached, tighten the joint.", "after", "arm attached"),
+        ("Don't forget to label the tubes.", "do", "remember label tubes"),
+        ("Insert the plugs into the holes you drilled.", "do", "insert plugs holes"),
+        ("You already labelled the tubes, so add the buffer.", "do", "add buffer"),
+        ("You already labelled the tubes, so add the buffer.", "done", "labelled tubes"),
+    ],
+)
+def test_what_an_answer_does_with_what_it_names(text: str, role: Role, named: str) -> None:
+    assert parse_answer(text).stems(role) == content(named)
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,12 @@ class AnswerText:
 
 
 _OPENING = re.compile(
-    r"^(?:(?:well|oh|so|ok|okay|um|hmm|actually|ah)[ ,]+)*(yes|yeah|yep|yup|sure|absolutely|correct|indeed|no|nope|nah|not|nothing|none)\b"
+    r"^(?:(?:well|oh|so|ok|okay|um|hmm|actually|ah)[ ,]+)*(yes|yeah|yep|yup|sure|absolutely|correct|indeed|no|nope|nah|not|nothing|none|almost|nearly)\b"
 )
 _YES: Final = frozenset({"yes", "yeah", "yep", "yup", "sure", "absolutely", "correct", "indeed"})
+_REMINDER = re.compile(r"\b(?:do not|never) forget\b(?= (?:to|the|that|about|your)\b)")
 _NOTHING = re.compile(
+    r"\bnothing (?:was|is|has been|else was) (?:missed|missing|skipped|overlooked|omitted|forgotten|left)\b|\b(?:missed|missing|skipped|forgotten) nothing\b|"
     r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^(?:nothing|none|zero|no steps?)\b|"
     r"\b(?:not|never|no) (?:\w+ ){0,2}(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlook|overlooked|"
     r"omit|omitted|left out|leave out|left anything|leave anything|left any)\b|"
@@ -80,6 +82,7 @@ _NOTHING = re.compile(
 _WELL = re.compile(
     r"\bon (?:the right )?track\b|\b(?:doing|going|did|done|looks?|looking|seems?) (?:\w+ )?(?:fine|well|great|good|right|okay|ok|"
     r"perfect|perfectly|smoothly|correct|correctly|alright)\b|\beverything (?:is|was|looks|seems|has been|you)\b|"
+    r"\beverything (?:[a-z]+ ){1,4}(?:has been|is|was) (?:[a-z]+ed|done|in place|there|put)\b|"
     r"\ball (?:good|set|right|fine|clear|done|finished|ready)\b|\bup to date\b|\bcorrectly\b|\bfine (?:so far|now|as)\b|"
     r"\b(?:is|was|are|were) (?:just |perfectly |totally )?(?:fine|okay|ok|alright|good|correct|right|perfect|accurate)\b|"
     r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all (?:the|of|your|my|these|those|necessary|required|needed|previous|ingredients|steps|parts|components)|each|every)\b|"
@@ -123,16 +126,17 @@ _RESTART = re.compile(
 _ALREADY = re.compile(r"\balready\b|\byou have (?:now |just )?(?:\w+ed|done|put|cut|taken|made|spread)\b")
 _MISSED = re.compile(
     r"\bshould have\b|\bshould has\b|\b(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlooked|omitted)\b|\b(?:did|have|had|has|was|were) not\b|"
-    r"\bshould (?:already )?be\b.*\b(?:already|by now|by this point)\b|\bshould already\b|\bneeded to\b|\bsupposed to have\b|\bought to have\b"
+    r"\bshould (?:already )?be\b.*\b(?:already|by now|by this point)\b|\bshould already\b|\bneeded to\b|\bsupposed to have\b|\b(?:was|were) (?:supposed|meant) to\b|\bleft (?:out|off|undone)\b|\bought to have\b"
 )
 _DO = re.compile(
-    r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|please|let us|will|supposed)\b"
+    r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|first|comes?|goes|please|let us|will|supposed)\b"
 )
 _DONE = re.compile(
-    r"\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:just |correctly |properly )?(?:(?!need|miss|skip|omit|overlook)[a-z]+ed|put|made|cut|took|beat|ground|spread)\b|\b(?:has|have) been\b"
+    r"\byou (?:went|moved|jumped|proceeded)\b|\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:just |correctly |properly )?(?:(?!need|miss|skip|omit|overlook)[a-z]+ed|put|made|cut|took|beat|ground|spread)\b|\b(?:has|have) been\b"
 )
 _CONTEXT = re.compile(
-    r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if)\b"
+    r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if|"
+    r"without(?= [a-z]+ing\b))\b"
 )
 _ASIDE = re.compile(r"\b(?:until|before|after|once|while|when|as soon as|so that)\b[^,.;!?]*")
 _RUNS_ON = re.compile(r"\s*(?:\w+ing|for|until|with|over|about|or|and|on|in|into|to|covered|uncovered)\b")
@@ -143,7 +147,7 @@ _PLACES: Final[dict[str, Role]] = {
     "once": "after",
     "until": "detail",
 }
-_CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however|then|so)\b")
+_CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(but|however|then|so)\b")
 _PRONOUN = re.compile(r"\b(?:it|them|those|these|(?:that|this)(?! step\b))\b")
 
 
@@ -172,7 +176,11 @@ def _claims(plain: str) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     role: Role = "do"
     place: Role | None = None
-    for clause in _CLAUSE.split(plain):
+    for at, clause in enumerate(_CLAUSE.split(plain)):
+        if at % 2:
+            # "you did this, so do that": what was said before ends here
+            role = "do" if clause else role
+            continue
         if not clause.strip():
             continue
         if place is not None and _RUNS_ON.match(clause):
@@ -183,10 +191,17 @@ def _claims(plain: str) -> tuple[Claim, ...]:
         head = clause[: context.start()] if context else clause
         role = _role(head, role)
         claims.append(Claim(role, content(head)))
-        place = _PLACES.get(context[0], "context") if context else None
+        place = _place(context[0], clause[context.end() :]) if context else None
         if context and place:
             claims.append(Claim(place, content(clause[context.end() :])))
     return tuple(c for c in claims if c.stems)
+
+
+def _place(word: str, tail: str) -> Role:
+    """Role of what stands behind a conjunction: "because the tubes were not labelled" says what was left out."""
+    if word == "without" or (word in ("because", "since") and _MISSED.search(tail)):
+        return "missed"
+    return _PLACES.get(word, "context")
 
 
 def _role(text: str, current: Role) -> Role:
@@ -203,12 +218,12 @@ def _role(text: str, current: Role) -> Role:
 @lru_cache(maxsize=8_192)
 def parse_answer(text: str) -> AnswerText:
     """Read what an answer says; any text gives a result."""
-    plain = normalise(text)
+    plain = _REMINDER.sub("remember", normalise(text))
     polarity = _polarity(plain)
     opening = _OPENING.match(plain)
     body = (
         plain[opening.end() :].lstrip(" ,.;:!-")
-        if opening and opening[1] not in ("not", "nothing", "none")
+        if opening and opening[1] not in ("not", "nothing", "none", "almost", "nearly")
         else plain
     )
     body, whole = _ASIDE.sub(" ", body), body

@@ -45,6 +45,7 @@ MAX_CHARACTERS: Final = 2_000
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\d+/\d+|\d+(?:\.\d+)?|[^\W\d_]+")
 _CONTRACTION = tuple((re.compile(re.escape(short) + r"\b"), long) for short, long in CONTRACTIONS)
+_VOWELS = re.compile(r"[aeiouy]+")
 _VOWEL = re.compile(r"[aeiouy]")
 
 
@@ -85,8 +86,10 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed"):
         base = word[: -len(ending)]
         if word.endswith(ending) and len(base) >= 3 and _VOWEL.search(base):
-            word = base[:-1] if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "ls" else base
+            word = base[:-1] if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "els" else base
             break
+    if word.endswith("ell") and len(_VOWELS.findall(word)) > 1:
+        word = word[:-1]
     for ending in ("able", "ation", "ment"):
         if word.endswith(ending) and len(word) > len(ending) + 3:
             word = word[: -len(ending)]
