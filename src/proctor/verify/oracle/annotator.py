@@ -205,6 +205,7 @@ _ASKS: Final = {
     "left": "whether there is something (else) to do",
     "forgot": "whether something was left out",
     "forgot_step": "whether a certain step was left out",
+    "skip": "whether a certain step may be left out",
     "all_good": "whether everything is done or right so far",
     "propose": "whether to do a certain thing now",
     "order": "whether something was done at the right moment",

@@ -92,7 +92,8 @@ _WELL = re.compile(
 )
 _HELD = re.compile(
     r"\b(?:followed|following) (?:the|all|every|each|your) (?:[a-z]+ )?(?:instructions?|steps?|procedure|recipe|manual|protocol|order|plan)\b|"
-    r"\b(?!skip|miss|omit|need|overlook|forg)[a-z]+ed (?:everything|both|each|every|all (?:the|of|your|these|those))\b|\bcovers (?:everything|it all)\b|"
+    r"\b(?!skip|miss|omit|need|overlook|forg)[a-z]+ed (?:everything|(?:every|all (?:of )?(?:the|your|these|those)) (?:[a-z]+ )?"
+    r"(?:steps?|parts?|pieces|ingredients?|components?|tools?|items?|things?|materials?|instructions?))\b|\bcovers (?:everything|it all)\b|"
     r"\b(?:all|each|both|every one) of (?:them|it|these|those|the [a-z]+|your [a-z]+) (?:is|are|was|were|has|have)\b(?! (?:not|to|still))|"
     r"\b(?:it is|they are|everything is) all [a-z]+(?:ed|ne|ut)\b"
 )
@@ -158,8 +159,8 @@ _RELATIVE = re.compile(
 _REST = r"(?:[^,.;:]|(?<=\d)[.,](?=\d))*"
 """The rest of a clause; the point of a number does not end it."""
 _USED = re.compile(
-    r"\byou (?:have |had |only |just |actually )*(?!need|miss|skip|omit|forg|requir|want|ought)"
-    rf"(?:[a-z]+ed|put|took|taken|set|cut|did)\b{_REST}"
+    r"\byou (?!(?:only |just |still |really )*(?:should|need|must|have to|had to|ought|can|could|may|will|would|are|were|want|"
+    rf"require|miss|skip|omit|forg))[a-z]+\b{_REST}"
 )
 _OPPOSED = re.compile(rf"\b(?:not|instead of|rather than|(?:more|less|fewer|longer|shorter) than)\b{_REST}")
 _REPORTED = re.compile(rf"\b(?:it|that|this|there|they|yours) (?:was|were|had been|is only)\b{_REST}")
@@ -234,7 +235,10 @@ def parse_answer(text: str) -> AnswerText:
     well = (
         not undone
         and bool(_WELL.search(body) or _HELD.search(body) or _UNDER_WAY.search(whole))
-        and not re.search(r"\bnot (?:on track|correct|right|done|fine|all)\b", body)
+        and not re.search(
+            r"\bnot (?:all\b|(?:[a-z]+ ){0,5}(?:on track|correct|correctly|properly|right|done|fine|well|as (?:expected|required|instructed|it should))\b)",
+            body,
+        )
     )
     bare = not body or (body == plain and plain in ("no", "yes", "nope", "none"))
     return AnswerText(

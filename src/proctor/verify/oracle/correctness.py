@@ -155,7 +155,13 @@ def judge_check(case: Case) -> Ground:
             return case.ground(
                 "right_quantity", 0.9, "corrects the mistake with a quantity of the instruction"
             )
-        return case.ground("other_quantity", -0.4, "asks for a quantity that the instruction does not hold")
+        # a clause without "should" may as well tell what was done
+        if not share_quantity(case.answer.wanted, moment.target_quantities) or _DEMANDS.search(
+            case.answer.plain
+        ):
+            return case.ground(
+                "other_quantity", -0.4, "asks for a quantity that the instruction does not hold"
+            )
     if stated and _TOPS_UP.search(case.answer.plain):
         return case.ground("tops_up", 0.5, "makes up for a wrong amount")
     if stated and moment.target_quantities:
@@ -196,6 +202,9 @@ def _other_mistake(case: Case) -> bool:
     return bool(stems & others - own) and not stems & own
 
 
+_DEMANDS = re.compile(
+    r"\b(?:should|needs?|needed|must|requires?|required|calls?|called|supposed|enough|rather than|instead of|not)\b"
+)
 _TOPS_UP = re.compile(r"\b(?:another|extra|additional|further|surplus|excess)\b|\bmore\b(?! than)")
 
 

@@ -24,6 +24,7 @@ from proctor.verify.oracle.omission import (
     judge_denial,
     judge_named_omission,
     judge_omission,
+    judge_skip,
     judge_unnamed,
 )
 from proctor.verify.oracle.question import Question
@@ -47,6 +48,8 @@ def _by_intent(case: Case) -> Ground:
     related = judge_relation(case) if intent in ("propose", "order", "other") else None
     if related is not None:
         return related
+    if intent == "skip":
+        return judge_skip(case)
     if intent in ("forgot", "forgot_step", "all_good"):
         return judge_omission(case)
     if intent == "propose":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from proctor.verify.oracle.case import CERTAIN, FOREIGN, Case, Ground, pick, quoted
@@ -192,6 +193,12 @@ def judge_proposal(case: Case) -> Ground:
     apart = frozenset(i for m in case.named.matches for i in m.alternatives).isdisjoint(
         case.scope | frozenset(asked[0].alternatives)
     )
+    if case.answer.polarity == "yes" and case.names_steps and apart and _ALSO.search(case.answer.plain):
+        steps = pick(case, _ORDER)
+        if steps[0] in moment.missing and where in ("next", "missing"):
+            return case.ground(
+                "agrees_and_adds", 0.4, f"agrees and adds {case.text(steps[0])}, which is missing", steps
+            )
     if case.answer.polarity == "yes" and case.names_steps and apart:
         return case.ground(
             "beside_question", -0.4, "says yes, but speaks of another step than was asked about"
@@ -232,6 +239,9 @@ def judge_proposal(case: Case) -> Ground:
     return case.ground(
         f"refuses_{where}", refusal[where], f"{case.text(target)} is {_described(where)}", [target]
     )
+
+
+_ALSO = re.compile(r"\b(?:also|but|as well|too|although|though)\b")
 
 
 def within_scope(case: Case, ground: Ground) -> Ground:

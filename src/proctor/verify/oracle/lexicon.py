@@ -56,7 +56,7 @@ TALK_WORDS: Final = _words(
     call calls calling twice too prepare prepares prepared preparing preparation preparations size sized small
     smaller large larger big bigger piece pieces whole handle handled work working together back several various come comes came coming happen happens happened respect
     switch almost nearly meant seem seems look looks looking appear appears unfortunately simply schedule job try trying
-    finally lastly afterwards additional additionally further extra prior initially simple straight
+    stop finally lastly afterwards additional additionally further extra prior initially simple straight
     """
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""

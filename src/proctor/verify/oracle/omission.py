@@ -11,7 +11,14 @@ from proctor.verify.oracle.correctness import judge_check
 from proctor.verify.oracle.moment import Standing
 from proctor.verify.oracle.text import is_talk
 
-__all__ = ["expected_missing", "judge_denial", "judge_named_omission", "judge_omission", "judge_unnamed"]
+__all__ = [
+    "expected_missing",
+    "judge_denial",
+    "judge_named_omission",
+    "judge_omission",
+    "judge_skip",
+    "judge_unnamed",
+]
 
 
 def expected_missing(case: Case) -> tuple[frozenset[str], bool]:
@@ -87,6 +94,30 @@ def _certain_step(case: Case) -> Ground | None:
         )
     return case.ground(
         "trouble_none", -0.7, f"says that {case.text(target)} was left out, but it was not", [target]
+    )
+
+
+def judge_skip(case: Case) -> Ground:
+    """Judge an answer to "may I leave this out"; every step of a graph has to be done once."""
+    moment = case.moment
+    asked = case.index.read(case.question.stems).matches
+    if not asked:
+        return judge_unnamed(case)
+    left = [i for i in asked[0].alternatives if i in moment.pending]
+    if case.answer.polarity is None:
+        lean = 0.4 if left and set(left) & {i for m in case.named.matches for i in m.alternatives} else -0.2
+        return case.ground("tells_to_do", lean, "neither allows nor forbids to leave it out", left)
+    if not left:
+        return case.ground(
+            "skips_done", -0.2, f"{case.text(asked[0].step_id)} has been done", asked[0].alternatives
+        )
+    allows = case.answer.polarity == "yes"
+    word = "allows" if allows else "forbids"
+    return case.ground(
+        f"{word}_skip",
+        -0.8 if allows else 0.8,
+        f"{word} to leave out {case.text(left[0])}, which is to be done",
+        left,
     )
 
 

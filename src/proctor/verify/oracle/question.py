@@ -16,13 +16,24 @@ from proctor.verify.oracle.text import content, is_talk, normalise
 __all__ = ["INTENTS", "Intent", "Question", "parse_question"]
 
 Intent = Literal[
-    "next", "left", "forgot", "forgot_step", "all_good", "propose", "order", "check", "detail", "other"
+    "next",
+    "left",
+    "forgot",
+    "forgot_step",
+    "skip",
+    "all_good",
+    "propose",
+    "order",
+    "check",
+    "detail",
+    "other",
 ]
 INTENTS: Final[tuple[Intent, ...]] = (
     "next",
     "left",
     "forgot",
     "forgot_step",
+    "skip",
     "all_good",
     "propose",
     "order",
@@ -32,7 +43,7 @@ INTENTS: Final[tuple[Intent, ...]] = (
 )
 """
 ``next`` what to do now · ``left`` is there anything (else) to do · ``forgot`` was something left out ·
-``forgot_step`` was this step left out · ``all_good`` is everything done, right or ready · ``propose`` shall I do
+``forgot_step`` was this step left out · ``skip`` may it be · ``all_good`` is everything done, right or ready · ``propose`` shall I do
 this now · ``order`` was this the right moment · ``check`` was this done right · ``detail`` how much, how long,
 with what · ``other`` anything else.
 """
@@ -116,6 +127,9 @@ _OMIT = re.compile(
     r"overlooking|go(?:ing)? back (?:for|and|to do)|omit|omitted|omitting|neglect|neglected|(?:left|leave|leaving) \w*(?: \w+)? ?out|left out|jump(?:ed)? over|pass(?:ed)? over|"
     r"slip(?:ped)? (?:my|our|your) mind|undone)\b"
 )
+_MAY_SKIP = re.compile(
+    r"\b(?:can|could|may|might|should|is it (?:okay|ok|fine|alright|possible) (?:to|if)) (?:(?:i|we) )?(?:[a-z]+ly |just )?(?:skip|omit|leave out|pass over)\b"
+)
 _EXISTENTIAL = re.compile(
     r"\b(?:anything|something|any|everything|an? (?:\w+ )?(?:step|ingredient|thing|part|action|component|item)|steps?|"
     r"ingredients?|what|which|some)\b"
@@ -133,7 +147,7 @@ _ORDER = re.compile(
     r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
     r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|"
     r"prematurely|premature|order|(?:its|their|my|our|whose) turn|jump(?:ed|ing)? (?:ahead|the gun)|"
-    r"(?:get|got|getting|run|ran|running) ahead)\b"
+    r"(?:get|got|getting|run|ran|running) ahead|(?:late|early|hasty) with)\b"
 )
 _GOOD_ORDER = re.compile(
     r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
@@ -325,6 +339,8 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
 def _intent(parts: _Parts) -> Intent:
     """Decide what is asked; the first rule that fits wins."""
     asked, head = parts.asked, parts.head
+    if not parts.wh and _MAY_SKIP.search(asked):
+        return "skip"
     if _OMIT.search(asked):
         rest = _OMIT.sub(" ", head)
         if parts.wh or _EXISTENTIAL.search(rest) or not _about(rest):
@@ -427,7 +443,7 @@ def _about(text: str) -> bool:
 
 
 def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
-    if intent == "all_good" or (intent == "forgot" and _CONFIRMED.search(parts.plain)):
+    if intent in ("all_good", "skip") or (intent == "forgot" and _CONFIRMED.search(parts.plain)):
         return "no"
     if intent == "check":
         if _BAD.search(parts.head) or (_CHANGE.search(parts.head) and not _GOOD.search(parts.head)):

@@ -285,7 +285,7 @@ def share_quantity(stated: Iterable[Quantity], held: Iterable[Quantity]) -> bool
 
 _TOO_MUCH: Final = re.compile(
     r"\btoo (?:much|many|long|hot|high|large|big|thick|fast|hard|strong|wide|tight|deep|heavy)\b|\b(?:more|longer|higher|hotter|"
-    r"larger|bigger) than\b|\b(?:overdid|overdone|excess|excessive|extra)\b|\b(?:should|need|needs|could) (?:have )?"
+    r"larger|bigger) than\b|\b(?:overdid|overdone|excess|excessive)\b|\b(?:should|need|needs|could) (?:have )?"
     r"(?:[a-z]+ )?(?:less|fewer|shorter|lower|reduce)\b|\b(?:one|two|three|a few) (?:[a-z]+ )?too many\b"
 )
 _TOO_LITTLE: Final = re.compile(
