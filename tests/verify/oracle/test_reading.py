@@ -108,6 +108,8 @@ INTENTS = [
     ("Should I now clip the socket onto the arm?", "propose"),
     ("Do I push the plugs in at this point?", "propose"),
     ("Is now the time to vortex the tubes?", "propose"),
+    ("Is it necessary to thaw the samples first?", "propose"),
+    ("Is sanding necessary?", "propose"),
     # moment
     ("Did I jump the gun with the bulb?", "order"),
     ("Did I attach the arm at the wrong time?", "order"),
@@ -120,9 +122,17 @@ INTENTS = [
     ("Did I add the sample before I should have?", "order"),
     ("Did I do something in the wrong order?", "order"),
     ("Was the sanding supposed to happen before the oiling?", "order"),
+    ("Was I late with the plugs?", "order"),
+    # may it be left out
+    ("Can I skip the sanding?", "skip"),
+    ("Is it okay to leave out the oil?", "skip"),
+    ("Could I simply omit labelling the tubes?", "skip"),
     # right or wrong
     ("Did I do anything wrong so far?", "check"),
     ("Is the incubator too warm?", "check"),
+    ("Did I turn the key too far?", "check"),
+    ("What did I do differently from the instructions?", "check"),
+    ("Do I need to correct anything?", "check"),
     ("Does the temperature need to be lower?", "check"),
     ("Was it correct to turn the torque up?", "check"),
     ("Is the temperature setting okay?", "check"),
@@ -282,6 +292,9 @@ def test_what_an_answer_does_with_what_it_names(text: str, role: Role, named: st
         ("No, you used 100 ul instead of 200 ul.", "", 0),
         ("You should have used 200 ul, not 100 ul.", "200 ul", 0),
         ("Use 200 ul rather than 100 ul.", "200 ul", 0),
+        ("You ground it for 40 seconds instead of 20 seconds.", "", 0),
+        ("You left a gap of 3 mm.", "", 0),
+        ("You only need 3 turns.", "3", 0),
         ("It was 5 minutes, but it should have been 10 minutes.", "10 minutes", 0),
         ("No, you waited 2.5 minutes, which is too short.", "", -1),
         ("Yes, you turned it too many times.", "", 1),
@@ -525,6 +538,108 @@ VERDICTS = [
     ("shelf", "mark drill sand", "What can I do with the board now?", "Oil it.", True),
     ("shelf", "mark drill sand", "Is there anything left to sand?", "No, that's done.", True),
     ("shelf", "mark drill sand", "Am I done with the wall?", "No, screw the brackets on.", True),
+    ("shelf", "mark drill", "Can I skip the sanding?", "No, the board has to be sanded.", True),
+    ("shelf", "mark drill", "Can I skip the sanding?", "Yes, that's fine.", False),
+    ("shelf", "drill", "Can I skip marking the wall?", "No, you have to mark the holes.", True),
+    # several steps in one answer
+    ("shelf", "mark drill", "What's next?", "Push in the plugs and sand the board.", True),
+    ("shelf", "mark drill", "What's next?", "Push in the plugs, then screw the brackets to the wall.", True),
+    ("shelf", "mark drill", "What's next?", "Either insert the plugs or start sanding the edges.", True),
+    ("shelf", "mark drill", "What's next?", "Mark the wall and drill the holes.", False),
+    (
+        "shelf",
+        "mark drill",
+        "What's next?",
+        "You marked the wall and drilled the holes, so push in the plugs.",
+        True,
+    ),
+    ("shelf", "mark drill", "What's next?", "Since the holes are drilled, push in the plugs.", True),
+    ("shelf", "mark drill", "What's next?", "Before you lay the board down, sand its edges.", True),
+    ("shelf", "mark drill", "What's next?", "After sanding the edges, rub in the oil.", False),
+    # missing steps: the plugs and the sanding
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Yes, the plugs and the sanding.", True),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Yes, you didn't push in the plugs.", True),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "Did I miss anything?",
+        "Yes, you oiled the board without sanding it.",
+        True,
+    ),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "Did I miss anything?",
+        "Yes, the edges should have been sanded.",
+        True,
+    ),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Yes, you forgot to check the level.", False),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Yes, you forgot to mark the holes.", False),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Yes, varnishing the board.", False),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "Nothing was overlooked.", False),
+    ("shelf", "mark drill bracket oil", "Did I miss anything?", "No, that covers everything.", False),
+    ("shelf", "mark drill bracket oil", "Did I miss anything on the wall?", "You missed the plugs.", True),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "What did I forget with the board?",
+        "You forgot to sand its edges.",
+        True,
+    ),
+    ("shelf", "mark drill bracket oil", "Is the wall ready?", "No, the plugs are not in yet.", True),
+    ("shelf", "mark drill bracket oil", "Am I ready to move on?", "No, go back and insert the plugs.", True),
+    ("shelf", "mark drill bracket oil", "Am I ready to move on?", "Yes, you can lay the board down.", False),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "Did I oil the board too early?",
+        "Yes, it should be sanded first.",
+        True,
+    ),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "Did I oil the board too early?",
+        "Yes, after the sanding would be right.",
+        True,
+    ),
+    (
+        "shelf",
+        "mark drill bracket oil",
+        "Did I oil the board too early?",
+        "No, it was the right time.",
+        False,
+    ),
+    # nothing is missing
+    ("shelf", "mark drill", "Did I skip a step?", "No, you've followed the steps so far.", True),
+    ("shelf", "mark drill", "Did I skip a step?", "Yes, you skipped marking the holes.", False),
+    ("shelf", "mark drill", "Did I skip a step?", "Yes, you should have checked the level.", False),
+    ("shelf", "mark drill", "Did I skip a step?", "Not at all.", True),
+    ("shelf", "mark drill", "Am I on track with the wall?", "Yes, keep it up.", True),
+    ("shelf", "mark drill", "Have I left anything out so far?", "You are missing nothing.", True),
+    ("shelf", "mark drill", "Did I forget to mark the wall?", "No, it has been marked.", True),
+    (
+        "shelf",
+        "mark drill",
+        "Shouldn't I have sanded the board first?",
+        "No, the order does not matter.",
+        True,
+    ),
+    # strips
+    ("strips", "cut fill water wait", "What should I do with the liquid?", "Strain it into the dish.", True),
+    ("strips", "cut fill water wait", "What do I do next?", "Pour it through the filter.", True),
+    ("strips", "cut fill water wait", "What can I prepare meanwhile?", "You could label the tube.", True),
+    ("strips", "cut fill water wait", "How much vinegar do I need?", "5 ml.", True),
+    ("strips", "cut fill water wait", "How much vinegar do I need?", "50 ml.", False),
+    (
+        "strips",
+        "cut fill water wait",
+        "Is it time to dip the strips?",
+        "Not yet, cut the filter paper first.",
+        True,
+    ),
+    ("strips", "cut fill water wait", "Is it time to dip the strips?", "Yes, dip them for 5 seconds.", False),
+    ("strips", "cut fill water wait", "Do I need to cut more cabbage?", "No, you have already cut it.", True),
 ]
 
 
@@ -533,7 +648,11 @@ def test_what_the_oracle_says(
     graphs: dict[str, TaskGraph], make_moment, name: str, done: str, question: str, answer: str, right: bool
 ) -> None:
     graph = graphs[name]
-    kind = "missing" if " have " in question or "skip" in question or "orget" in question else "next"
+    kind = (
+        "missing"
+        if " have " in question or "skip" in question or "miss" in question or "orget" in question
+        else "next"
+    )
     decision = Oracle(threshold=0.5).decide(question, answer, make_moment(graph, done, kind), graph)
     assert decision.guess == right, decision.reason
 

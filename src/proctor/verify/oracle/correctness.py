@@ -126,7 +126,7 @@ def judge_relation(case: Case) -> Ground | None:
 
 _FIRST = re.compile(r"\bfirst\b|\bbefore (?:this|that|it)\b")
 _SIDES: Final[tuple[Role, ...]] = ("before", "after")
-_SHOULD = re.compile(r"\b(?:should|supposed|had to|has to|needs? to|must|ought)\b")
+_SHOULD = re.compile(r"\b(?:should|would|better|supposed|had to|has to|needs? to|must|ought)\b")
 
 
 def judge_check(case: Case) -> Ground:

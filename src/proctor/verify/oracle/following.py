@@ -116,7 +116,7 @@ def _redirects(case: Case) -> Ground | None:
 def judge_named_following(case: Case) -> Ground:
     """Judge an answer by where the step stands that it tells to do."""
     moment = case.moment
-    steps = pick(case, _ORDER)
+    steps = _as_planned(case, pick(case, _ORDER))
     standings = [moment.standing(i) for i in steps]
     first, standing = steps[0], standings[0]
     sure = [i for i, m in zip(steps, case.named.matches, strict=True) if m.score >= CERTAIN]
@@ -140,6 +140,15 @@ def judge_named_following(case: Case) -> Ground:
     if standing == "later":
         return case.ground("names_later", -0.6, f"{case.text(first)} is not due yet", steps)
     return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
+
+
+def _as_planned(case: Case, steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Put first what can be done first of "do this, then that", when that waits for nothing else."""
+    moment = case.moment
+    ahead = moment.standing(steps[0]) == "later" and moment.unmet(steps[0]) <= set(steps)
+    if not ahead or not _PLAN.search(case.answer.plain):
+        return steps
+    return tuple(sorted(steps, key=lambda i: len(moment.unmet(i))))
 
 
 def judge_named_next(case: Case, steps: tuple[str, ...]) -> Ground:
@@ -241,6 +250,7 @@ def judge_proposal(case: Case) -> Ground:
     )
 
 
+_PLAN = re.compile(r"\b(?:then|and|after that|afterwards|followed by|before)\b")
 _ALSO = re.compile(r"\b(?:also|but|as well|too|although|though)\b")
 
 

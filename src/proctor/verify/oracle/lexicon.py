@@ -94,6 +94,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
         "wash rinse clean wipe scrub",
         "dry pat blot towel",
         "dip soak immerse submerge dunk",
+        "strain filter sieve sift drain",
         "wait rest stand sit leave pause bloom soak steep",
         "take get grab pick fetch bring collect gather retrieve",
         "measure weigh scoop portion",

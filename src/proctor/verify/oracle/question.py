@@ -159,9 +159,9 @@ _GOOD = re.compile(
     r"match|matches|matched|matching|(?:stick|stuck|sticking|kept|keep) to|in line with|according to|agree|agrees)\b"
 )
 _BAD = re.compile(
-    r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?!early|soon|late|far|to\b)[a-z]+|"
+    r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?!early|soon|late|to\b)[a-z]+|"
     r"off|mess|messed|"
-    r"issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
+    r"differently|to correct|issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
     r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mix(?:ed)? up|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
 )
@@ -233,7 +233,7 @@ _PLACED = re.compile(r"\b(?:wrong|right|correct|proper) (?:order|sequence)\b|\bo
 _MODAL = re.compile(
     r"^do (?:i|we)\b|\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
-    r"time to|is it my turn|would it be|ready to|is now|ought (?:i|we)|would (?:you|i|we))\b"
+    r"time to|is it my turn|is it (?:necessary|required|needed)|(?:necessary|required|needed)$|would it be|ready to|is now|ought (?:i|we)|would (?:you|i|we))\b"
 )
 _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be|is now|is this) (?:an? |the )?(?:okay|ok|alright|fine|right|good|safe|time|moment|point)(?: time| moment)? (?:to|if|for)|"
