@@ -643,18 +643,74 @@ VERDICTS = [
 ]
 
 
+def _kind(question: str) -> str:
+    """The type of example that such a question is asked about."""
+    return "missing" if any(sign in question for sign in (" have ", "skip", "miss", "orget")) else "next"
+
+
 @pytest.mark.parametrize(("name", "done", "question", "answer", "right"), VERDICTS)
 def test_what_the_oracle_says(
     graphs: dict[str, TaskGraph], make_moment, name: str, done: str, question: str, answer: str, right: bool
 ) -> None:
     graph = graphs[name]
-    kind = (
-        "missing"
-        if " have " in question or "skip" in question or "miss" in question or "orget" in question
-        else "next"
+    decision = Oracle(threshold=0.5).decide(
+        question, answer, make_moment(graph, done, _kind(question)), graph
     )
-    decision = Oracle(threshold=0.5).decide(question, answer, make_moment(graph, done, kind), graph)
     assert decision.guess == right, decision.reason
+
+
+FRAMES = [
+    "It looks like {}",
+    "I believe {}",
+    "Based on your progress, {}",
+    "According to the instructions, {}",
+    "From what I can see, {}",
+]
+IMPERATIVES = [
+    "You should {}",
+    "You can now {}",
+    "The next step is to {}",
+    "Your next step should be to {}",
+    "Go ahead and {}",
+    "At this point, you need to {}",
+    "I recommend that you {}",
+    "It's time to {}",
+    "Great job so far! Now {}",
+    "Make sure to {}",
+]
+ASKED = ["Excuse me, {}", "Quick question: {}", "I want to be sure. {}"]
+
+
+def _reworded(question: str, answer: str) -> list[tuple[str, str]]:
+    """Say the same in other frames; only frames that fit the form of the answer."""
+    word, comma, rest = answer.partition(", ")
+    asked = [(a.format(question), answer) for a in ASKED]
+    if comma and word in ("Yes", "No"):
+        said = [f"{word}. {rest[:1].upper()}{rest[1:]}", f"{word} - {rest}", f"{word}! {rest}"]
+        if rest.startswith(("you ", "the ")):
+            said += [f"{word}, {frame.format(rest)}" for frame in FRAMES]
+        return asked + [(question, s) for s in said]
+    if question.startswith("What") and answer.split()[0] in (
+        "Attach",
+        "Screw",
+        "Paint",
+        "Insert",
+        "Rub",
+        "Push",
+    ):
+        return asked + [(question, i.format(answer[:1].lower() + answer[1:])) for i in IMPERATIVES]
+    return asked
+
+
+@pytest.mark.parametrize(("name", "done", "question", "answer", "right"), VERDICTS)
+def test_the_frame_of_a_sentence_does_not_matter(
+    graphs: dict[str, TaskGraph], make_moment, name: str, done: str, question: str, answer: str, right: bool
+) -> None:
+    graph, oracle = graphs[name], Oracle(threshold=0.5)
+    moment = make_moment(graph, done, _kind(question))
+    for asked, said in _reworded(question, answer):
+        decision = oracle.decide(asked, said, moment, graph)
+        assert decision.guess == right, (asked, said, decision.reason)
 
 
 MISTAKES = [

@@ -71,6 +71,7 @@ _OPENING = re.compile(
 )
 _YES: Final = frozenset({"yes", "yeah", "yep", "yup", "sure", "absolutely", "correct", "indeed"})
 _REMINDER = re.compile(r"\b(?:do not|never) forget\b(?= (?:to|the|that|about|your)\b)")
+_FRAME = re.compile(r"\b(?:based on|according to|judging by|from what|as far as|given) [^,.;]*, ")
 _NOTHING = re.compile(
     r"\bnothing (?:was|is|has been|else was) (?:missed|missing|skipped|overlooked|omitted|forgotten|left)\b|\b(?:missed|missing|skipped|forgotten) nothing\b|"
     r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^(?:nothing|none|zero|no steps?)\b|"
@@ -219,7 +220,7 @@ def _role(text: str, current: Role) -> Role:
 @lru_cache(maxsize=8_192)
 def parse_answer(text: str) -> AnswerText:
     """Read what an answer says; any text gives a result."""
-    plain = _REMINDER.sub("remember", normalise(text))
+    plain = _FRAME.sub("", _REMINDER.sub("remember", normalise(text)))
     polarity = _polarity(plain)
     opening = _OPENING.match(plain)
     body = (

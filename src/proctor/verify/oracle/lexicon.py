@@ -56,7 +56,10 @@ TALK_WORDS: Final = _words(
     call calls calling twice too prepare prepares prepared preparing preparation preparations size sized small
     smaller large larger big bigger piece pieces whole handle handled work working together back several various come comes came coming happen happens happened respect
     switch almost nearly meant seem seems look looks looking appear appears unfortunately simply schedule job try trying
-    stop finally lastly afterwards additional additionally further extra prior initially simple straight
+    stop
+    think believe guess likely probably maybe perhaps apparently certainly definitely ahead recommend suggest advise
+    advised best idea notice noticed noted see saw seen based according case video clip footage far
+    finally lastly afterwards additional additionally further extra prior initially simple straight
     """
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""
