@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.phrase import render_step
 from proctor.verify.oracle.match import StepIndex
-from proctor.verify.oracle.text import content, find_quantities, normalise
+from proctor.verify.oracle.text import content, find_quantities, normalise, opening_action
 
 
 def _read(graph: TaskGraph, text: str):
@@ -97,3 +97,45 @@ def test_any_text_reads(text: str) -> None:
     reading = _read(graph, text)
     assert 0.0 <= reading.foreign <= 1.0
     assert all(0.0 < m.score <= 1.0 for m in reading.matches)
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("zap the tubes", "zap"),
+        ("you should zap the tubes", "zap"),
+        ("the tubes should be zapped", None),
+        ("two tubes", None),
+        ("a tube of buffer", None),
+        ("", None),
+    ],
+)
+def test_opening_action(text: str, action: str | None) -> None:
+    assert opening_action(text) == action
+
+
+def test_an_unknown_action_counts_less_than_an_unknown_thing(shelf: TaskGraph) -> None:
+    index = StepIndex(shelf)
+    stems = content("wiggle the plugs")
+    assert index.read(stems, actions=frozenset({"wiggl"})).foreign < index.read(stems).foreign
+    # the lexicon knows "whisk", and no step of the shelf does anything like it
+    assert index.read(content("whisk the plugs"), actions=frozenset({"whisk"})).foreign == pytest.approx(
+        index.read(content("whisk the plugs")).foreign
+    )
+
+
+def test_a_word_of_a_family_explains_one_word() -> None:
+    graph = TaskGraph(
+        "g",
+        "Glue",
+        (Step("stir", "Stir the liquid in the pot"), Step("pour", "Pour the glue mixture out")),
+        (),
+    )
+    assert _read(graph, "stir the glue mixture").matches[0].step_id == "stir"
+
+
+def test_a_measured_quantity_helps_to_recognise_a_step() -> None:
+    graph = TaskGraph(
+        "g", "Dye", (Step("wait", "Wait 10 seconds until it turns"), Step("cut", "Cut the leaf")), ()
+    )
+    assert _read(graph, "let it sit for 10 seconds").matches[0].step_id == "wait"

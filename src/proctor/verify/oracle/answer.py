@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from proctor.verify.oracle.text import Quantity, content, excess_of, find_quantities, normalise
+from proctor.verify.oracle.text import (
+    Quantity,
+    content,
+    excess_of,
+    find_quantities,
+    normalise,
+    opening_action,
+)
 
 __all__ = ["AnswerText", "Claim", "Role", "parse_answer"]
 
@@ -19,10 +26,11 @@ it as done, mentions it only to place another step (``before``, ``after``), says
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One clause: its role and its content stems."""
+    """One clause: its role, its content stems, and the stem of its action where it opens with one."""
 
     role: Role
     stems: tuple[str, ...]
+    action: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,10 @@ class AnswerText:
     excess: int
     pronoun: bool
     plain: str
+
+    def actions(self, *roles: Role) -> frozenset[str]:
+        """Return the actions of all clauses in one of these roles."""
+        return frozenset(c.action for c in self.claims if c.action and c.role in roles)
 
     def stems(self, *roles: Role) -> tuple[str, ...]:
         """Return the stems of all clauses in one of these roles; of all clauses when none is given."""
@@ -192,7 +204,7 @@ def _claims(plain: str) -> tuple[Claim, ...]:
         context = _CONTEXT.search(clause)
         head = clause[: context.start()] if context else clause
         role = _role(head, role)
-        claims.append(Claim(role, content(head)))
+        claims.append(Claim(role, content(head), opening_action(head)))
         place = _place(context[0], clause[context.end() :]) if context else None
         if context and place:
             claims.append(Claim(place, content(clause[context.end() :])))

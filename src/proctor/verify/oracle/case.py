@@ -120,7 +120,12 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
     solid = [w for w in stems if not is_talk(w)]
     if answer.pronoun and solid and len(solid) <= 2:
         stems = (*stems, *(w for w in question.stems if w not in stems and w in index.weights))
-    return index.read(stems, moment.mistake_stems, frozenset(answer.quantities))
+    return index.read(
+        stems,
+        moment.mistake_stems,
+        frozenset(answer.quantities),
+        actions=answer.actions("do", "missed", "done"),
+    )
 
 
 def _read_stance(question: Question, answer: AnswerText, named: Reading, mistaken: bool) -> Stance:

@@ -23,6 +23,8 @@ FAMILY: Final = 0.6
 """Worth of a word of the same family, against 1 for the same word."""
 TALK: Final = 0.25
 """Worth of words such as "continue" where a step text holds them."""
+OTHER_VERB: Final = 0.5
+"""Worth of an unknown word that says what is done, not to what: verbs are paraphrased more freely than things."""
 DETAIL: Final = 0.35
 """Worth of words in brackets or behind "until" in a step text: people leave them out."""
 NEEDED_DETAIL: Final = 0.8
@@ -124,15 +126,19 @@ class StepIndex:
         """True when a stem, or a word of its family, occurs in the steps."""
         return word in self.weights or bool(concepts(word) & self._families)
 
-    def weigh(self, stems: Iterable[str], extra: frozenset[str] = frozenset()) -> dict[str, float]:
+    def weigh(
+        self, stems: Iterable[str], extra: frozenset[str] = frozenset(), actions: frozenset[str] = frozenset()
+    ) -> dict[str, float]:
         """Return the content weight of each stem; talk about procedures that no step holds weighs nothing."""
         weighted: dict[str, float] = {}
+        # an action that the lexicon knows and no step holds is another action; one it does not know may be any
+        strange = frozenset(w for w in actions if not concepts(w))
         for word in stems:
             known = self.weights.get(word)
             if known is not None:
                 weighted[word] = known
             elif not is_talk(word) and len(word) > 1:
-                weighted[word] = self._rare * (0.5 if word in extra else 1.0)
+                weighted[word] = self._rare * (OTHER_VERB if word in extra or word in strange else 1.0)
         return weighted
 
     def read(
@@ -141,6 +147,7 @@ class StepIndex:
         extra: frozenset[str] = frozenset(),
         stated: frozenset[Quantity] = frozenset(),
         limit: int = 6,
+        actions: frozenset[str] = frozenset(),
     ) -> Reading:
         """Recognise steps in the stems of a text, greedily: the best step first, then what it left unexplained.
 
@@ -149,8 +156,9 @@ class StepIndex:
             extra: stems that are known from elsewhere (what was really done), which are never foreign.
             stated: quantities of the text; they tell apart steps that differ in nothing else.
             limit: the largest number of steps to recognise.
+            actions: stems that say what is done; unknown ones count less against a step than unknown things.
         """
-        weighted = self.weigh(stems, extra)
+        weighted = self.weigh(stems, extra, actions)
         if all(is_talk(w) for w in weighted):
             return Reading((), 0.0, (), 0.0)
         total = sum(weighted.values())

@@ -34,6 +34,7 @@ __all__ = [
     "is_english",
     "is_talk",
     "normalise",
+    "opening_action",
     "share_quantity",
     "stem",
     "words",
@@ -122,6 +123,45 @@ def content(plain: str) -> tuple[str, ...]:
         for w in words(plain)
         if w not in FUNCTION_WORDS and w not in UNITS and not w[0].isdigit() and w not in NUMBER_WORDS
     )
+
+
+_DETERMINERS: Final = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "your",
+        "my",
+        "our",
+        "some",
+        "any",
+        "each",
+        "every",
+        "all",
+        "both",
+        "these",
+        "those",
+        "this",
+        "that",
+        "of",
+        "with",
+    ]
+)
+
+
+@lru_cache(maxsize=8_192)
+def opening_action(plain: str) -> str | None:
+    """Return the stem of the first content word unless it is a thing ("the tubes ..."): what is done comes first."""
+    before = ""
+    for word in words(plain):
+        known = word in FUNCTION_WORDS or word in UNITS or word[0].isdigit() or word in NUMBER_WORDS
+        if not known and not is_talk(stem(word)):
+            thing = (
+                before in _DETERMINERS or before in UNITS or before in NUMBER_WORDS or before[:1].isdigit()
+            )
+            return None if thing else stem(word)
+        before = word
+    return None
 
 
 def is_talk(stemmed: str) -> bool:
