@@ -128,7 +128,7 @@ def test_a_word_of_a_family_explains_one_word() -> None:
     graph = TaskGraph(
         "g",
         "Glue",
-        (Step("stir", "Stir the liquid in the pot"), Step("pour", "Pour the glue mixture out")),
+        (Step("stir", "Stir the liquid in the pot"), Step("pour", "Pour the glue mixture into the mould")),
         (),
     )
     assert _read(graph, "stir the glue mixture").matches[0].step_id == "stir"
