@@ -45,6 +45,8 @@ def _tells(case: Case) -> bool:
 def judge_nothing_left(case: Case) -> Ground:
     """Judge an answer that says that nothing is left to do."""
     moment, scope = case.moment, case.scope
+    if case.answer.finished and _ALL_OVER.search(case.answer.plain):
+        scope = frozenset()  # says more than was asked
     if not moment.pending:
         return case.ground("finished", 0.95, "every step has been done")
     missing = moment.missing & scope if scope and case.question.now else moment.missing
@@ -250,7 +252,8 @@ def judge_proposal(case: Case) -> Ground:
     )
 
 
-_PLAN = re.compile(r"\b(?:then|and|after that|afterwards|followed by|before)\b")
+_ALL_OVER = re.compile(r"\b(?:all|every) (?:of )?(?:the )?(?:[a-z]+ )?steps?\b|\bthe (?:recipe|procedure|task) is\b")
+_PLAN = re.compile(r"\b(?:then|and|after that|afterwards|followed by)\b")
 _ALSO = re.compile(r"\b(?:also|but|as well|too|although|though)\b")
 
 

@@ -258,7 +258,9 @@ _OVERDUE = re.compile(r"\b(?:by now|already|by this point|before (?:now|this|get
 _INSTRUCTED = re.compile(
     r"\bwhat (?:do|does|did) (?:the )?(?:instructions?|recipe|procedure|manual|plan|protocol)\b"
 )
-_PAST = re.compile(r"\b(?:did|have i|have we|was|were|had)\b")
+_PAST = re.compile(
+    r"\b(?:did|have i|have we|was|were|had|(?:i|we) (?:[a-z]+ )?(?:missed|forgot|skipped|overlooked|omitted|neglected))\b"
+)
 
 
 # -- parsing ---------------------------------------------------------------------------------------------------
