@@ -139,3 +139,16 @@ def test_a_measured_quantity_helps_to_recognise_a_step() -> None:
         "g", "Dye", (Step("wait", "Wait 10 seconds until it turns"), Step("cut", "Cut the leaf")), ()
     )
     assert _read(graph, "let it sit for 10 seconds").matches[0].step_id == "wait"
+
+
+def test_action_and_object_side_by_side_tell_steps_apart() -> None:
+    graph = TaskGraph(
+        "g",
+        "Glue",
+        (
+            Step("on", "Spread varnish over the wood glue"),
+            Step("under", "Spread wood glue onto the panel, leaving the edges clean"),
+        ),
+        (),
+    )
+    assert _read(graph, "spread wood glue").matches[0].step_id == "under"

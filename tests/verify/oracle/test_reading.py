@@ -742,3 +742,21 @@ def test_which_way_and_by_how_much_it_was_wrong(
     )
     decision = Oracle(threshold=0.5).decide(question, answer, moment, assay)
     assert decision.guess == right, decision.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("It can't be undone, so start over and wait for 10 minutes.", True),
+        ("Start over with 10 minutes on ice.", True),
+    ],
+)
+def test_starting_over_with_the_right_quantity(
+    assay: TaskGraph, make_moment, answer: str, right: bool
+) -> None:
+    moment = make_moment(
+        assay, "label thaw", "timing", {"thaw": ("timing", "thawed for 5 minutes instead of 10 minutes")}
+    )
+    decision = Oracle(threshold=0.8).decide("What do I do about the timing?", answer, moment, assay)
+    assert decision.guess == right, decision.reason
+    assert decision.value != "unsure"

@@ -80,6 +80,8 @@ def _measured(case: Case, ground: Ground) -> Ground:
 
 def _restart(case: Case) -> Ground:
     moment = case.moment
+    if moment.targets_mistake and share_quantity(case.answer.wanted, moment.required_quantities):
+        return case.ground("right_quantity", 0.6, "tells to start over with a quantity of the instruction")
     if moment.missing or moment.disordered or moment.own_mistakes:
         return case.ground("restart", 0.3, "tells to start over, and something went wrong")
     return case.ground("restart_needless", -0.8, "tells to start over, but nothing went wrong")

@@ -252,7 +252,9 @@ def judge_proposal(case: Case) -> Ground:
     )
 
 
-_ALL_OVER = re.compile(r"\b(?:all|every) (?:of )?(?:the )?(?:[a-z]+ )?steps?\b|\bthe (?:recipe|procedure|task) is\b")
+_ALL_OVER = re.compile(
+    r"\b(?:all|every) (?:of )?(?:the )?(?:[a-z]+ )?steps?\b|\bthe (?:recipe|procedure|task) is\b"
+)
 _PLAN = re.compile(r"\b(?:then|and|after that|afterwards|followed by)\b")
 _ALSO = re.compile(r"\b(?:also|but|as well|too|although|though)\b")
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from proctor.procedure.graph import TaskGraph
@@ -37,6 +38,8 @@ QUANTITY: Final = 0.12
 """Bonus for a step that holds one of the stated quantities."""
 ACTION: Final = 0.1
 """Bonus for a step whose action, the first word of its text, is among the words of the text."""
+OBJECT: Final = 0.08
+"""Bonus for a step whose action and the word behind it stand side by side in the text."""
 LEFTOVER: Final = 0.25
 """Share of the text's weight from which a further step is looked for in what is left unexplained."""
 TIE: Final = 0.06
@@ -79,6 +82,7 @@ class _Profile:
     total: float
     typical: float
     action: str
+    opening: frozenset[str]
 
 
 class StepIndex:
@@ -119,8 +123,8 @@ class StepIndex:
         main = [w for w, share in stems.items() if share == 1.0]
         families = {f: frozenset(w for w in main if f in concepts(w)) for v in main for f in concepts(v)}
         total = sum(weighted.values()) or 1.0
-        action = next(iter(stems), "")
-        return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)), action)
+        action, opening = next(iter(stems), ""), frozenset(list(stems)[:2])
+        return _Profile(step_id, weighted, families, total, total / max(1, len(weighted)), action, opening)
 
     def knows(self, word: str) -> bool:
         """True when a stem, or a word of its family, occurs in the steps."""
@@ -183,17 +187,19 @@ class StepIndex:
         return Reading(tuple(matches), share, foreign, total)
 
     def _best(self, weighted: dict[str, float], taken: set[str], stated: frozenset[Quantity]) -> Match | None:
+        order = list(weighted)
+        pairs = frozenset(frozenset(pair) for pair in pairwise(order))
         words = [(w, weight, concepts(w)) for w, weight in weighted.items()]
         total = sum(weighted.values())
         scored = [
-            (self._score(words, weighted, total, p) + self._bonus(weighted, p, stated), p)
+            (self._score(words, weighted, total, p) + self._bonus(weighted, pairs, p, stated), p)
             for p in self._profiles
             if p.step_id not in taken
         ]
         if not scored:
             return None
         top, best = max(scored, key=lambda pair: pair[0])
-        if top < ENOUGH + self._bonus(weighted, best, stated - self._telling):
+        if top < ENOUGH + self._bonus(weighted, pairs, best, stated - self._telling):
             return None
         told = _explained(words, best)
         close = tuple(
@@ -203,10 +209,18 @@ class StepIndex:
         )
         return Match(best.step_id, min(1.0, top), close)
 
-    def _bonus(self, weighted: dict[str, float], profile: _Profile, stated: frozenset[Quantity]) -> float:
+    def _bonus(
+        self,
+        weighted: dict[str, float],
+        pairs: frozenset[frozenset[str]],
+        profile: _Profile,
+        stated: frozenset[Quantity],
+    ) -> float:
         """Signs that decide between steps, but recognise none by themselves."""
         bonus = QUANTITY if stated & self.quantities[profile.step_id] else 0.0
-        return bonus + (ACTION if profile.action in weighted else 0.0)
+        if profile.action not in weighted:
+            return bonus
+        return bonus + ACTION + (OBJECT if profile.opening in pairs else 0.0)
 
     @staticmethod
     def _score(
