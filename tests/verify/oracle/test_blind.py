@@ -17,11 +17,11 @@ from proctor.examples.derive import PUBLISHED, derive_examples
 from proctor.examples.example import Example
 from proctor.verify.oracle import Decision, Oracle
 
-FLOOR = 0.87
+FLOOR = 0.885
 """Least agreement over all answers."""
-SURE_FLOOR = 0.91
+SURE_FLOOR = 0.93
 """Least agreement over the answers whose label its writer was sure of."""
-SUREST_FLOOR = 0.95
+SUREST_FLOOR = 0.96
 """Least share of right answers among the half that the oracle takes to be likeliest right."""
 
 Judged = tuple[bool, bool, Decision]

@@ -147,7 +147,7 @@ def test_action_and_object_side_by_side_tell_steps_apart() -> None:
         "Glue",
         (
             Step("on", "Spread varnish over the wood glue"),
-            Step("under", "Spread wood glue onto the panel, leaving the edges clean"),
+            Step("under", "Spread wood glue onto the panel"),
         ),
         (),
     )

@@ -747,7 +747,7 @@ def test_which_way_and_by_how_much_it_was_wrong(
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
-        ("It can't be undone, so start over and wait for 10 minutes.", True),
+        ("It can't be undone, so start over and thaw them for 10 minutes.", True),
         ("Start over with 10 minutes on ice.", True),
     ],
 )
