@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.media.limits import DEFAULT_LIMITS, Limits
@@ -96,6 +96,11 @@ def local_file(path: str | os.PathLike[str]) -> Path:
     return absolute
 
 
+def _lenient_metadata(av: Any) -> dict[str, Any]:
+    """Return the option that keeps odd bytes in titles from failing the file; PyAV 19 is lenient by itself."""
+    return {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
+
+
 @contextmanager
 def open_video(
     path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
@@ -114,8 +119,8 @@ def open_video(
             f"file:{file}",
             container_options=options,
             options={"max_pixels": str(limits.source_pixels)},
-            metadata_errors="replace",
             timeout=limits.seconds,
+            **_lenient_metadata(av),
         )
     except (av.error.FFmpegError, OSError, ValueError) as error:
         raise read_failure(file, error) from None

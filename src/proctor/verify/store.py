@@ -433,8 +433,12 @@ def _sqlite_engine(path: Path, busy_seconds: float) -> Engine:
         try:
             cursor.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
             cursor.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()  # a connection that fails here never reaches the pool that would close it
+            raise
         finally:
-            cursor.close()
+            with suppress(sqlite3.ProgrammingError):  # it was closed with its connection
+                cursor.close()
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

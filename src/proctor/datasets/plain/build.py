@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import unicodedata
 from collections import defaultdict
@@ -265,8 +266,18 @@ def _checked_video(video: str | None, root: Path, place: Place, problems: Proble
     return video
 
 
+def _follow(path: Path) -> None:
+    """Raise OSError for a link to itself, which ``Path.resolve`` passes over from Python 3.13 on."""
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise
+
+
 def _check_inside(video: str, root: Path, place: Place, problems: Problems) -> None:
     try:
+        _follow(root / video)
         inside = (root / video).resolve(strict=False).is_relative_to(root.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a symlink loop before Python 3.13
         problems.add(place, f"'{video[:80]}' cannot be followed: {error}.", "is it a link to itself?")
