@@ -153,7 +153,8 @@ def test_another_threshold_is_applied_to_every_candidate_once(
     bench = fresh() / "bench"
     asked = [verify(bench, threshold=0.95, limit=25)["judged_now"] for _ in range(3)]
     assert asked == [25, 15, 0]
-    notes = {v.note for v in VerdictStore.open(bench / "verification.sqlite", create=False).latest()}
+    with VerdictStore.open(bench / "verification.sqlite", create=False) as store:
+        notes = {v.note for v in store.latest()}
     assert len(notes) == 1
     assert "threshold 0.95" in notes.pop()
 
