@@ -100,7 +100,8 @@ def read_case(question: Question, answer: AnswerText, moment: Moment, index: Ste
     """Recognise steps and stance."""
     named = _read_named(question, answer, moment, index)
     stance = _read_stance(question, answer, named, moment.example.type in STEP_TYPES)
-    scope = frozenset[str]() if _asks_result(question, moment) else _read_scope(question, index)
+    whole = question.use or _asks_result(question, moment)
+    scope = frozenset[str]() if whole else _read_scope(question, index)
     return Case(question, answer, moment, index, named, stance, scope)
 
 

@@ -214,6 +214,8 @@ def judge_unnamed(case: Case) -> Ground:
         return case.ground("unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}")
     if case.stance == "none":
         return case.ground("says_nothing", -0.4, "neither says yes or no nor names a step")
+    if case.completion and not case.scope and moment.pending and not case.named.weight:
+        return case.ground("affirms_pending", 0.6, "says that it is not over, and steps are left")
     if case.named.weight and overlap(case, case.moment.target_stems) < 0.5:
         return case.ground("vague", -0.3, "names no step of the procedure clearly")
     if moment.missing:

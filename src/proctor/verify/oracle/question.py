@@ -63,6 +63,7 @@ class Question:
         after: content stems behind "after".
         now: confines itself to this moment ("now", "at this point").
         completion: asks whether the whole activity is over, not whether it went well so far.
+        use: asks whether what the activity makes can be used ("can I hand it over?").
         plain: the normalised text.
     """
 
@@ -75,6 +76,7 @@ class Question:
     after: tuple[str, ...]
     now: bool
     completion: bool
+    use: bool
     plain: str
 
 
@@ -180,6 +182,20 @@ _WHOLE = re.compile(
 _READY = re.compile(
     r"\b(?:am i|are we|is everything|is it|are things) (?:all |almost |nearly )?(?:ready|set|done|finished|good)\b"
 )
+_RESULT: Final = r"(?:it|this|that|they|these|those|them|everything|things)"
+_USE: Final = (
+    r"(?:be )?(?:eat|eaten|drink|drunk|use|used|serve|served|taste|tasted|enjoy|enjoyed|wear|worn|operate|operated|consume|"
+    rf"consumed|ship|shipped|deliver|delivered|go live|hand(?:ed)? (?:{_RESULT} )?(?:over|out|in|back)|"
+    rf"give {_RESULT} (?:away|back))"
+)
+_WHEN: Final = r"(?: (?:now|yet|already|as it is|at this point|like this))*"
+_USABLE = re.compile(
+    rf"(?:is|are) {_RESULT} (?:(?:all|now|already|finally) )*(?:ready|safe|fit|okay|ok|fine|good|done enough)"
+    rf"(?: now)? (?:to {_USE}|for (?:use|serving|eating|drinking|shipping|delivery|operation))(?: it| them)?{_WHEN}$|"
+    rf"(?:can|may|could) (?:i|we|they|someone|people|anyone) (?:(?:now|already|finally) )*{_USE}(?: {_RESULT})?{_WHEN}$|"
+    rf"(?:can|may|could) (?:it|this|that|they|these|those) (?:(?:now|already|finally) )*{_USE}{_WHEN}$"
+)
+"""Asks whether what the activity makes can be used, which it can when the activity is over."""
 _PERFORMED = re.compile(
     r"(?:did|have) (?:i|we) (?!need|have|not)[a-z]+\b|(?:has|have|was|were) (?:the|my|our|this|these|all|both|every|each) .*\b[a-z]+ed\b|"
     r"(?:is|are) (?:the|my|our|this|these|all|both) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*[a-z]+ed(?: now| yet| already)?$"
@@ -194,6 +210,9 @@ _WAS_THERE = re.compile(r"(?:was|were) there (?:anything|something|any|a|an|some
 _STATE = re.compile(
     r"(?:is|are) (?:the|my|our|this|these|those|both|all) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*"
     r"(?:ready|complete|completed|finished|done|set)(?: now| yet| already| at this point| for use)?$"
+)
+_STATE_TO_USE = re.compile(
+    rf"((?:is|are) .*\bready) (?:to {_USE}|for (?:serving|eating|drinking|shipping))\b"
 )
 _END = re.compile(
     r"\b(?:is|are|was) (?:this|that|it|everything|all) (?:all|over|complete|completed)\b|\bthe end of the\b"
@@ -270,7 +289,8 @@ _PAST = re.compile(
 def parse_question(text: str) -> Question:
     """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
     parts = _split(_RIGHT_AT.sub(r"\1", _RIGHT_NOW.sub("now", normalise(text))))
-    intent = _intent(parts)
+    use = _asks_use(parts)
+    intent = "all_good" if use else _intent(parts)
     return Question(
         intent=intent,
         wh=parts.wh,
@@ -282,7 +302,8 @@ def parse_question(text: str) -> Question:
         now=bool(_AT_ONCE.search(parts.asked)),
         completion=intent == "all_good"
         and (
-            bool(_COMPLETION.search(parts.asked) and not _SO_FAR.search(parts.asked))
+            use
+            or bool(_COMPLETION.search(parts.asked) and not _SO_FAR.search(parts.asked))
             or bool(_LAST.match(parts.asked))
             or bool(
                 _PERFORMED.match(parts.asked)
@@ -290,6 +311,7 @@ def parse_question(text: str) -> Question:
                 and not _GOOD.search(parts.head)
             )
         ),
+        use=use,
         plain=parts.plain,
     )
 
@@ -338,9 +360,14 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
     return head, "", tail.strip(" ,")
 
 
+def _asks_use(parts: _Parts) -> bool:
+    """True for "is it ready to wear", "can we use it now": asked of the result, not of a tool or a part."""
+    return not parts.wh and not (parts.before or parts.after) and bool(_USABLE.match(parts.asked))
+
+
 def _intent(parts: _Parts) -> Intent:
     """Decide what is asked; the first rule that fits wins."""
-    asked, head = parts.asked, parts.head
+    asked, head = _STATE_TO_USE.sub(r"\1", parts.asked), parts.head
     if not parts.wh and _MAY_SKIP.search(asked):
         return "skip"
     if _OMIT.search(asked):

@@ -1,0 +1,93 @@
+"""Readings mended after the held half of the blind set was opened, in domains other than the kitchen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from proctor.examples.example import Example
+from proctor.procedure.graph import Step, TaskGraph
+from proctor.verify.oracle.annotator import Decision, Oracle
+from proctor.verify.oracle.question import parse_question
+
+Moments = Callable[..., Example]
+Row = tuple[str, str, str, bool]
+"""Ids of the steps done, question, answer, whether the answer is right."""
+
+
+def _decide(graph: TaskGraph, example: Example, question: str, answer: str) -> Decision:
+    return Oracle(threshold=0.5).decide(question, answer, example, graph)
+
+
+# -- can it be used? -------------------------------------------------------------------------------------------
+
+SHELF = "mark drill plugs sand oil bracket lay level"
+ASSAY = "label thaw buffer sample vortex incubate read"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is it ready to use?",
+        "Is it ready for use now?",
+        "Are they ready to ship?",
+        "Can I use it now?",
+        "Can we hand it over already?",
+        "Can I use this yet?",
+        "Is it safe to wear?",
+        "Can it be used now?",
+        "Is everything ready to be delivered?",
+    ],
+)
+def test_use_asks_whether_it_is_over(text: str) -> None:
+    question = parse_question(text)
+    assert (question.intent, question.trouble, question.completion) == ("all_good", "no", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Can I use the drill now?", "Can I use it before drilling?", "Should I use it?", "Can I use glue?"],
+)
+def test_use_of_a_tool_is_another_question(text: str) -> None:
+    assert not parse_question(text).use
+
+
+USES: Sequence[Row] = [
+    ("mark drill sand", "Is it ready to use?", "Yes, you're all done.", False),
+    ("mark drill sand", "Can I use it now?", "Yes, it is finished.", False),
+    ("mark drill sand", "Can we use it yet?", "Yes.", False),
+    ("mark drill sand", "Is it ready to use?", "No, not yet.", True),
+    ("mark drill sand", "Can I use it now?", "No, push the plugs into the holes first.", True),
+    ("mark drill plugs sand bracket lay level", "Can we use it now?", "Yes, you're all done.", False),
+    ("mark drill plugs sand bracket lay level", "Can we use it now?", "No, you still have to oil the board.", True),
+    (SHELF, "Is it ready to use?", "Yes, you're all done.", True),
+    (SHELF, "Can we hand it over now?", "Yes, you can.", True),
+    (SHELF, "Can I use it now?", "No, not yet.", False),
+    (SHELF, "Is it ready for use?", "No, something is missing.", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("done", "question", "answer", "right"), USES)
+def test_whether_it_can_be_used(
+    shelf: TaskGraph, make_moment: Moments, done: str, question: str, answer: str, right: bool
+) -> None:
+    decision = _decide(shelf, make_moment(shelf, done), question, answer)
+    assert decision.guess == right, decision.reason
+
+
+@pytest.mark.parametrize(
+    ("done", "answer", "right"),
+    [
+        ("fix clean", "Yes, hand it over to the tenant.", True),
+        ("fix clean", "Yes.", True),
+        ("fix", "Yes.", False),
+        ("fix", "No, clean the floor first.", True),
+        ("", "Yes, you're all done.", False),
+    ],
+)
+def test_a_use_that_is_a_step(make_moment: Moments, done: str, answer: str, right: bool) -> None:
+    steps = (Step("fix", "Fix the tap"), Step("clean", "Clean the floor"), Step("give", "Hand over the flat"))
+    graph = TaskGraph("flat", "Flat", steps, (("fix", "clean"), ("clean", "give")))
+    decision = _decide(graph, make_moment(graph, done), "Can we hand it over now?", answer)
+    assert decision.guess == right, decision.reason
