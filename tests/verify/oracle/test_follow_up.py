@@ -91,3 +91,68 @@ def test_a_use_that_is_a_step(make_moment: Moments, done: str, answer: str, righ
     graph = TaskGraph("flat", "Flat", steps, (("fix", "clean"), ("clean", "give")))
     decision = _decide(graph, make_moment(graph, done), "Can we hand it over now?", answer)
     assert decision.guess == right, decision.reason
+
+
+# -- its place -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Was the buffer supposed to come first?",
+        "Were the plugs meant to go in first?",
+        "Is the buffer meant to be the first thing in the tube?",
+        "Does the board go on before the brackets?",
+        "Is oiling the board supposed to be the first step?",
+        "Do the plugs go in first?",
+        "Should the oil have been applied first?",
+    ],
+)
+def test_asks_for_a_place(text: str) -> None:
+    question = parse_question(text)
+    assert (question.intent, question.place, question.trouble) == ("order", True, "yes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is there anything to do before the brackets?",
+        "Should I do something first?",
+        "Did I miss a step before the board?",
+        "Can I lay the board before oiling it?",
+        "What goes in first?",
+        "Is it time for the first step?",
+        "Was I supposed to drill first?",
+        "Is the first step done?",
+        "Was my first step right?",
+    ],
+)
+def test_does_not_ask_for_a_place(text: str) -> None:
+    assert not parse_question(text).place
+
+
+PLACES: Sequence[Row] = [
+    ("buffer", "Was the buffer supposed to come first?", "No, label the tubes first.", True),
+    ("buffer", "Was the buffer supposed to come first?", "No, you should have labelled the tubes.", True),
+    ("buffer", "Was the buffer supposed to come first?", "No, vortex the tubes first.", False),
+    ("buffer", "Was the buffer supposed to come first?", "No, the order was right.", False),
+    ("buffer", "Is the buffer meant to be the first thing?", "No, label the tubes before that.", True),
+    ("buffer", "Is the buffer meant to be the first thing?", "Yes.", False),
+    ("buffer", "Is the buffer meant to be the first thing?", "No.", True),
+    ("buffer label", "Was the buffer supposed to come first?", "No, label the tubes first.", True),
+    ("label buffer", "Was the buffer supposed to come first?", "No, the labels go first, label the tubes.", True),
+    ("label buffer", "Was the buffer supposed to come first?", "No, thaw the samples first.", False),
+    ("label thaw sample", "Does the sample go in before the buffer?", "No, pipette the buffer first.", True),
+    ("label thaw sample", "Does the sample go in before the buffer?", "No.", True),
+    ("label thaw sample", "Does the sample go in before the buffer?", "Yes.", False),
+    ("label", "Does the sample go in before the buffer?", "No, pipette the buffer first.", True),
+    ("label", "Does the buffer go in before the sample?", "Yes.", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("done", "question", "answer", "right"), PLACES)
+def test_what_had_to_come_first(
+    assay: TaskGraph, make_moment: Moments, done: str, question: str, answer: str, right: bool
+) -> None:
+    decision = _decide(assay, make_moment(assay, done), question, answer)
+    assert decision.guess == right, decision.reason

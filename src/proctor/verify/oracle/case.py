@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -22,6 +23,7 @@ yes or no. ``none``: says none of this."""
 CERTAIN: Final = 0.55
 """Match score from which a question is taken to name a certain step."""
 
+_FIRST = re.compile(r"\b(?:first|beforehand|earlier)\b|\bbefore (?:this|that|it|them)\b")
 FOREIGN: Final = 0.34
 """Share of unknown content from which a named step counts as made up."""
 
@@ -138,6 +140,9 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
         contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches
         return "clear" if contradicts and not answer.wrongness else "trouble"
+    if question.place and not answer.clear and named.matches and _goes_first(answer):
+        # "was X meant to come first?" "no, do Z first": the no is to X, the rest tells what had to come first
+        return "trouble"
     checks = question.intent in ("check", "order") or (
         mistaken and question.intent in ("other", "detail", "propose")
     )
@@ -145,6 +150,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         # "was it too little?" "no, it was too much": the no is to the guess, the rest tells what went wrong
         return "trouble"
     return "clear"
+
+
+def _goes_first(answer: AnswerText) -> bool:
+    return bool(_FIRST.search(answer.plain)) or any(c.role in ("missed", "before") for c in answer.claims)
 
 
 def _rectifies(answer: AnswerText) -> bool:

@@ -9,7 +9,7 @@ from proctor.verify.oracle.answer import Role
 from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
 from proctor.verify.oracle.text import content, excess_of, is_talk, normalise, share_quantity
 
-__all__ = ["judge_check", "judge_detail", "judge_order", "judge_relation"]
+__all__ = ["judge_check", "judge_detail", "judge_order", "judge_place", "judge_relation"]
 
 
 def judge_order(case: Case) -> Ground:
@@ -26,6 +26,46 @@ def judge_order(case: Case) -> Ground:
     if placed is not None:
         return placed
     return _named_order(case)
+
+
+def judge_place(case: Case) -> Ground:
+    """Judge an answer to "was X meant to come first", "does X go in before Y"."""
+    moment, graph = case.moment, case.moment.graph
+    anchor, asked = _anchor(case)
+    if anchor is None or not asked:
+        return judge_order(case)
+    before = frozenset(graph.ancestors(anchor))
+    ahead = {i for i in before if i in moment.pending or moment.came_after(i, anchor)}
+    told = [i for i in pick(case, ("missing", "stuck", "done", "later", "next")) if i not in asked]
+    if case.answer.polarity == "no" and case.stance == "trouble" and told and not case.made_up:
+        return _told_first(case, anchor, told, before)
+    behind = case.index.read(case.question.before).matches
+    required = (
+        any(graph.comes_before(anchor, i) for m in behind for i in m.alternatives)
+        if behind
+        else not ahead or anchor in moment.late
+    )
+    bare = not case.answer.claims and not case.answer.wrongness
+    if case.answer.polarity is not None and bare and (behind or ahead):
+        right = required == (case.answer.polarity == "yes")
+        word = "has" if required else "does not have"
+        return case.ground(
+            "relates", 0.6 if right else -0.6, f"{case.text(anchor)} {word} to come first", [anchor]
+        )
+    return judge_order(case)
+
+
+def _told_first(case: Case, anchor: str, told: list[str], before: frozenset[str]) -> Ground:
+    """Judge "no, do Z first": Z has to come before what was asked about."""
+    moment = case.moment
+    first = next((i for i in told if i in before), None)
+    if first is None and (moment.disordered or moment.missing):
+        return judge_order(case)
+    if first is None:
+        return case.ground("names_not_unmet", -0.5, f"{case.text(told[0])} does not have to come first", told)
+    if first in moment.pending or moment.came_after(first, anchor):
+        return case.ground("names_missing", 0.9, f"{case.text(first)} had to come first", told)
+    return case.ground("relates", 0.6, f"{case.text(first)} has to come before {case.text(anchor)}", told)
 
 
 def _named_order(case: Case) -> Ground:
@@ -67,6 +107,7 @@ def _anchor(case: Case) -> tuple[str | None, frozenset[str]]:
     asked = case.index.read(case.question.stems).matches
     if asked and asked[0].score >= CERTAIN:
         done = [i for i in asked[0].alternatives if i in case.moment.history]
+        done.sort(key=lambda i: i != case.moment.current_id)
         return (done or [asked[0].step_id])[0], frozenset(asked[0].alternatives)
     return case.moment.current_id, frozenset()
 

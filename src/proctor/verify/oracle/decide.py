@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.case import Case, Ground, read_case
-from proctor.verify.oracle.correctness import judge_check, judge_detail, judge_order, judge_relation
+from proctor.verify.oracle.correctness import (
+    judge_check,
+    judge_detail,
+    judge_order,
+    judge_place,
+    judge_relation,
+)
 from proctor.verify.oracle.following import (
     judge_following,
     judge_named_following,
@@ -58,6 +64,8 @@ def _by_intent(case: Case) -> Ground:
         return judge_proposal(case)
     if intent == "order":
         timed = case.question.wh and case.moment.example.type == "timing"
+        if case.question.place:
+            return judge_place(case)
         return judge_check(case) if timed else judge_order(case)
     if intent == "check":
         return judge_check(case)

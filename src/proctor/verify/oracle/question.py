@@ -63,6 +63,7 @@ class Question:
         after: content stems behind "after".
         now: confines itself to this moment ("now", "at this point").
         completion: asks whether the whole activity is over, not whether it went well so far.
+        place: asks whether something is to come first, or before something else.
         use: asks whether what the activity makes can be used ("can I hand it over?").
         plain: the normalised text.
     """
@@ -76,6 +77,7 @@ class Question:
     after: tuple[str, ...]
     now: bool
     completion: bool
+    place: bool
     use: bool
     plain: str
 
@@ -150,6 +152,17 @@ _ORDER = re.compile(
     r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|"
     r"prematurely|premature|order|(?:its|their|my|our|whose) turn|jump(?:ed|ing)? (?:ahead|the gun)|"
     r"(?:get|got|getting|run|ran|running) ahead|(?:late|early|hasty) with)\b"
+)
+_PLACE = re.compile(
+    r"^(?:is|are|was|were|do|does|did|should|ought) (?:(?:the|my|this|that|these|those) )?(?!the |my |first )[a-z]+ (?:[a-z]+ ){0,3}?"
+    r"(?:(?:(?:supposed|meant|expected|have|need) )?(?:to )?(?:come|go|be|be done|happen|be [a-z]+(?:ed|ut|id)|have come|have gone|"
+    r"have been|have been [a-z]+(?:ed|ut|id)) (?:(?:in|on|into it|onto it|there) )?)?(?:the )?(?:very )?"
+    r"(?:first(?: (?:thing|step|part|one|action|to (?:go|come)))?(?: .*)?$|before .+)"
+)
+"""Asks for the place of a thing or step: "is X meant to come first", "does X go in before Y"."""
+_OWN = re.compile(r"\b(?:i|we|it time|now|okay|ok|fine|right|there)\b")
+_PLACED_BY = re.compile(
+    r"\b(?:supposed|meant|expected|come|go|gone|have been|be|first (?:thing|step|part|one|to))\b"
 )
 _GOOD_ORDER = re.compile(
     r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
@@ -290,7 +303,8 @@ def parse_question(text: str) -> Question:
     """Read what a question asks; any text gives a result, the intent ``other`` when no rule fits."""
     parts = _split(_RIGHT_AT.sub(r"\1", _RIGHT_NOW.sub("now", normalise(text))))
     use = _asks_use(parts)
-    intent = "all_good" if use else _intent(parts)
+    place = not use and _asks_place(parts)
+    intent = "all_good" if use else "order" if place else _intent(parts)
     return Question(
         intent=intent,
         wh=parts.wh,
@@ -311,6 +325,7 @@ def parse_question(text: str) -> Question:
                 and not _GOOD.search(parts.head)
             )
         ),
+        place=place,
         use=use,
         plain=parts.plain,
     )
@@ -363,6 +378,14 @@ def _split_scope(plain: str) -> tuple[str, str, str]:
 def _asks_use(parts: _Parts) -> bool:
     """True for "is it ready to wear", "can we use it now": asked of the result, not of a tool or a part."""
     return not parts.wh and not (parts.before or parts.after) and bool(_USABLE.match(parts.asked))
+
+
+def _asks_place(parts: _Parts) -> bool:
+    """True for "was X supposed to come first", "does X go in before Y"; what "I" am to do is another question."""
+    asked = parts.asked
+    if parts.wh or _OMIT.search(asked) or _ANYTHING.search(parts.head) or _OWN.search(parts.head):
+        return False
+    return bool(_PLACE.match(asked) and _PLACED_BY.search(asked))
 
 
 def _intent(parts: _Parts) -> Intent:
