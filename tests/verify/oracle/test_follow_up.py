@@ -156,3 +156,44 @@ def test_what_had_to_come_first(
 ) -> None:
     decision = _decide(assay, make_moment(assay, done), question, answer)
     assert decision.guess == right, decision.reason
+
+
+# -- the answer's own verb -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wash() -> TaskGraph:
+    """Laboratory: cells are washed; the same things occur with several verbs."""
+    steps = (
+        Step("fill", "Fill a shaker-safe flask with cell suspension"),
+        Step("shake", "Shake the contents of the flask for 4 minutes"),
+        Step("spin", "Spin the contents of the flask for 10 minutes"),
+        Step("pour", "Pour the liquid off the cells"),
+        Step("buffer", "Stir the buffer powder into the water"),
+        Step("cells", "Mix the cells with the stirred buffer"),
+    )
+    edges = (
+        ("fill", "shake"), ("shake", "spin"), ("spin", "pour"), ("pour", "cells"), ("buffer", "cells")
+    )  # fmt: skip
+    return TaskGraph("wash", "Wash cells", steps, edges)
+
+
+PRONOUNS: Sequence[Row] = [
+    ("fill", "What do I do with the suspension?", "Shake it for 4 minutes.", True),
+    ("fill", "What now with the cell suspension?", "Shake it.", True),
+    ("fill", "What do I do with the suspension?", "Spin it for 10 minutes.", False),
+    ("fill", "What do I do with the suspension?", "Fill it into the flask.", False),
+    ("fill shake", "What do I do with the suspension now?", "Spin it for 10 minutes.", True),
+    ("fill shake", "What do I do with the suspension now?", "Shake it for 4 minutes.", False),
+    ("fill shake spin", "What should I do with the liquid?", "Pour it off.", True),
+    ("fill", "What happens to the powder?", "Stir it into the water.", True),
+    ("buffer fill", "What do I do with the buffer?", "Stir it.", False),
+]
+
+
+@pytest.mark.parametrize(("done", "question", "answer", "right"), PRONOUNS)
+def test_the_verb_of_the_answer_decides(
+    wash: TaskGraph, make_moment: Moments, done: str, question: str, answer: str, right: bool
+) -> None:
+    decision = _decide(wash, make_moment(wash, done), question, answer)
+    assert decision.guess == right, decision.reason

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from proctor.examples.example import STEP_TYPES
 from proctor.verify.oracle.answer import AnswerText
-from proctor.verify.oracle.match import Reading, StepIndex
+from proctor.verify.oracle.match import Match, Reading, StepIndex
 from proctor.verify.oracle.moment import Moment, Standing
 from proctor.verify.oracle.question import Question
 from proctor.verify.oracle.text import content, is_talk, normalise
@@ -121,14 +121,22 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
     if not any(not is_talk(w) for w in stems):
         stems = answer.stems("done")
     solid = [w for w in stems if not is_talk(w)]
-    if answer.pronoun and solid and len(solid) <= 2:
-        stems = (*stems, *(w for w in question.stems if w not in stems and w in index.weights))
-    return index.read(
-        stems,
-        moment.mistake_stems,
-        frozenset(answer.quantities),
-        actions=answer.actions("do", "missed", "done"),
-    )
+    actions, stated = answer.actions("do", "missed", "done"), frozenset(answer.quantities)
+    own = index.read(stems, moment.mistake_stems, stated, actions=actions)
+    if not (answer.pronoun and solid and len(solid) <= 2):
+        return own
+    meant = tuple(w for w in question.stems if w not in stems and w in index.weights)
+    full = index.read((*stems, *meant), moment.mistake_stems, stated, actions=actions)
+    if not any(_done_so(m, actions, index) for m in own.matches[:1]):
+        return full
+    # "what do I do with the tubes?" "spin them": not a step about the tubes that is done with another verb
+    fitting = tuple(m for m in full.matches if _done_so(m, actions, index))
+    return replace(full, matches=fitting) if fitting else own
+
+
+def _done_so(match: Match, actions: frozenset[str], index: StepIndex) -> bool:
+    """True when the step, or one that fits as well, is done with one of these verbs."""
+    return any(index.acts(i, actions) for i in match.alternatives)
 
 
 def _read_stance(question: Question, answer: AnswerText, named: Reading, mistaken: bool) -> Stance:

@@ -102,6 +102,8 @@ class StepIndex:
             w: math.log(1 + count / n) * (TALK if is_talk(w) else 1) for w, n in self._seen.items()
         }
         self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
+        self._actions = {p.step_id: p.action for p in self._profiles}
+        self._openings = {p.step_id: p.opening for p in self._profiles}
         self._families = frozenset(f for w in self.weights for f in concepts(w))
         self.quantities = {i: frozenset(find_quantities(t)) for i, t in texts.items()}
         held = [q for quantities in self.quantities.values() for q in quantities]
@@ -251,6 +253,15 @@ class StepIndex:
         score = 0.6 * explained / total + 0.4 * min(1.0, named / profile.total)
         in_full = exact / profile.total if len(stems) > 1 else 0.0
         return max(score, IN_FULL * in_full) if in_full > 0.8 else score
+
+    def acts(self, step_id: str, actions: frozenset[str]) -> bool:
+        """True when a step is done with one of these verbs, or with one of the same family."""
+        own = self._actions[step_id]
+        return own in actions or any(concepts(own) & concepts(w) for w in actions)
+
+    def opens_with(self, step_id: str, word: str) -> bool:
+        """True when a stem is the action of a step or the thing that is said first."""
+        return word in self._openings[step_id]
 
     def speaking_of(self, word: str) -> frozenset[str]:
         """Return the steps that hold a stem or a word of its family."""
