@@ -197,3 +197,27 @@ def test_the_verb_of_the_answer_decides(
 ) -> None:
     decision = _decide(wash, make_moment(wash, done), question, answer)
     assert decision.guess == right, decision.reason
+
+
+# -- the same thing with another verb --------------------------------------------------------------------------
+
+
+OFFERS: Sequence[Row] = [
+    ("mark", "Should I use the wall now?", "Yes, drill two holes into the wall.", True),
+    ("mark drill", "Should I put the plugs in now?", "Yes, push the plugs into the holes.", True),
+    ("sand", "Should I do something to the board now?", "Yes, rub the oil into the board.", True),
+    ("sand", "Should I paint the board now?", "Yes, rub linseed oil into the board.", True),
+    ("sand", "Should I paint the board now?", "Yes, lay the board on the brackets.", False),
+    ("sand", "Should I paint the board now?", "Yes, mark the holes on the wall.", False),
+    ("sand", "Should I lay the board now?", "Yes, rub linseed oil into the board.", False),
+    ("mark drill plugs sand oil", "Should I oil the brackets now?", "Yes, screw them to the wall.", True),
+    ("mark drill sand oil", "Should I oil the brackets now?", "Yes, screw the brackets to the wall.", False),
+]
+
+
+@pytest.mark.parametrize(("done", "question", "answer", "right"), OFFERS)
+def test_the_same_thing_with_another_verb(
+    shelf: TaskGraph, make_moment: Moments, done: str, question: str, answer: str, right: bool
+) -> None:
+    decision = _decide(shelf, make_moment(shelf, done), question, answer)
+    assert decision.guess == right, decision.reason

@@ -187,8 +187,10 @@ def judge_proposal(case: Case) -> Ground:
         return judge_check(case)
     asked = case.index.read(case.question.stems).matches
     if not asked:
-        return judge_following(case)
-    meant = frozenset(i for m in case.named.matches for i in m.alternatives) & case.scope
+        return within_scope(case, judge_following(case))
+    named = frozenset(i for m in case.named.matches for i in m.alternatives)
+    elliptic = _same_thing(case) if case.answer.polarity == "yes" else frozenset[str]()
+    meant = named & case.scope or elliptic
     standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
     target = next(
         (standing[s] for s in _ORDER if s in standing),
@@ -201,9 +203,7 @@ def judge_proposal(case: Case) -> Ground:
         if steps and steps[0] in wanted - {target}:
             return case.ground("names_unmet", 0.7, f"{case.text(steps[0])} has to come first", steps)
         return within_scope(case, judge_following(case))
-    apart = frozenset(i for m in case.named.matches for i in m.alternatives).isdisjoint(
-        case.scope | frozenset(asked[0].alternatives)
-    )
+    apart = not elliptic and named.isdisjoint(case.scope | frozenset(asked[0].alternatives))
     if case.answer.polarity == "yes" and case.names_steps and apart and _ALSO.search(case.answer.plain):
         steps = pick(case, _ORDER)
         if steps[0] in moment.missing and where in ("next", "missing"):
@@ -272,6 +272,18 @@ def within_scope(case: Case, ground: Ground) -> Ground:
             "beside_question", lean, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps
         )
     return ground
+
+
+def _same_thing(case: Case) -> frozenset[str]:
+    """Return the steps that "shall I add the egg?" "yes, whisk it" means: no step adds an egg, one whisks it.
+
+    Empty when a step does just what was asked, or when the answer names a step about something else.
+    """
+    stems, index = frozenset(case.question.stems), case.index
+    if not case.names_steps or any(index.does_to(i, stems) for i in index.stems_of):
+        return frozenset()
+    said = frozenset(case.answer.stems()) | (stems if case.answer.pronoun else frozenset())
+    return frozenset(i for i in case.named.matches[0].alternatives if index.things_of(i) & stems & said)
 
 
 def _described(standing: str) -> str:

@@ -46,6 +46,8 @@ TIE: Final = 0.06
 """Steps within this distance of the best are as good as it."""
 
 _DETAIL = re.compile(r"\([^)]*\)|\b(?:until|so that|about)\b.*")
+_INDIRECT = re.compile(r"(?<=[a-z] )(?:to|into|in|on|onto|over|with|from|at|for|of|until|off|by)\b")
+"""What stands behind the thing that a step is done to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class StepIndex:
         }
         self._profiles = tuple(self._profile(i, stems) for i, stems in raw.items())
         self._actions = {p.step_id: p.action for p in self._profiles}
-        self._openings = {p.step_id: p.opening for p in self._profiles}
+        self._direct = {i: frozenset(content(_INDIRECT.split(t, maxsplit=1)[0])) for i, t in texts.items()}
         self._families = frozenset(f for w in self.weights for f in concepts(w))
         self.quantities = {i: frozenset(find_quantities(t)) for i, t in texts.items()}
         held = [q for quantities in self.quantities.values() for q in quantities]
@@ -259,9 +261,15 @@ class StepIndex:
         own = self._actions[step_id]
         return own in actions or any(concepts(own) & concepts(w) for w in actions)
 
-    def opens_with(self, step_id: str, word: str) -> bool:
-        """True when a stem is the action of a step or the thing that is said first."""
-        return word in self._openings[step_id]
+    def does_to(self, step_id: str, stems: Iterable[str]) -> bool:
+        """True when these stems hold the verb of a step and the very thing that it is done to."""
+        held = frozenset(stems)
+        things = {w for w in held & self._direct[step_id] if w != self._actions[step_id]}
+        return bool(things) and self.acts(step_id, held - things)
+
+    def things_of(self, step_id: str) -> frozenset[str]:
+        """Return the stems of a step without its verb."""
+        return self.stems_of[step_id] - {self._actions[step_id]}
 
     def speaking_of(self, word: str) -> frozenset[str]:
         """Return the steps that hold a stem or a word of its family."""
