@@ -221,3 +221,39 @@ def test_the_same_thing_with_another_verb(
 ) -> None:
     decision = _decide(shelf, make_moment(shelf, done), question, answer)
     assert decision.guess == right, decision.reason
+
+
+# -- more of a kind --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dye() -> TaskGraph:
+    """Laboratory: liquids go into a tube in any order, then the tube is closed."""
+    steps = (
+        Step("salt", "Pipette the salt solution into the tube"),
+        Step("dye", "Pipette 2 ml methyl orange into the tube"),
+        Step("acid", "Pipette 1 ml vinegar into the tube"),
+        Step("rack", "Wipe the rack"),
+        Step("close", "Close the tube with a cap"),
+    )
+    return TaskGraph("dye", "Dye", steps, (("salt", "close"), ("dye", "close"), ("acid", "close")))
+
+
+KINDS: Sequence[Row] = [
+    ("salt", "Are there any other liquids I need?", "Yes, pipette 2 ml methyl orange.", True),
+    ("salt", "Are there any other liquids I need?", "Yes, 1 ml vinegar.", True),
+    ("salt dye", "Are there any more liquids needed?", "Yes, pipette 1 ml vinegar.", True),
+    ("salt dye", "Are there any more liquids needed?", "Yes, pipette 2 ml methyl orange.", False),
+    ("salt", "Are there any other liquids I need?", "Yes, wipe the rack.", False),
+    ("salt", "Are there any other liquids I need?", "Yes, close the tube with a cap.", False),
+    ("salt", "Is there anything else to add?", "Yes, pipette 1 ml vinegar into the tube.", True),
+    ("salt", "Is there anything else to add?", "Yes, add a spoon of sugar.", False),
+]
+
+
+@pytest.mark.parametrize(("done", "question", "answer", "right"), KINDS)
+def test_what_else_of_a_kind(
+    dye: TaskGraph, make_moment: Moments, done: str, question: str, answer: str, right: bool
+) -> None:
+    decision = _decide(dye, make_moment(dye, done, "missing"), question, answer)
+    assert decision.guess == right, decision.reason

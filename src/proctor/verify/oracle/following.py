@@ -266,6 +266,8 @@ def within_scope(case: Case, ground: Ground) -> Ground:
     if ground.lean <= 0 or not ground.steps or not case.scope:
         return ground
     asked = frozenset(case.question.stems)
+    if _of_that_kind(case, ground.steps[0]):
+        return ground
     if not case.scope & set(ground.steps) and not any(asked & case.index.stems_of[i] for i in ground.steps):
         lean = -0.2 if case.question.intent == "left" else -0.4
         return case.ground(
@@ -284,6 +286,23 @@ def _same_thing(case: Case) -> frozenset[str]:
         return frozenset()
     said = frozenset(case.answer.stems()) | (stems if case.answer.pronoun else frozenset())
     return frozenset(i for i in case.named.matches[0].alternatives if index.things_of(i) & stems & said)
+
+
+def _of_that_kind(case: Case, step_id: str) -> bool:
+    """True when the question asks for more of a kind that no step names ("any other fittings I need?").
+
+    Such a question asks what is left. Which things are of the kind no graph says; a step that may be done now
+    passes for one when it is done with a verb of those that the kind is known to cover.
+    """
+    moment, index = case.moment, case.index
+    if case.question.intent != "left" or moment.example.type != "missing":
+        return False
+    if step_id not in moment.following | moment.missing:
+        return False
+    verbs = frozenset(index.action_of(i) for i in case.scope)
+    if any(w in index.weights and w not in verbs for w in case.question.stems):
+        return False
+    return index.acts(step_id, verbs)
 
 
 def _described(standing: str) -> str:

@@ -256,6 +256,10 @@ class StepIndex:
         in_full = exact / profile.total if len(stems) > 1 else 0.0
         return max(score, IN_FULL * in_full) if in_full > 0.8 else score
 
+    def action_of(self, step_id: str) -> str:
+        """Return the stem of what is done in a step; empty when its text has no content."""
+        return self._actions[step_id]
+
     def acts(self, step_id: str, actions: frozenset[str]) -> bool:
         """True when a step is done with one of these verbs, or with one of the same family."""
         own = self._actions[step_id]
