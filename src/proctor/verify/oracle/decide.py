@@ -35,6 +35,7 @@ from proctor.verify.oracle.omission import (
 )
 from proctor.verify.oracle.question import Question
 from proctor.verify.oracle.text import share_quantity
+from proctor.verify.oracle.vouching import hold_against_mistakes
 
 __all__ = ["decide"]
 
@@ -42,7 +43,7 @@ __all__ = ["decide"]
 def decide(question: Question, answer: AnswerText, moment: Moment, index: StepIndex) -> Ground:
     """Return the ground on which an answer is right or wrong at this moment."""
     case = read_case(question, answer, moment, index)
-    return _measured(case, _by_intent(case))
+    return hold_against_mistakes(case, _measured(case, _by_intent(case)))
 
 
 def _by_intent(case: Case) -> Ground:
