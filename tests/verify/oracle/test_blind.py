@@ -1,7 +1,8 @@
 """Agreement with the blind set of docs/oracle.md, so that later changes of reading are noticed.
 
 The questions, answers and labels are our own, written without sight of the oracle; no person of the published data
-gave them. The floors lie a bit under what is reached: a change that goes below them has broken some reading.
+gave them; both halves have been opened, so agreement here is no test of how new
+wordings fare. The floors lie a bit under what is reached: a change that goes below them has broken some reading.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from proctor.examples.derive import PUBLISHED, derive_examples
 from proctor.examples.example import Example
 from proctor.verify.oracle import Decision, Oracle
 
-FLOOR = 0.885
+FLOOR = 0.925
 """Least agreement over all answers."""
-SURE_FLOOR = 0.93
+SURE_FLOOR = 0.965
 """Least agreement over the answers whose label its writer was sure of."""
-SUREST_FLOOR = 0.96
+SUREST_FLOOR = 0.965
 """Least share of right answers among the half that the oracle takes to be likeliest right."""
 
 Judged = tuple[bool, bool, Decision]

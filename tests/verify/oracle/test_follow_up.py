@@ -38,6 +38,8 @@ ASSAY = "label thaw buffer sample vortex incubate read"
         "Is it safe to wear?",
         "Can it be used now?",
         "Is everything ready to be delivered?",
+        "Am I ready to hand it over?",
+        "Are we good to serve now?",
     ],
 )
 def test_use_asks_whether_it_is_over(text: str) -> None:
@@ -124,6 +126,8 @@ def test_asks_for_a_place(text: str) -> None:
         "Is it time for the first step?",
         "Was I supposed to drill first?",
         "Is the first step done?",
+        "Was this done before it should be?",
+        "Are all the holes drilled before I go on?",
         "Was my first step right?",
     ],
 )
@@ -147,6 +151,8 @@ PLACES: Sequence[Row] = [
     ("label thaw sample", "Does the sample go in before the buffer?", "Yes.", False),
     ("label", "Does the sample go in before the buffer?", "No, pipette the buffer first.", True),
     ("label", "Does the buffer go in before the sample?", "Yes.", True),
+    ("label", "Should the tubes be labelled before I pipette the buffer?", "Yes, label them first.", True),
+    ("label thaw", "Should the sample be added before I pipette the buffer?", "Yes, add the sample first.", False),
 ]  # fmt: skip
 
 

@@ -46,7 +46,8 @@ def judge_place(case: Case) -> Ground:
         else not ahead or anchor in moment.late
     )
     bare = not case.answer.claims and not case.answer.wrongness
-    if case.answer.polarity is not None and bare and (behind or ahead):
+    agrees = bool(behind) and not told and case.answer.polarity == "yes" and not case.made_up
+    if case.answer.polarity is not None and (bare or agrees) and (behind or ahead):
         right = required == (case.answer.polarity == "yes")
         word = "has" if required else "does not have"
         return case.ground(

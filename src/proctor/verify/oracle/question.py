@@ -161,6 +161,7 @@ _PLACE = re.compile(
 )
 """Asks for the place of a thing or step: "is X meant to come first", "does X go in before Y"."""
 _OWN = re.compile(r"\b(?:i|we|it time|now|okay|ok|fine|right|there)\b")
+_LEADS = re.compile(r"\bfirst\b")
 _PLACED_BY = re.compile(
     r"\b(?:supposed|meant|expected|come|go|gone|have been|be|first (?:thing|step|part|one|to))\b"
 )
@@ -206,6 +207,7 @@ _USABLE = re.compile(
     rf"(?:is|are) {_RESULT} (?:(?:all|now|already|finally) )*(?:ready|safe|fit|okay|ok|fine|good|done enough)"
     rf"(?: now)? (?:to {_USE}|for (?:use|serving|eating|drinking|shipping|delivery|operation))(?: it| them)?{_WHEN}$|"
     rf"(?:can|may|could) (?:i|we|they|someone|people|anyone) (?:(?:now|already|finally) )*{_USE}(?: {_RESULT})?{_WHEN}$|"
+    rf"(?:am i|are we) (?:(?:all|now|already) )*(?:ready|good|set)(?: now)? to {_USE}(?: {_RESULT})?{_WHEN}$|"
     rf"(?:can|may|could) (?:it|this|that|they|these|those) (?:(?:now|already|finally) )*{_USE}{_WHEN}$"
 )
 """Asks whether what the activity makes can be used, which it can when the activity is over."""
@@ -385,7 +387,8 @@ def _asks_place(parts: _Parts) -> bool:
     asked = parts.asked
     if parts.wh or _OMIT.search(asked) or _ANYTHING.search(parts.head) or _OWN.search(parts.head):
         return False
-    return bool(_PLACE.match(asked) and _PLACED_BY.search(asked))
+    head = asked if _LEADS.search(asked) else parts.head
+    return bool(_PLACE.match(asked) and _PLACED_BY.search(head))
 
 
 def _intent(parts: _Parts) -> Intent:
