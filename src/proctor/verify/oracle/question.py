@@ -161,6 +161,9 @@ _PLACE = re.compile(
 )
 """Asks for the place of a thing or step: "is X meant to come first", "does X go in before Y"."""
 _OWN = re.compile(r"\b(?:i|we|it time|now|okay|ok|fine|right|there)\b")
+_WHICH_COMES = re.compile(
+    r"[a-z] (?:that|which) (?:has|have|had|should|must|needs?|comes?|goes|go|come|is|are|was|were)\b"
+)
 _LEADS = re.compile(r"\bfirst\b")
 _PLACED_BY = re.compile(
     r"\b(?:supposed|meant|expected|come|go|gone|have been|be|first (?:thing|step|part|one|to))\b"
@@ -385,6 +388,8 @@ def _asks_use(parts: _Parts) -> bool:
 def _asks_place(parts: _Parts) -> bool:
     """True for "was X supposed to come first", "does X go in before Y"; what "I" am to do is another question."""
     asked = parts.asked
+    if _WHOLE.search(asked) or _WHICH_COMES.search(asked):
+        return False
     if parts.wh or _OMIT.search(asked) or _ANYTHING.search(parts.head) or _OWN.search(parts.head):
         return False
     head = asked if _LEADS.search(asked) else parts.head

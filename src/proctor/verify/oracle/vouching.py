@@ -58,8 +58,9 @@ _PATTERNS: Final = (
     re.compile(
         rf"\b(?P<work>[a-z]+) (?:(?:of|for) (?:[a-z]+ ){{1,3}}?)?(?:is|are|was|were|looks?|seems?) {_DEGREE}{_GOOD}\b"
     ),
-    # "at the right temperature"; "at the right time" is about the order
-    re.compile(r"(?<!at the )\b(?:right|correct|proper|exact|perfect) (?P<work>[a-z]+)\b"),
+    # "at the right temperature", "for the right time"; "at the right time" is about the order
+    re.compile(r"\b(?:right|correct|proper|exact|perfect) (?P<work>(?!time\b)[a-z]+)\b"),
+    re.compile(r"\bfor the (?:right|correct|proper|exact) (?P<work>time)\b"),
 )
 _CLAUSE = re.compile(r"[.;!?:,]+\s|[.;!?:,]+$|\s-+\s|\b(?:but|however)\b")
 _NOT_SAID = re.compile(
