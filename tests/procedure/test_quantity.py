@@ -152,3 +152,12 @@ def test_direction_follows_the_numbers(asked: Fraction, done: Fraction) -> None:
     else:
         assert found is not None
         assert found.direction == ("more" if done > asked else "less")
+
+
+@pytest.mark.parametrize("text", ["one and half minute", "1 and a half minutes", "one and a half minutes"])
+def test_and_a_half_belongs_to_the_number_before_it(text: str) -> None:
+    (quantity,) = find_quantities(f"Microwave for {text}")
+    assert (quantity.dimension, quantity.low) == ("time", 90)
+    difference = find_difference("Microwave for 1 more minute", f"Microwave for {text}", ("time",))
+    assert difference is not None
+    assert difference.direction == "more"

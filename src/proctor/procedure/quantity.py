@@ -66,10 +66,11 @@ _WORDS: Final = {
     "nine": 9,
     "ten": 10,
 }
+_ANDHALF = r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten) and (?:a |one )?half"
 _NUMBER = r"(?:\d+ \d+/\d+(?! ?inch)|\d+/\d+|\d+(?:\.\d+)?|half)"
 _QUANTITY = re.compile(
     r"(?P<modifier>(?:more than|less than|over|under|only|about|exactly|at least) )?"
-    rf"(?<![\w/.-])(?P<low>{_NUMBER}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b|\ba(?=n? (?:tsp|tbsp|tea|table|cup|pinch|min|sec|hour)))"
+    rf"(?<![\w/.-])(?P<low>{_ANDHALF}|{_NUMBER}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)\b|\ba(?=n? (?:tsp|tbsp|tea|table|cup|pinch|min|sec|hour)))"
     rf"(?:(?: ?(?:oz|g|ml|min|sec|inch))?\s*(?:-|–|to)\s*(?P<high>{_NUMBER}))?"
     r"(?:[ -]?(?P<more>more|heaped|generous|large|medium|small|whole))?"
     r"(?:[ -]*(?P<unit>[a-zµ°]+))?",
@@ -205,6 +206,8 @@ def _agreeing(words: str, unit: str, number: Fraction) -> str:
 
 def _value(word: str) -> Fraction:
     word = word.lower()
+    if word.endswith("half") and " and " in word:
+        return _value(word.split(" and ")[0]) + Fraction(1, 2)
     if word in _WORDS:
         return Fraction(_WORDS[word])
     if word in ("a", "half"):
