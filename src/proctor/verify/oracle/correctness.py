@@ -22,10 +22,36 @@ def judge_order(case: Case) -> Ground:
         return case.ground("confirms_order", 0.8, "nothing was done out of order")
     if not wrong:
         return case.ground("trouble_none", -0.7, "says that the order was wrong, but it was not")
-    placed = _placed(case)
-    if placed is not None:
-        return placed
+    for special in (_wholesale, _placed, _agrees_first):
+        ground = special(case)
+        if ground is not None:
+            return ground
     return _named_order(case)
+
+
+def _wholesale(case: Case) -> Ground | None:
+    """Judge "you should have prepared all the parts before that", which names no step; None when it is not said."""
+    if case.named.matches or not _ALL_THINGS.search(case.answer.plain) or len(case.moment.missing) < _SEVERAL:
+        return None
+    return case.ground(
+        "trouble_missing", 0.6, "says that much had to come first, and several steps are missing"
+    )
+
+
+def _agrees_first(case: Case) -> Ground | None:
+    """Judge "should I have done Z before this?" "yes, you should have done Z first"; None when it is not that.
+
+    The answer may say again what the question asks: that is no circle, as Z is not the step that was done.
+    """
+    moment = case.moment
+    if not _ASKS_FIRST.search(case.question.plain) or case.answer.polarity != "yes" or not case.names_steps:
+        return None
+    steps = pick(case, ("missing", "stuck", "later", "next", "done"))
+    overdue = moment.missing | (moment.unmet(moment.current_id) if moment.current_id else frozenset())
+    about = frozenset(case.question.stems) - {case.index.action_of(i) for i in steps}
+    if steps[0] not in overdue or not about & case.index.stems_of[steps[0]]:
+        return None
+    return case.ground("names_missing", 0.8, f"{case.text(steps[0])} had to come first", steps)
 
 
 def judge_place(case: Case) -> Ground:
@@ -91,7 +117,8 @@ def _named_order(case: Case) -> Ground:
     if not steps:
         return case.ground("confirms_disorder", 0.7, "the order was wrong")
     before = frozenset(moment.graph.ancestors(anchor)) if anchor else frozenset()
-    unmet = [i for i in steps if i in before and (i in moment.pending or moment.came_after(i, anchor))]
+    ahead = frozenset(i for i in before if i in moment.pending or moment.came_after(i, anchor))
+    unmet = [i for i in steps if i in ahead] or _by_verb(case, steps, ahead)
     if unmet:
         return case.ground("names_missing", 0.9, f"{case.text(unmet[0])} had to come first", steps)
     if overlap(case, moment.noted_stems) >= 0.5:
@@ -101,6 +128,28 @@ def _named_order(case: Case) -> Ground:
             "names_other_disorder", 0.0, f"{case.text(steps[0])} is late, but not for this", steps
         )
     return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} did not have to come first", steps)
+
+
+def _by_verb(case: Case, steps: tuple[str, ...], ahead: frozenset[str]) -> list[str]:
+    """Return the unmet steps that do what the answer says to a thing that they, or steps before them, speak of.
+
+    "You should have sealed the board" means the step "Seal for an hour", not another step about the board. Empty when
+    a recognised step does just what was said.
+    """
+    index, graph = case.index, case.moment.graph
+    claims = [c for c in case.answer.claims if c.role in ("do", "missed") and c.action]
+    if any(index.does_to(i, c.stems) for c in claims for i in steps):
+        return []
+    found: list[str] = []
+    for claim in claims:
+        things = frozenset(claim.stems) - {claim.action}
+        for i in sorted(ahead):
+            spoken = frozenset().union(
+                *(index.stems_of.get(j, frozenset()) for j in (i, *graph.ancestors(i)))
+            )
+            if index.action_of(i) == claim.action and things and things <= spoken:
+                found.append(i)
+    return found
 
 
 def _anchor(case: Case) -> tuple[str | None, frozenset[str]]:
@@ -167,6 +216,17 @@ def judge_relation(case: Case) -> Ground | None:
 
 
 _FIRST = re.compile(r"\bfirst\b|\bbefore (?:this|that|it)\b")
+_ASKS_FIRST = re.compile(
+    r"\b(?:should (?:i|we) have|(?:was|were) (?:i|we) (?:supposed|meant) to|did (?:i|we) (?:need|have) to)\b.*"
+    r"\b(?:before|first|beforehand|earlier|prior to)\b"
+)
+"""Asks whether something that was not done had to come first."""
+_ALL_THINGS = re.compile(
+    r"\b(?:all|every|everything|each)\b(?: (?:of|the|your|other|needed|required|necessary))*"
+    r"(?: (?:ingredients?|components?|parts?|materials?|pieces|tools?|things|items?|reagents?|preparations?))?\b"
+)
+_SEVERAL: Final = 2
+"""Missing steps from which "all the parts" may be said of them."""
 _SIDES: Final[tuple[Role, ...]] = ("before", "after")
 _SHOULD = re.compile(r"\b(?:should|would|better|supposed|had to|has to|needs? to|must|ought)\b")
 

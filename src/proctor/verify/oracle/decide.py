@@ -30,6 +30,7 @@ from proctor.verify.oracle.omission import (
     judge_denial,
     judge_named_omission,
     judge_omission,
+    judge_reported,
     judge_skip,
     judge_unnamed,
 )
@@ -55,6 +56,10 @@ def _by_intent(case: Case) -> Ground:
     related = judge_relation(case) if intent in ("propose", "order", "other") else None
     if related is not None:
         return related
+    if intent in ("forgot_step", "order", "check", "all_good"):
+        reported = judge_reported(case)
+        if reported is not None:
+            return reported
     if intent == "skip":
         return judge_skip(case)
     if case.question.use and _use_is_step(case):

@@ -16,6 +16,7 @@ __all__ = [
     "judge_denial",
     "judge_named_omission",
     "judge_omission",
+    "judge_reported",
     "judge_skip",
     "judge_unnamed",
 ]
@@ -79,8 +80,12 @@ def _certain_step(case: Case) -> Ground | None:
         if steps and steps[0] not in moment.unmet(target) | moment.missing | moment.following:
             return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} is not due", steps)
         if _went_wrong(case, target):
+            # "no, you already did" reports that it was done and does not vouch for how
+            lean = 0.3 if case.answer.already and not case.answer.praise else 0.0
             return case.ground(
-                "praises_mistake", 0.0, f"{case.text(target)} was done, but not as it should be"
+                "praises_mistake" if not lean else "done_if_badly",
+                lean,
+                f"{case.text(target)} was done, but not as it should be",
             )
         return case.ground("not_forgotten", 0.7, f"{case.text(target)} was not left out", [target])
     named = frozenset(i for m in case.named.matches for i in m.alternatives)
@@ -95,6 +100,37 @@ def _certain_step(case: Case) -> Ground | None:
     return case.ground(
         "trouble_none", -0.7, f"says that {case.text(target)} was left out, but it was not", [target]
     )
+
+
+def judge_reported(case: Case) -> Ground | None:
+    """Judge "should I have done X before this?" "yes, and you already did"; None when it is not that.
+
+    The yes is to the place of X, the rest reports it done.
+    """
+    plain = case.answer.plain
+    if case.answer.polarity != "yes" or not _REPORTS.search(plain) or _LACKS.search(plain):
+        return None
+    if not _NEEDED.match(case.question.plain):
+        return None
+    asked = case.index.read(case.question.stems).matches
+    if not asked or asked[0].score < CERTAIN:
+        return None
+    done = [i for i in asked[0].alternatives if i in case.moment.history]
+    if not done:
+        first = asked[0].step_id
+        return case.ground(
+            "reports_undone", -0.7, f"says that {case.text(first)} was done, but it was not", [first]
+        )
+    return case.ground("reports_done", 0.6, f"{case.text(done[0])} was done, as the answer says", done)
+
+
+_REPORTS: Final = re.compile(
+    r"\byou (?:have )?already\b|\balready (?:did|done|have)\b|\byou (?:did|have done) (?:that|it|so|this)\b"
+)
+_LACKS: Final = re.compile(r"\b(?:should|but|not|forgot|missed|skipped|need|needed|must)\b")
+_NEEDED: Final = re.compile(
+    r"(?:should (?:i|we) have|(?:was|were) (?:i|we) (?:supposed|meant) to|did (?:i|we) (?:need|have) to|ought (?:i|we))\b"
+)
 
 
 def judge_skip(case: Case) -> Ground:

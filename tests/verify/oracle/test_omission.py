@@ -1,0 +1,47 @@
+"""What was left out, and what was not; each right answer has a wrong twin."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.examples.example import Example
+from proctor.procedure.graph import TaskGraph
+from proctor.verify.oracle.answer import parse_answer
+from proctor.verify.oracle.case import Ground
+from proctor.verify.oracle.decide import decide
+from proctor.verify.oracle.match import StepIndex
+from proctor.verify.oracle.moment import Moment
+from proctor.verify.oracle.question import parse_question
+
+
+def _ground(question: str, answer: str, example: Example, graph: TaskGraph) -> Ground:
+    return decide(parse_question(question), parse_answer(answer), Moment(example, graph), StepIndex(graph))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "right"),
+    [
+        ("Should I have labeled the tubes before this?", "Yes, and you've already done that.", True),
+        ("Was I supposed to label the tubes first?", "Yes, and you already did.", True),
+        ("Should I have thawed the samples before this?", "Yes, and you've already done that.", False),
+        ("Should I have labeled the tubes before this?", "Yes, you should have labeled them already.", False),
+    ],
+)
+def test_yes_and_it_is_done(assay: TaskGraph, make_moment, question: str, answer: str, right: bool) -> None:
+    moment = make_moment(assay, "label buffer", "missing")
+    assert (_ground(question, answer, moment, assay).lean > 0) is right
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "right"),
+    [
+        ("Did I forget to sand the board?", "No, you already sanded the edges.", True),
+        ("Did I forget to sand the board?", "No, you sanded it perfectly.", False),
+        ("Did I forget to drill the wall?", "No, you already drilled the wall.", False),
+    ],
+)
+def test_a_step_done_badly_was_not_forgotten(
+    shelf: TaskGraph, make_moment, question: str, answer: str, right: bool
+) -> None:
+    moment = make_moment(shelf, "plugs sand", "missing", {"sand": ("technique", "sanded across the grain")})
+    assert (_ground(question, answer, moment, shelf).lean > 0) is right
