@@ -73,3 +73,50 @@ def test_all_the_parts_may_be_said_of_several_missing_steps(
         shelf,
     )
     assert (ground.name == "trouble_missing" and ground.lean > 0) is right
+
+
+# -- is it fine, is it enough ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question", ["Is it fine to screw them in by hand?", "Would it be okay to screw the brackets by hand?"]
+)
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("No, you should use a screwdriver.", True),
+        ("No.", True),
+        ("Yes.", False),
+        ("Yes, you can do that by hand.", False),
+    ],
+)
+def test_what_went_wrong_is_not_fine(
+    shelf: TaskGraph, make_moment, question: str, answer: str, right: bool
+) -> None:
+    done = "mark drill plugs bracket"
+    moment = make_moment(shelf, done, "preparation", {"bracket": ("preparation", "screwed in by hand")})
+    assert (_ground(question, answer, moment, shelf).lean > 0) is right
+
+
+def test_permission_for_a_step_to_come_is_judged_by_the_graph(shelf: TaskGraph, make_moment) -> None:
+    moment = make_moment(shelf, "mark drill")
+    assert _ground("Is it okay to push the plugs in?", "Yes, go ahead.", moment, shelf).lean > 0
+    assert _ground("Is it okay to push the plugs in?", "No.", moment, shelf).lean < 0
+
+
+@pytest.mark.parametrize(
+    "noted", ["Added 10 ul rather than 5 ul", "10 ul in place of 5 ul", "10 ul instead of 5 ul"]
+)
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("No, you added only half of what is needed.", False),
+        ("No, that is twice as much as it should be.", True),
+        ("No, it should be 5 ul.", True),
+    ],
+)
+def test_which_way_an_amount_was_wrong(
+    assay: TaskGraph, make_moment, noted: str, answer: str, right: bool
+) -> None:
+    moment = make_moment(assay, "label thaw buffer sample", "measurement", {"sample": ("measurement", noted)})
+    assert (_ground("Is 10 ul of sample okay?", answer, moment, assay).lean > 0) is right

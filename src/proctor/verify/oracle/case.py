@@ -144,6 +144,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         if answer.clear:
             return "clear"
         return "steps" if named.weight or answer.quantities or answer.wrongness else "none"
+    if mistaken and question.permission:
+        # "is it fine to cut it by hand?" of what went wrong: the no reports trouble, whatever the yes would mean else
+        refuses = answer.polarity == "no" and not (answer.clear and answer.claims)
+        return "trouble" if refuses else "clear"
     if answer.polarity == question.trouble:
         # "yes, you have done everything": the opening and the rest contradict each other, the rest says more
         contradicts = answer.clear and question.intent in ("forgot", "forgot_step") and not named.matches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -155,9 +156,9 @@ class Moment:
 
     @cached_property
     def required_quantities(self) -> frozenset[Quantity]:
-        """Quantities that the current step should have had: of its instruction, and behind "instead of"."""
+        """Quantities that the current step should have had: of its instruction, and of what was to be done instead."""
         texts = [self.graph[self.current_id].text] if self.current_id is not None else []
-        texts += [t.partition("instead of")[2] for t in self._noted]
+        texts += [_without_contrast(normalise(t))[1] for t in self._noted]
         return frozenset(q for t in texts for q in find_quantities(normalise(t)))
 
     @cached_property
@@ -175,8 +176,8 @@ class Moment:
 
     @staticmethod
     def _excess_of(text: str) -> int:
-        done, between, required = normalise(text).partition("instead of")
-        return (_sign(find_quantities(done), find_quantities(required)) if between else 0) or excess_of(done)
+        done, required = _without_contrast(normalise(text))
+        return (_sign(find_quantities(done), find_quantities(required)) if required else 0) or excess_of(done)
 
     @cached_property
     def target_quantities(self) -> frozenset[Quantity]:
@@ -185,6 +186,15 @@ class Moment:
         if self.example.current is not None:
             texts += [self.example.current.text, self.graph[self.example.current.step_id].text]
         return frozenset(q for t in texts for q in find_quantities(normalise(t)))
+
+
+_CONTRAST = re.compile(r"\b(?:instead of|rather than|in place of)\b")
+
+
+def _without_contrast(plain: str) -> tuple[str, str]:
+    """Split "3 turns rather than 2" into what was done and what was to be done, which is empty when it is not said."""
+    done, *required = _CONTRAST.split(plain, maxsplit=1)
+    return done, "".join(required)
 
 
 def _sign(done: Iterable[Quantity], required: Iterable[Quantity]) -> int:

@@ -65,6 +65,7 @@ class Question:
         completion: asks whether the whole activity is over, not whether it went well so far.
         place: asks whether something is to come first, or before something else.
         use: asks whether what the activity makes can be used ("can I hand it over?").
+        permission: asks whether something is fine to do ("is it okay to cut it by hand?").
         plain: the normalised text.
     """
 
@@ -79,6 +80,7 @@ class Question:
     completion: bool
     place: bool
     use: bool
+    permission: bool
     plain: str
 
 
@@ -276,6 +278,10 @@ _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be|is now|is this) (?:an? |the )?(?:okay|ok|alright|fine|right|good|safe|time|moment|point)(?: time| moment)? (?:to|if|for)|"
     r"time to|should (?:i|we)|can (?:i|we)|may (?:i|we)|am i supposed to|ready to|shall (?:i|we)|could (?:i|we))\b"
 )
+_PERMISSION = re.compile(
+    r"(?:is it|would it be|am i|are we) (?:really |still |also )?(?:okay|ok|fine|alright|all right|acceptable|allowed|good|safe)"
+    r"(?: for (?:me|us))? (?:to|if|that)\b"
+)
 _AT_ONCE = re.compile(r"\b(?:now|yet|currently|immediately|at (?:this|the) (?:point|moment|stage)|already)\b")
 _COMPLETION = re.compile(
     r"\b(?:complete|completed|finished|done|through|over)\b(?!.*\b(?:right|correct|correctly|properly|well)\b)"
@@ -332,6 +338,8 @@ def parse_question(text: str) -> Question:
         ),
         place=place,
         use=use,
+        permission=intent == "propose"
+        and bool(_PERMISSION.match(parts.asked) and not _CHANGE.search(parts.asked)),
         plain=parts.plain,
     )
 
