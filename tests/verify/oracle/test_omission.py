@@ -45,3 +45,34 @@ def test_a_step_done_badly_was_not_forgotten(
 ) -> None:
     moment = make_moment(shelf, "plugs sand", "missing", {"sand": ("technique", "sanded across the grain")})
     assert (_ground(question, answer, moment, shelf).lean > 0) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("No, you should have sanded the edges of the board.", True),
+        ("No, you should have pushed the plugs into the holes.", False),
+    ],
+)
+def test_another_missing_step_does_not_tell_whether_this_thing_is_done(
+    shelf: TaskGraph, make_moment, answer: str, right: bool
+) -> None:
+    moment = make_moment(shelf, "mark drill bracket lay", "missing")
+    assert (_ground("Did I prepare the board already?", answer, moment, shelf).lean > 0) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("Yes, you should have thawed the samples first.", True),
+        ("Yes, you should have labeled the tubes first.", False),
+    ],
+)
+def test_what_was_done_in_time_is_not_what_had_to_come_first(
+    assay: TaskGraph, make_moment, answer: str, right: bool
+) -> None:
+    """The tubes are words of the last step too, which went wrong; that is not what the answer says."""
+    wrong = {"sample": ("order", "added before the samples were ready"), "buffer": ("technique", "splashed")}
+    moment = make_moment(assay, "label buffer sample", "order", wrong)
+    ground = _ground("Should I have done something else before adding it?", answer, moment, assay)
+    assert (ground.lean > 0) is right

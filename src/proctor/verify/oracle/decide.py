@@ -17,6 +17,8 @@ from proctor.verify.oracle.correctness import (
     judge_relation,
 )
 from proctor.verify.oracle.following import (
+    beside_kind,
+    beside_scope,
     judge_following,
     judge_named_following,
     judge_nothing_left,
@@ -65,7 +67,7 @@ def _by_intent(case: Case) -> Ground:
     if case.question.use and _use_is_step(case):
         return judge_proposal(case)
     if intent in ("forgot", "forgot_step", "all_good"):
-        return judge_omission(case)
+        return beside_kind(case, judge_omission(case))
     if intent == "propose":
         return judge_proposal(case)
     if intent == "order":
@@ -76,9 +78,9 @@ def _by_intent(case: Case) -> Ground:
     if intent == "check":
         return judge_check(case)
     if intent == "left":
-        return within_scope(case, judge_following(case))
+        return beside_kind(case, within_scope(case, judge_following(case)))
     if intent == "next":
-        return judge_following(case)
+        return beside_kind(case, beside_scope(case, judge_following(case)))
     return _other(case)
 
 

@@ -7,9 +7,19 @@ from typing import Final
 
 from proctor.verify.oracle.case import CERTAIN, FOREIGN, Case, Ground, pick, quoted
 from proctor.verify.oracle.correctness import judge_check
+from proctor.verify.oracle.match import StepIndex
 from proctor.verify.oracle.moment import Standing
+from proctor.verify.oracle.text import concepts, stem
 
-__all__ = ["judge_following", "judge_named_following", "judge_nothing_left", "judge_proposal", "within_scope"]
+__all__ = [
+    "beside_kind",
+    "beside_scope",
+    "judge_following",
+    "judge_named_following",
+    "judge_nothing_left",
+    "judge_proposal",
+    "within_scope",
+]
 
 
 _ORDER: Final[tuple[Standing, ...]] = ("missing", "next", "stuck", "later", "done")
@@ -165,14 +175,16 @@ def judge_named_next(case: Case, steps: tuple[str, ...]) -> Ground:
         )
     if not moment.missing:
         return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
+    # "what do I do with the board now?": what is missing elsewhere was not asked about
+    scoped = case.question.intent == "next" and first in case.scope and moment.missing.isdisjoint(case.scope)
     unmet = [i for i in moment.progress.missing if i in moment.unmet(first)]
     some, few = case.text((unmet or moment.progress.missing)[0]), len(moment.missing) == 1
     if unmet:
-        lean = 0.4 if few else -0.6
+        lean = 0.4 if few or scoped else -0.6
         return case.ground(
             "next_before_missing", lean, f"before {case.text(first)}, {some} is missing", steps
         )
-    lean = 0.4 if few else -0.3
+    lean = 0.4 if few or scoped else -0.3
     return case.ground(
         "next_beside_missing", lean, f"{case.text(first)} may be done next, but {some} is missing", steps
     )
@@ -274,6 +286,54 @@ def within_scope(case: Case, ground: Ground) -> Ground:
             "beside_question", lean, f"{case.text(ground.steps[0])} is not what was asked about", ground.steps
         )
     return ground
+
+
+def beside_scope(case: Case, ground: Ground) -> Ground:
+    """Turn down a step that shares no word with what was asked about, where another that is due does."""
+    moment = case.moment
+    if ground.lean <= 0 or not ground.steps or case.stance == "clear" or case.scope & set(ground.steps):
+        return ground
+    asked = frozenset(case.question.stems)
+    due = sorted((moment.following | moment.missing) & case.scope)
+    if not due or any(asked & case.index.stems_of[i] for i in ground.steps):
+        return ground
+    reason = f"{case.text(ground.steps[0])} is not what was asked about, but {case.text(due[0])} is"
+    return case.ground("beside_question", -0.4, reason, ground.steps)
+
+
+def beside_kind(case: Case, ground: Ground) -> Ground:
+    """Turn down a step that adds nothing where it is asked what to add, and something that is due does add."""
+    moment, index = case.moment, case.index
+    if (
+        ground.lean <= 0
+        or not ground.steps
+        or case.stance == "clear"
+        or not _ASKS_ADDED.search(case.question.plain)
+    ):
+        return ground
+    due = sorted(i for i in moment.following | moment.missing if _adds(index, i))
+    if not due or any(_adds(index, i) for i in ground.steps):
+        return ground
+    reason = f"{case.text(ground.steps[0])} adds nothing, {case.text(due[0])} does"
+    return case.ground("beside_question", -0.3, reason, ground.steps)
+
+
+_ASKS_ADDED = re.compile(
+    r"\b(?:which|what|any|other|more|another|further|an?|some)(?: (?:other|more|further|additional|new))? "
+    r"(?:ingredients?|reagents?|substances?|additives?)\b"
+)
+"""Asks for something that is added, not for a step."""
+_ADDING = frozenset(stem(w) for w in ("add", "pipette"))
+_GENERIC = concepts(stem("mixture"))
+
+
+def _adds(index: StepIndex, step_id: str) -> bool:
+    """True when a step adds something, or brings in a thing that no step before it speaks of."""
+    stems = index.stems_of[step_id]
+    if any(w in _ADDING or any(concepts(w) & concepts(v) for v in _ADDING) for w in stems):
+        return True
+    known = frozenset(w for i in index.graph.ancestors(step_id) for w in index.stems_of.get(i, ()))
+    return any(w not in known and not concepts(w) & _GENERIC for w in index.objects_of(step_id))
 
 
 def _same_thing(case: Case) -> frozenset[str]:

@@ -271,6 +271,10 @@ class StepIndex:
         things = {w for w in held & self._direct[step_id] if w != self._actions[step_id]}
         return bool(things) and self.acts(step_id, held - things)
 
+    def objects_of(self, step_id: str) -> frozenset[str]:
+        """Return the stems of what a step is done to, without where, with what or until when."""
+        return self._direct[step_id] - {self._actions[step_id]}
+
     def things_of(self, step_id: str) -> frozenset[str]:
         """Return the stems of a step without its verb."""
         return self.stems_of[step_id] - {self._actions[step_id]}

@@ -213,6 +213,12 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     steps = pick(case, ("missing", "stuck", "later", "next", "done"))
     hits = [i for i in steps if i in moment.missing]
     if len(hits) == len(steps):
+        # "did I forget to sand the board?" lets another missing step pass, "is the board sanded?" does not
+        told_no = case.completion and case.question.intent == "all_good"
+        if told_no and inside and inside.isdisjoint(hits) and _apart(case, steps):
+            other = next(i for i in moment.progress.missing if i in inside)
+            reason = f"{case.text(steps[0])} is missing, but of what was asked about {case.text(other)} is"
+            return case.ground("names_missing_beside", -0.3, reason, steps)
         lean = 0.9 if not inside or set(hits) & inside else 0.6
         return case.ground("names_missing", lean, f"{case.text(steps[0])} is missing", steps)
     if hits:
@@ -220,7 +226,7 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
             "names_some_missing", 0.4, f"{case.text(hits[0])} is missing, other steps are not", steps
         )
     first = steps[0]
-    if _retells(case):
+    if _retells(case) and not _on_time(case, first):
         return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
     if first in moment.late:
         return case.ground("names_late", 0.2, f"{case.text(first)} came too late", steps)
@@ -237,6 +243,14 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
         lean = 0.3 if case.stance != "clear" else -0.5
         return case.ground("names_pending", lean, f"{case.text(first)} is still to be done", steps)
     return case.ground("names_not_due", -0.3, f"{case.text(first)} was not due yet", steps)
+
+
+def _apart(case: Case, steps: tuple[str, ...]) -> bool:
+    """True when the question is about a thing ("the board", "in the tray") that none of these steps shares."""
+    things = frozenset(
+        w for w in case.question.stems if any(w in case.index.things_of(i) for i in case.scope)
+    )
+    return bool(things) and all(things.isdisjoint(case.index.stems_of[i]) for i in steps)
 
 
 def judge_unnamed(case: Case) -> Ground:
@@ -313,6 +327,15 @@ def _retells(case: Case) -> bool:
     stems = [w for w in case.answer.stems() if not is_talk(w)]
     held = [w in case.moment.mistake_stems for w in stems]
     return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
+
+
+def _on_time(case: Case, step_id: str) -> bool:
+    """True for "you should have done Z first" of a Z that was done well and in time: no mistake is retold."""
+    moment = case.moment
+    if moment.example.type != "order" or step_id == moment.current_id or not case.answer.stems("missed"):
+        return False
+    done = moment.standing(step_id) == "done" and step_id not in moment.late
+    return done and not _went_wrong(case, step_id)
 
 
 _CONTRAST: Final = frozenset({"instead", "not", "rather", "only", "too", "wrong", "wrongly", "used"})
