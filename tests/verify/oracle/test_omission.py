@@ -76,3 +76,15 @@ def test_what_was_done_in_time_is_not_what_had_to_come_first(
     moment = make_moment(assay, "label buffer sample", "order", wrong)
     ground = _ground("Should I have done something else before adding it?", answer, moment, assay)
     assert (ground.lean > 0) is right
+
+
+@pytest.mark.parametrize(
+    ("done", "right"),
+    [("mark drill", True), ("mark drill plugs bracket lay", False)],
+    ids=["free", "overdue"],
+)
+def test_what_was_not_needed_yet_may_be_done_later(
+    shelf: TaskGraph, make_moment, done: str, right: bool
+) -> None:
+    question, answer = "Did I need to sand the board before this?", "No, you can sand the board later."
+    assert (_ground(question, answer, make_moment(shelf, done, "missing"), shelf).lean > 0) is right

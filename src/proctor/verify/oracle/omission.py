@@ -228,6 +228,8 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     first = steps[0]
     if _retells(case) and not _on_time(case, first):
         return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
+    if _postpones(case) and moment.standing(first) != "done" and not inside:
+        return case.ground("postpones", 0.5, f"{case.text(first)} may wait, as the answer says", steps)
     if first in moment.late:
         return case.ground("names_late", 0.2, f"{case.text(first)} came too late", steps)
     standing = moment.standing(first)
@@ -327,6 +329,15 @@ def _retells(case: Case) -> bool:
     stems = [w for w in case.answer.stems() if not is_talk(w)]
     held = [w in case.moment.mistake_stems for w in stems]
     return bool(held) and sum(held) / len(held) >= 0.6 and bool(_CONTRAST & set(case.answer.plain.split()))
+
+
+def _postpones(case: Case) -> bool:
+    """True for "no, that can be done later" to "did I need to do it before this?"."""
+    asked = _NEEDED.match(case.question.plain)
+    return bool(asked and case.answer.polarity == "no" and _LATER.search(case.answer.plain))
+
+
+_LATER: Final = re.compile(r"\b(?:can|may|could)\b.*\b(?:later|afterwards|after that|at any time|any time)\b")
 
 
 def _on_time(case: Case, step_id: str) -> bool:
