@@ -23,6 +23,9 @@ def _ground(question: str, answer: str, example: Example, graph: TaskGraph) -> G
     [
         ("Should I have labeled the tubes before this?", "Yes, and you've already done that.", True),
         ("Was I supposed to label the tubes first?", "Yes, and you already did.", True),
+        ("Should I have labeled the tubes before this?", "No, you already did.", True),
+        ("Should I have labeled the tubes before this?", "You already did that.", True),
+        ("Should I have thawed the samples before this?", "No, you already did.", False),
         ("Should I have thawed the samples before this?", "Yes, and you've already done that.", False),
         ("Should I have labeled the tubes before this?", "Yes, you should have labeled them already.", False),
     ],

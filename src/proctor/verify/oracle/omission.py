@@ -105,10 +105,10 @@ def _certain_step(case: Case) -> Ground | None:
 def judge_reported(case: Case) -> Ground | None:
     """Judge "should I have done X before this?" "yes, and you already did"; None when it is not that.
 
-    The yes is to the place of X, the rest reports it done.
+    A yes is to the place of X, a no to its being left out; the rest reports it done either way.
     """
     plain = case.answer.plain
-    if case.answer.polarity != "yes" or not _REPORTS.search(plain) or _LACKS.search(plain):
+    if not _REPORTS.search(plain) or _LACKS.search(plain):
         return None
     if not _NEEDED.match(case.question.plain):
         return None
@@ -116,6 +116,8 @@ def judge_reported(case: Case) -> Ground | None:
     if not asked or asked[0].score < CERTAIN:
         return None
     done = [i for i in asked[0].alternatives if i in case.moment.history]
+    if case.moment.late.intersection(done):
+        return None
     if not done:
         first = asked[0].step_id
         return case.ground(
