@@ -79,7 +79,12 @@ def test_all_the_parts_may_be_said_of_several_missing_steps(
 
 
 @pytest.mark.parametrize(
-    "question", ["Is it fine to screw them in by hand?", "Would it be okay to screw the brackets by hand?"]
+    "question",
+    [
+        "Is it fine to screw them in by hand?",
+        "Would it be okay to screw the brackets by hand?",
+        "Can I screw the brackets in by hand?",
+    ],
 )
 @pytest.mark.parametrize(
     ("answer", "right"),

@@ -280,7 +280,7 @@ _PROPOSAL = re.compile(
 )
 _PERMISSION = re.compile(
     r"(?:is it|would it be|am i|are we) (?:really |still |also )?(?:okay|ok|fine|alright|all right|acceptable|allowed|good|safe)"
-    r"(?: for (?:me|us))? (?:to|if|that)\b"
+    r"(?: for (?:me|us))? (?:to|if|that)\b|(?:can|may|could) (?:i|we)\b(?!.*\b(?:now|next|then|yet)\b)"
 )
 _AT_ONCE = re.compile(r"\b(?:now|yet|currently|immediately|at (?:this|the) (?:point|moment|stage)|already)\b")
 _COMPLETION = re.compile(
