@@ -67,6 +67,19 @@ def test_the_kind_of_thing_and_the_place_that_were_asked_about(
     assert (_ground(question, answer, make_moment(gel, "agar"), gel).lean > 0) is right
 
 
+def test_a_step_that_must_come_first_and_a_move_are_not_beside_the_question(
+    gel: TaskGraph, make_moment
+) -> None:
+    """A move is no thing (though to add is to move something), and the flask is not swirled before it is filled."""
+    moment = make_moment(gel, "salt")
+    assert _ground("What is my next move?", "Take a drop of dye.", moment, gel).lean > 0
+    assert _ground("What should I do with the contents next?", "Add 1 g agarose first.", moment, gel).lean > 0
+    assert (
+        _ground("What should I do with the agarose next?", "Place the comb in the tray.", moment, gel).lean
+        < 0
+    )
+
+
 def test_where_nothing_is_left_to_add_another_step_will_do(gel: TaskGraph, make_moment) -> None:
     moment = make_moment(gel, "agar salt comb dye")
     assert _ground("Which ingredient comes next?", "Swirl the contents of the flask.", moment, gel).lean > 0

@@ -295,9 +295,13 @@ def beside_scope(case: Case, ground: Ground) -> Ground:
         return ground
     asked = frozenset(case.question.stems)
     due = sorted((moment.following | moment.missing) & case.scope)
-    if not due or any(asked & case.index.stems_of[i] for i in ground.steps):
+    # "my next move" names no thing; and what a thing waits for is about that thing as well
+    named = [i for i in due if asked & case.index.things_of(i)]
+    if not named or any(asked & case.index.stems_of[i] for i in ground.steps):
         return ground
-    reason = f"{case.text(ground.steps[0])} is not what was asked about, but {case.text(due[0])} is"
+    if any(ground.steps[0] in moment.unmet(i) for i in case.scope):
+        return ground
+    reason = f"{case.text(ground.steps[0])} is not what was asked about, but {case.text(named[0])} is"
     return case.ground("beside_question", -0.4, reason, ground.steps)
 
 
