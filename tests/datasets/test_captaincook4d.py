@@ -282,6 +282,7 @@ class TestRelease:
             "annotation_id_minus_offset_equals_graph_id.equal": 4549,
             "annotation_id_minus_offset_equals_graph_id.different": 1151,
             "recordings_without_gopro_4k": 21,
+            "person_mismatch_video_information": 19,
             "errors_without_modified_description": 631,
             "errors_but_modified_equals_description": 29,
             "modified_description_without_errors": 15,

@@ -83,6 +83,14 @@ class _No4k(msgspec.Struct):
     recordings: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Video:
+    """A row of the table of videos: seconds, and the person that it names (which is not always the JSON's)."""
+
+    duration: float
+    person: str
+
+
 @dataclass(slots=True)
 class _Raw:
     """Everything that was in the folder, decoded but not interpreted."""
@@ -90,7 +98,7 @@ class _Raw:
     recordings: list[_RawRecording]
     infos: dict[str, _RawInfo]
     graphs: dict[str, TaskGraph]
-    durations: dict[str, float]
+    videos: dict[str, _Video]
     no_4k: frozenset[str] = frozenset()
 
 
@@ -151,8 +159,8 @@ def _is_there(path: Path) -> bool:
     return path.exists() or path.is_symlink()
 
 
-def _read_videos(path: Path) -> dict[str, float]:
-    """Return the duration in seconds of every recording of the table.
+def _read_videos(path: Path) -> dict[str, _Video]:
+    """Return the row of every recording of the table.
 
     Raises:
         UserError: if the table cannot be read, a column is missing or a duration is no positive number.
@@ -167,7 +175,7 @@ def _read_videos(path: Path) -> dict[str, float]:
     lacking = [c for c in (_ID, _SECONDS) if rows and c not in rows[0]]
     if lacking:
         raise UserError(f"the column '{lacking[0]}' is missing.", where=str(path))
-    return {row[_ID]: _duration(row, path) for row in rows}
+    return {row[_ID]: _Video(_duration(row, path), row.get("person_id") or "") for row in rows}
 
 
 def _duration(row: Mapping[str, str | None], path: Path) -> float:
@@ -288,8 +296,8 @@ def _with_information(recording: Recording, raw: _Raw) -> Recording:
     attributes = {"person": str(info.person_id), "environment": str(info.environment)}
     if raw.no_4k:
         attributes["video_4k"] = "no" if recording.id in raw.no_4k else "yes"
-    duration = raw.durations.get(recording.id)
-    return replace(recording, duration=duration, attributes=attributes)
+    video = raw.videos.get(recording.id)
+    return replace(recording, duration=video.duration if video else None, attributes=attributes)
 
 
 # -- which node of the graph a step is -------------------------------------------------------------------------
@@ -527,6 +535,11 @@ def count_oddities(
         "steps_with_errors": sum(bool(s.errors) for s in steps),
         "errors": sum(tags.values()),
         "modified_descriptions": sum(s.modified_description is not None for s in steps),
+        "person_mismatch_video_information": sum(
+            video.person not in ("", str(raw.infos[i].person_id))
+            for i, video in raw.videos.items()
+            if i in raw.infos
+        ),
         "recordings_without_gopro_4k": sum(r.recording_id in raw.no_4k for r in raw.recordings),
     }
     counts |= {f"tags.{tag}": n for tag, n in tags.items()}
