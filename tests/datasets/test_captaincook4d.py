@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from proctor.datasets.captaincook4d import DATASET, activity_key, mistake_kind
+from proctor.datasets.captaincook4d import DATASET, activity_key
 from proctor.datasets.lint import lint_recording
 from proctor.errors import UserError
+from proctor.procedure.recording import mistake_kind
 
 STEPS = {
     "0": "START",

@@ -12,6 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,8 +24,6 @@ from proctor.datasets.plain.format import PlainActivity, PlainRecording
 from proctor.datasets.plain.problems import MAX_SHOWN
 from proctor.errors import UserError
 from proctor.procedure.recording import Mistake, Segment
-
-jsonschema = pytest.importorskip("jsonschema")
 
 ACTIVITY: dict[str, Any] = {
     "id": "tea",

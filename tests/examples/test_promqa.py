@@ -19,11 +19,10 @@ from proctor.examples.promqa import (
     read_promqa,
     read_promqa_graphs,
     render_clock,
-    tag_to_kind,
     to_example,
 )
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.recording import MISTAKE_KINDS
+from proctor.procedure.recording import MISTAKE_KINDS, mistake_kind
 
 
 def load_graph(path: Path, activity_id: str, name: str) -> TaskGraph:
@@ -208,13 +207,13 @@ def test_published_graphs_are_read(tmp_path: Path, tests_data: Path, tea: TaskGr
     [("Order Error", "order"), ("Missing Step", "missing"), ("Other", "other"), ("Timing Error", "timing")],
 )
 def test_tags_and_kinds(tag: str, kind: str) -> None:
-    assert tag_to_kind(tag) == kind
+    assert mistake_kind(tag) == kind
     assert kind_to_tag(kind) == tag
 
 
 @pytest.mark.parametrize("kind", MISTAKE_KINDS)
 def test_every_kind_comes_back(kind: str) -> None:
-    assert tag_to_kind(kind_to_tag(kind)) == kind
+    assert mistake_kind(kind_to_tag(kind)) == kind
 
 
 @given(st.integers(0, 359_999), st.floats(0, 0.999))

@@ -214,9 +214,9 @@ def test_a_recording_is_shown_as_performed_and_names_no_mistake() -> None:
 
 def test_the_sample_s_texts_are_all_understood() -> None:
     folder = Path(__file__).parents[2] / "src/proctor/samples/everyday/activities"
-    if not folder.is_dir():
-        pytest.skip("the package sample is not in this checkout")
-    for path in sorted(folder.glob("*.json")):
+    paths = sorted(folder.glob("*.json"))
+    assert paths
+    for path in paths:
         for step in json.loads(path.read_text())["steps"]:
             if step["id"] in ("start", "end"):
                 continue

@@ -74,3 +74,17 @@ def test_a_workspace_with_items_is_left_alone(built: Path, tmp_path: Path) -> No
     with pytest.raises(UserError, match="items already"):
         import_release(built / "release", there)
     assert (there / "items.jsonl").read_bytes() == before
+
+
+def test_page_and_scores_show_the_same_interval(built: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    import_release(built / "release", there)
+    predict(there, "recipe-text", seed=1)
+    judge(there)
+    row = score(there, confidence=0.5, resamples=300, seed=4).tables["recipe-text"].row("all")
+    usual = score(tmp_path / "there", confidence=0.95, resamples=300, seed=4).tables["recipe-text"].row("all")
+    assert (row.low, row.high) != (usual.low, usual.high)
+    score(there, confidence=0.5)
+    page = Path(report(there)["report"]).read_text(encoding="utf-8")
+    assert f"{row.low:.1f}–{row.high:.1f}" in page
+    assert f"{usual.low:.1f}–{usual.high:.1f}" not in page

@@ -30,10 +30,10 @@ from proctor.datasets.dataset import Correction, Corrections, DataFile, Dataset,
 from proctor.datasets.lint import empty_order_mistakes, lint_recording
 from proctor.errors import UserError
 from proctor.procedure.graph import GraphError, Step, TaskGraph
-from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.procedure.recording import Mistake, Recording, Segment, mistake_kind
 from proctor.records import Dropped, read_bytes, read_json
 
-__all__ = ["DATASET", "activity_key", "mistake_kind", "read_graphs"]
+__all__ = ["DATASET", "activity_key", "read_graphs"]
 
 ERRORS: Final = "annotation_json/error_annotations.json"
 COMPLETE: Final = "annotation_json/complete_step_annotations.json"
@@ -105,11 +105,6 @@ class _Raw:
 def activity_key(name: str) -> str:
     """Return the file name that a recipe's task graph has: lower case, no spaces."""
     return "".join(name.lower().split())
-
-
-def mistake_kind(tag: str) -> str:
-    """Return our kind for a tag of the data set: ``"Order Error"`` is ``order``, ``"Missing Step"`` ``missing``."""
-    return tag.lower().removesuffix(" error").removesuffix(" step").strip() or "other"
 
 
 def read_graphs(root: Path) -> dict[str, TaskGraph]:

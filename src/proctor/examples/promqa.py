@@ -20,7 +20,7 @@ from proctor.errors import UserError
 from proctor.examples.example import QUESTION_TYPES, Example, Performed, StepRef
 from proctor.procedure.graph import GraphError, Step, TaskGraph
 from proctor.procedure.progress import derive_progress
-from proctor.procedure.recording import Mistake
+from proctor.procedure.recording import Mistake, mistake_kind
 from proctor.records import read_json
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "read_promqa",
     "read_promqa_graphs",
     "render_clock",
-    "tag_to_kind",
     "to_example",
 ]
 
@@ -277,13 +276,6 @@ def read_promqa_graphs(path: Path) -> dict[str, TaskGraph]:
 # -- small translations --------------------------------------------------------------------------------------
 
 
-def tag_to_kind(tag: str) -> str:
-    """Translate a tag of the data set to a mistake kind: "Order Error" → "order", "Missing Step" → "missing"."""
-    if tag == "Missing Step":
-        return "missing"
-    return tag.removesuffix(" Error").lower()
-
-
 def kind_to_tag(kind: str) -> str:
     """Translate a mistake kind to the tag of the data set."""
     special = {"missing": "Missing Step", "other": "Other"}
@@ -355,7 +347,7 @@ def _performed(step: PromqaStep, published: PromqaExample, graph: TaskGraph) -> 
         step_id=step_id,
         text=step.description,
         instruction=graph[step_id].text,
-        mistakes=tuple(Mistake(tag_to_kind(m.tag), m.description) for m in step.errors),
+        mistakes=tuple(Mistake(mistake_kind(m.tag), m.description) for m in step.errors),
     )
 
 
@@ -371,7 +363,7 @@ def _mistake_texts(published: PromqaExample) -> tuple[str, ...]:
     """Collect the texts of the asked kind in the current step; the published one is always the last."""
     if published.error_description is None:
         return ()
-    texts = [m.description for m in published.current_step.errors if tag_to_kind(m.tag) == published.type]
+    texts = [m.description for m in published.current_step.errors if mistake_kind(m.tag) == published.type]
     if texts[-1:] != [published.error_description]:
         texts.append(published.error_description)
     return tuple(texts)

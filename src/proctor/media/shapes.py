@@ -120,10 +120,6 @@ def _vessel(points: Sequence[tuple[float, float]], colour: Colour = GLASS) -> Dr
     return lambda pen: pen.shape(*points, colour=colour)
 
 
-def _outline(points: Sequence[tuple[float, float]]) -> Drawing:
-    return lambda pen: pen.line(*points, points[0])
-
-
 def _jug_back(pen: Pen) -> None:
     pen.arc(62, 34, 96, 76, -90, 100, width=7)
     pen.shape((22, 16), (74, 16), (70, 96), (28, 96), colour=GLASS)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["MISTAKE_KINDS", "Mistake", "Recording", "Segment"]
+__all__ = ["MISTAKE_KINDS", "Mistake", "Recording", "Segment", "mistake_kind"]
 
 MISTAKE_KINDS: Final[tuple[str, ...]] = (
     "missing",
@@ -24,6 +24,13 @@ MISTAKE_KINDS: Final[tuple[str, ...]] = (
 )
 """The kinds every part of Proctor knows. A data set may bring further kinds; they count as mistakes everywhere
 but no question type is derived from them."""
+
+
+def mistake_kind(tag: str) -> str:
+    """Return the kind for a data set's tag: ``"Order Error"`` is ``order``, ``"Missing Step"`` is ``missing``."""
+    if tag == "Missing Step":
+        return "missing"
+    return tag.removesuffix(" Error").strip().lower() or "other"
 
 
 @dataclass(frozen=True, slots=True)

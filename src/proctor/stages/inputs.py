@@ -204,7 +204,7 @@ def _wrong_with_item(item: Item, graphs: _Graphs) -> Iterator[str]:
         yield "it has no gold answer"
 
 
-def _wrong_with_prediction(prediction: Prediction, item: Item) -> Iterator[str]:  # noqa: ARG001 - as below
+def _wrong_with_prediction(prediction: Prediction, _: Item) -> Iterator[str]:
     if (prediction.answer is None) == (prediction.failure is None):
         yield "it must have either an answer or a failure"
     for time in prediction.frame_times:

@@ -15,6 +15,7 @@ from proctor.report.data import About, Frame, ReportData, ReportOptions, Run, St
 from proctor.report.page import write_report
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
+from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
 from proctor.stages.verify import open_store
 from proctor.workspace import StageRecord, Workspace, is_there
@@ -66,7 +67,9 @@ def report(
         funnel=tuple(_funnel(workspace.stages())),
         frames=pictures,
     )
-    path = write_report(output or workspace.file("report.html"), data, ReportOptions())
+    # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
+    options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
+    path = write_report(output or workspace.file("report.html"), data, options)
     workspace.keep("report", settings)
     return {
         "report": str(path),

@@ -145,11 +145,11 @@ class Oracle:
         index, moment = self._index(graph), self._at(example, graph)
         unreadable = _unreadable(said, index)
         if unreadable is not None:
-            value, reason, probability = unreadable
-            return Decision(value, probability, reason, None, asked, said)
+            verdict, why, chance = unreadable
+            return Decision(verdict, chance, why, None, asked, said)
         ground = decide(asked, said, moment, index)
         probability = self.calibration.probability(ground.lean)
-        value: Judgment = "right" if probability >= UNDECIDED else "wrong"  # type: ignore[no-redef]
+        value: Judgment = "right" if probability >= UNDECIDED else "wrong"
         reason = ground.reason[:1].upper() + ground.reason[1:]
         if len(answer) > MAX_CHARACTERS or len(question) > MAX_CHARACTERS:
             reason += f"; only the first {MAX_CHARACTERS:,} characters were read"

@@ -43,7 +43,6 @@ class AnswerText:
         finished: says that the whole activity is done.
         praise: says that things were done *right*, which is more than "nothing is missing".
         wrongness: says that something was done wrongly or by a wrong amount.
-        not_yet: says that it is too early.
         restart: tells to start over or go back.
         already: says that something has been done already.
         claims: clauses in order.
@@ -59,7 +58,6 @@ class AnswerText:
     finished: bool
     praise: bool
     wrongness: bool
-    not_yet: bool
     restart: bool
     already: bool
     claims: tuple[Claim, ...]
@@ -130,9 +128,6 @@ _WRONGNESS = re.compile(
 _UNDONE = re.compile(
     r"\b(?:have|has|had|did|are|is|were|was) not (?:yet |quite |been )*(?:\w+ed|done|put|cut|taken|made|all|everything)\b(?<!missed)"
     r"(?<!skipped)(?<!omitted)(?<!overlooked)"
-)
-_NOT_YET = re.compile(
-    r"\bnot (?:yet|now|quite|just yet|right now)\b|\btoo (?:early|soon)\b|\bwait\b|\bhold on\b"
 )
 _RESTART = re.compile(
     r"\bstart(?:ing)? (?:over|again|afresh|from (?:scratch|the beginning))\b|\bgo back\b|\bredo\b|\brestart\b|\bfrom scratch\b"
@@ -260,7 +255,6 @@ def parse_answer(text: str) -> AnswerText:
         finished=finished,
         praise=praise and well,
         wrongness=bool(_WRONGNESS.search(whole)),
-        not_yet=bool(_NOT_YET.search(plain)),
         restart=bool(_RESTART.search(plain)),
         already=bool(_ALREADY.search(body)),
         claims=_claims(_RELATIVE.sub(r"\1", whole)),
