@@ -86,6 +86,18 @@ def make_video(path: Path, recipe: Recipe) -> Path:
     return path
 
 
+def turn_video(path: Path, turned: Path, rotation: int) -> Path:
+    """Copy a video with another display rotation: the same packets, since encoding twice may differ a little."""
+    with av.open(str(path)) as source, av.open(str(turned), "w") as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        stream.set_display_rotation(rotation)
+        for packet in source.demux(source.streams.video[0]):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
+    return turned
+
+
 def make_audio(path: Path, seconds: float = 1.0) -> Path:
     with av.open(str(path), "w") as container:
         _sound(container, container.add_stream("aac", rate=16_000), seconds)
