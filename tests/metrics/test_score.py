@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.metrics.score import Score, Signature, require_comparable
+from proctor.metrics.score import Score, Signature, require_comparable, require_comparable_scores
 
 part = st.text(st.characters(blacklist_characters="|", blacklist_categories=("Cs",)), min_size=1, max_size=12)
 key = part.filter(lambda text: ":" not in text)
@@ -60,10 +60,10 @@ def test_require_comparable_names_what_differs():
 def test_score_prints_value_interval_and_denominator():
     signature = Signature("mean", {"judge": "rules"})
     score = Score(44.125, signature, 399, 40.0, 48.25, failed=2, skipped=1)
-    assert str(score) == "mean|judge:rules = 44.12 [40, 48.25] (n=399, 2 failed, 1 skipped)"
+    assert str(score) == "mean|judge:rules = 44.125 [40, 48.25] (n=399, 2 failed, 1 skipped)"
     assert score.total == 402
     assert str(Score(0.8693, signature, 10)) == "mean|judge:rules = 0.8693 (n=10)"
-    assert "undefined (nothing)" in str(Score(math.nan, signature, 0, note="nothing"))
+    assert "undefined (n=0; nothing)" in str(Score(math.nan, signature, 0, note="nothing"))
 
 
 def test_score_refuses_silent_nan_negative_counts_and_half_an_interval():
@@ -74,3 +74,38 @@ def test_score_refuses_silent_nan_negative_counts_and_half_an_interval():
         Score(1.0, signature, 1, failed=-1)
     with pytest.raises(ValueError, match="two ends or none"):
         Score(1.0, signature, 1, low=0.5)
+
+
+@given(
+    st.floats(-1e300, 1e300),
+    st.none() | st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)),
+    st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99)),
+    st.text(st.characters(blacklist_categories=("Cs",)), max_size=20),
+)
+def test_a_printed_score_parses_back(value, ends, counts, note):
+    low, high = ends or (None, None)
+    score = Score(value, Signature("m", {"a": "b"}), counts[0], low, high, counts[1], counts[2], note)
+    back = Score.parse(str(score))
+    assert back.value == pytest.approx(value, rel=1e-9)
+    assert (back.signature, back.n, back.failed, back.skipped) == (score.signature, *counts)
+    assert back.note == note
+    assert (back.low is None) == (low is None)
+
+
+def test_an_undefined_score_parses_back_and_rubbish_does_not():
+    score = Score(math.nan, Signature("m"), 0, note="nothing was counted")
+    assert str(Score.parse(str(score))) == str(score)
+    with pytest.raises(ValueError, match="printed score"):
+        Score.parse("m = 3")
+
+
+def test_scores_on_other_denominators_refuse_to_be_compared():
+    signature = Signature("m", {"protocol": "corrected"})
+    a = Score(0.5, signature, 10)
+    require_comparable_scores(a, Score(0.7, signature, 10))
+    with pytest.raises(ValueError, match=r"different denominators: 10 items .* against 12"):
+        require_comparable_scores(a, Score(0.7, signature, 10, failed=2))
+    with pytest.raises(ValueError, match="stand on different items: 10 scored of 10 against 8"):
+        require_comparable_scores(a, Score(0.7, signature, 8, failed=2))
+    with pytest.raises(ValueError, match="protocol"):
+        require_comparable_scores(a, Score(0.7, signature.having(protocol="published"), 10))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from proctor.cli.console import run
+from proctor.cli.lazy import LazyGroup
 from proctor.version import __version__
 
 __all__ = ["app", "main"]
@@ -24,7 +23,7 @@ _COMMANDS: Final = {
     "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
     "predict": ("predict", "Sit a predictor down to answer the benchmark."),
     "judge": ("judge", "Mark the answers."),
-    "score": ("score", "Compute scores with intervals and compare runs."),
+    "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
     "report": ("report", "Write the report: one HTML page that works offline."),
     "check": ("check", "List what is odd in a data set, by rule."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),
@@ -35,36 +34,14 @@ _COMMANDS: Final = {
 }
 
 
-class _LazyGroup(TyperGroup):
-    """A group whose commands live in modules that are imported only when one of them is called."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        # Only the names count here: "did you mean" looks among them; the commands come from get_command.
-        self.commands = cast("Any", dict.fromkeys(_COMMANDS))
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework's signature
-        """Return the commands in the order of the job."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Load the command's module and return the command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"proctor.cli.{_COMMANDS[cmd_name][0]}")
-        apps: Any = getattr(module, "apps", None)
-        command = get_command(apps[cmd_name] if apps else module.app)
-        command.name = cmd_name
-        return command
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """List names and summaries without loading any command."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+class _Commands(LazyGroup):
+    members: ClassVar[Mapping[str, tuple[str, str]]] = {
+        name: (f"proctor.cli.{module}", summary) for name, (module, summary) in _COMMANDS.items()
+    }
 
 
 app = typer.Typer(
-    cls=_LazyGroup,
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

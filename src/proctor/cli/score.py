@@ -1,78 +1,66 @@
-"""``proctor score``: scores with intervals, runs compared."""
+"""``proctor score``: the runs of a workspace, or any family of metrics from files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, ClassVar, Final
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, table
-from proctor.cli.judge import RunsOption
+from proctor.cli.lazy import LazyGroup
 
-if TYPE_CHECKING:
-    from proctor.evaluate.scores import ScoreRow
-    from proctor.metrics.significance import Comparison
+__all__ = ["app"]
 
-app = command_app()
-
-
-@app.command()
-def score(
-    workspace: WorkspaceArgument,
-    run: RunsOption = None,
-    confidence: Annotated[float | None, typer.Option(help="Level of the intervals (default 0.95).")] = None,
-    resamples: Annotated[int | None, typer.Option(help="Of the bootstrap (default 10,000).")] = None,
-    seed: SeedOption = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Compute every run's scores and compare all pairs of runs.
-
-    Intervals are bootstrapped over recordings, because questions about one recording share its difficulty. Pairs
-    are compared on the same items, p-values corrected over all pairs (Holm).
-
-    Example: proctor score bench --confidence 0.9
-    """
-    import msgspec
-
-    from proctor.stages import score as stage
-
-    result = stage.score(workspace, run or (), confidence=confidence, resamples=resamples, seed=seed)
-    types = list(dict.fromkeys(r.slice for t in result.tables.values() for r in t.rows if r.kind == "type"))
-    slices = ["all", "clean", "noisy", *types]
-    rows = []
-    for name, scores in result.tables.items():
-        found = {r.slice: r for r in scores.rows}
-        rows.append((name, *(_show(found.get(s), interval=s == "all") for s in slices)))
-    text = table(rows, ("run", *(s.removeprefix("type=") for s in slices)))
-    if result.comparisons:
-        text += "\n\n" + table(
-            [_compare(c) for c in result.comparisons],
-            ("pair", "difference", "p (Holm)", "smallest detectable"),
-        )
-    first = next(iter(result.tables.values()))
-    text += f"\n\n{first.row('all').signature}\nnext: proctor report {workspace}"
-    emit(msgspec.to_builtins(result), text, as_json=as_json)
+_FAMILIES: Final = {
+    "localization": "Steps found in time: mAP at tIoU, recall at k×.",
+    "classification": "Mistakes recognised: accuracy, precision, recall, F1, ROC-AUC, PR-AUC, EER.",
+    "clustering": "Key steps discovered: precision, recall and IoU after Hungarian matching.",
+    "segmentation": "Frames labelled: accuracy (MoF), edit score, segmental F1, boundary error.",
+    "ordering": "Steps put in order: Acc, PMR, Lq, Lr, Kendall's tau, Dist; several references, partial orders.",
+    "agreement": "Annotators compared: raw, specific, Cohen's kappa, Krippendorff's alpha, orders, segments.",
+    "retrieval": "Sources found: recall@k, nDCG, MRR.",
+    "answer": "Answers marked: exact match, ROUGE-1, BERTScore, letters of multiple choice, judge scale.",
+    "text": "Texts described: length, type-token ratio, distinct-n, embedding similarity.",
+    "significance": "Systems compared: bootstrap, permutation, McNemar, Holm, power, calibration.",
+}
+_WORKSPACE: Final = "workspace"
 
 
-def _show(row: ScoreRow | None, *, interval: bool) -> str:
-    if row is None or row.value is None:
-        return "–"
-    if interval and row.low is not None and row.high is not None:
-        return f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]"
-    return f"{row.value:.1f}"
+class _Families(LazyGroup):
+    members: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **{
+            name: (f"proctor.cli.scoring.{name}", summary)
+            for name, summary in _FAMILIES.items()
+            if find_spec(f"proctor.cli.scoring.{name}")
+        },
+        _WORKSPACE: ("proctor.cli.scoring.workspace", "The runs of a workspace (the word may be left out)."),
+    }
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read ``proctor score bench`` as ``proctor score workspace bench``."""
+        if args and args[0] not in self.members and args[0] != "--help":
+            args = [_WORKSPACE, *args]
+        return super().parse_args(ctx, args)
 
 
-def _compare(pair: Comparison) -> tuple[str, str, str, str]:
-    if pair.difference is None:
-        return f"{pair.a} → {pair.b}", "–", "–", "–"
-    interval = (
-        f" [{pair.low:+.1f}, {pair.high:+.1f}]" if pair.low is not None and pair.high is not None else ""
-    )
-    p = pair.p_holm if pair.p_holm is not None else pair.p
-    smallest = pair.detectable
-    return (
-        f"{pair.a} → {pair.b}",
-        f"{pair.difference:+.1f}{interval}",
-        "–" if p is None else f"{p:.4f}",
-        "–" if smallest is None else f"{smallest:.1f}",
-    )
+app = typer.Typer(
+    cls=_Families,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help=(
+        "Compute scores with intervals.\n\n"
+        "proctor score WORKSPACE scores and compares the runs of a workspace. proctor score FAMILY scores files: "
+        "a reference and a prediction, as CSV, JSON or JSON Lines; it prints a table, or with --json everything, "
+        "with --latex a table for a paper, with --report a page with pictures. A workspace that is called like a "
+        "family is written ./NAME.\n\n"
+        "Example: proctor score localization --gt gt.csv --pred predictions.csv --protocol corrected"
+    ),
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root() -> None:
+    """Nothing is to be done before the command."""

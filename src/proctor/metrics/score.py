@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Score", "Signature", "require_comparable"]
+__all__ = ["Score", "Signature", "require_comparable", "require_comparable_scores"]
+
+_PRINTED = re.compile(
+    r"(?P<signature>.*) = (?P<value>undefined|[^ ]+)"
+    r"(?: \[(?P<low>[^,\]]+), (?P<high>[^\]]+)\])?"
+    r" \(n=(?P<n>\d+)(?:, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped)?(?:; (?P<note>.*))?\)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +131,51 @@ class Score:
         return self.n + self.failed + self.skipped
 
     def __str__(self) -> str:
-        if math.isnan(self.value):
-            return f"{self.signature} = undefined ({self.note})"
+        value = "undefined" if math.isnan(self.value) else f"{self.value:.10g}"
         interval = (
-            f" [{self.low:.4g}, {self.high:.4g}]" if self.low is not None and self.high is not None else ""
+            f" [{self.low:.10g}, {self.high:.10g}]" if self.low is not None and self.high is not None else ""
         )
         rest = f", {self.failed} failed, {self.skipped} skipped" if self.failed or self.skipped else ""
-        return f"{self.signature} = {self.value:.4g}{interval} (n={self.n}{rest})"
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.signature} = {value}{interval} (n={self.n}{rest}{note})"
+
+    @classmethod
+    def parse(cls, text: str) -> Score:
+        """Parse what ``str`` printed; numbers come back with ten significant digits.
+
+        Raises:
+            ValueError: if the text is not a printed score.
+        """
+        found = _PRINTED.fullmatch(text)
+        if not found:
+            raise ValueError(f"a printed score reads 'signature = value [low, high] (n=…)', got {text!r}")
+        part = found.groupdict()
+        return cls(
+            value=math.nan if part["value"] == "undefined" else float(part["value"]),
+            signature=Signature.parse(part["signature"]),
+            n=int(part["n"]),
+            low=None if part["low"] is None else float(part["low"]),
+            high=None if part["high"] is None else float(part["high"]),
+            failed=int(part["failed"] or 0),
+            skipped=int(part["skipped"] or 0),
+            note=part["note"] or "",
+        )
+
+
+def require_comparable_scores(a: Score, b: Score, *, ignoring: Collection[str] = ()) -> None:
+    """Refuse to compare two scores that were measured differently or on different numbers of items.
+
+    Raises:
+        ValueError: naming the choices that differ, or both denominators.
+    """
+    require_comparable(a.signature, b.signature, ignoring=ignoring)
+    if a.total != b.total:
+        raise ValueError(
+            f"the two scores have different denominators: {a.total} items ({a.n} scored, {a.failed} failed, "
+            f"{a.skipped} skipped) against {b.total} ({b.n}, {b.failed}, {b.skipped}); score both on the same items"
+        )
+    if a.n != b.n:
+        raise ValueError(
+            f"the two scores stand on different items: {a.n} scored of {a.total} against {b.n}; "
+            "score again what failed, or compare the items that both scored (paired comparison)"
+        )

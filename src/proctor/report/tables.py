@@ -12,7 +12,7 @@ from proctor.report.data import ROLES
 from proctor.report.plaintext import show_text
 from proctor.report.standings import Row, Standings
 
-__all__ = ["TABLE_FORMATS", "TableFormat", "scores_table", "show_interval", "show_value"]
+__all__ = ["TABLE_FORMATS", "TableFormat", "render_grid", "scores_table", "show_interval", "show_value"]
 
 TableFormat = Literal["text", "markdown", "latex", "html"]
 TABLE_FORMATS: Final[tuple[TableFormat, ...]] = ("text", "markdown", "latex", "html")
@@ -46,13 +46,7 @@ def scores_table(standings: Standings, format_: TableFormat = "text", *, interva
     Raises:
         ValueError: if the format is unknown.
     """
-    writers: dict[TableFormat, Callable[[Sequence[str], Sequence[Sequence[str]]], str]] = {
-        "text": _text,
-        "markdown": _markdown,
-        "latex": _latex,
-        "html": _html,
-    }
-    if format_ not in writers:
+    if format_ not in TABLE_FORMATS:
         raise ValueError(f"format must be one of {', '.join(TABLE_FORMATS)}, got {format_!r}")
     slices = [*standings.group("noise"), *standings.group("type")]
     head = [
@@ -64,7 +58,36 @@ def scores_table(standings: Standings, format_: TableFormat = "text", *, interva
     ]
     head += ["scored", "failed", "unscored", "not asked"]
     body = [_cells(row, [s.key for s in slices], intervals=intervals) for row in standings.rows]
-    return writers[format_]([_name(h) for h in head], body)
+    return render_grid([_name(h) for h in head], body, format_)
+
+
+def render_grid(
+    head: Sequence[str],
+    body: Sequence[Sequence[str]],
+    format_: TableFormat = "text",
+    *,
+    text_columns: int = 2,
+) -> str:
+    """Lay cells out in one of the formats; every format escapes what it must.
+
+    Args:
+        head: column names.
+        body: lines of cells, as long as ``head``.
+        format_: see ``TABLE_FORMATS``.
+        text_columns: this many columns from the left are set flush left, the others flush right.
+
+    Raises:
+        ValueError: if the format is unknown.
+    """
+    writers: dict[TableFormat, Callable[[Sequence[str], Sequence[Sequence[str]], int], str]] = {
+        "text": _text,
+        "markdown": _markdown,
+        "latex": _latex,
+        "html": _html,
+    }
+    if format_ not in writers:
+        raise ValueError(f"format must be one of {', '.join(TABLE_FORMATS)}, got {format_!r}")
+    return writers[format_](head, body, text_columns)
 
 
 def _cells(row: Row, keys: Sequence[str], *, intervals: bool) -> list[str]:
@@ -87,19 +110,20 @@ def _name(text: str) -> str:
     return flat if len(flat) <= _MAX_NAME else flat[: _MAX_NAME - 1] + "…"
 
 
-def _text(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def _text(head: Sequence[str], body: Sequence[Sequence[str]], text_columns: int) -> str:
     widths = [max(len(line[n]) for line in (head, *body)) for n in range(len(head))]
 
     def render(line: Sequence[str]) -> str:
         cells = [
-            c.ljust(w) if n < 2 else c.rjust(w) for n, (c, w) in enumerate(zip(line, widths, strict=True))
+            c.ljust(w) if n < text_columns else c.rjust(w)
+            for n, (c, w) in enumerate(zip(line, widths, strict=True))
         ]
         return "  ".join(cells).rstrip()
 
     return "\n".join([render(head), "  ".join("─" * w for w in widths), *map(render, body)]) + "\n"
 
 
-def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def _markdown(head: Sequence[str], body: Sequence[Sequence[str]], text_columns: int) -> str:
     def render(line: Sequence[str]) -> str:
         return (
             "| "
@@ -107,7 +131,7 @@ def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
             + " |"
         )
 
-    rule = "|" + "|".join(" :-- " if n < 2 else " --: " for n in range(len(head))) + "|"
+    rule = "|" + "|".join(" :-- " if n < text_columns else " --: " for n in range(len(head))) + "|"
     return "\n".join([render(head), rule, *map(render, body)]) + "\n"
 
 
@@ -128,13 +152,13 @@ _TEX: Final = {
 }
 
 
-def _latex(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def _latex(head: Sequence[str], body: Sequence[Sequence[str]], text_columns: int) -> str:
     def render(line: Sequence[str]) -> str:
         return " & ".join("".join(_TEX.get(c, c) for c in cell) for cell in line) + r" \\"
 
     return "\n".join(
         [
-            r"\begin{tabular}{ll" + "r" * (len(head) - 2) + "}",
+            r"\begin{tabular}{" + "l" * text_columns + "r" * (len(head) - text_columns) + "}",
             r"\toprule",
             render(head),
             r"\midrule",
@@ -146,7 +170,7 @@ def _latex(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _html(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def _html(head: Sequence[str], body: Sequence[Sequence[str]], _text_columns: int) -> str:
     def render(line: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
 

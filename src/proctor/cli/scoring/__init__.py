@@ -1,0 +1,1 @@
+"""The commands ``proctor score FAMILY``, one module per family."""

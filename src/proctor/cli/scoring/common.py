@@ -1,0 +1,68 @@
+"""What the family commands share: their options, and how a table of scores is printed, written and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proctor.cli.console import emit, note
+from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from proctor.metrics.table import ScoreTable
+
+__all__ = [
+    "ConfidenceOption",
+    "LatexFlag",
+    "ReportOption",
+    "ResamplesOption",
+    "emit_scores",
+]
+
+LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs) instead of text.")]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Also write a page with tables and pictures (HTML)."),
+]
+ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Level of the intervals.")]
+ResamplesOption = Annotated[
+    int, typer.Option("--resamples", min=0, help="Draws of the bootstrap; 0 leaves the intervals out.")
+]
+
+
+def emit_scores(
+    table: ScoreTable, *, as_json: bool = False, latex: bool = False, report: Path | None = None
+) -> None:
+    """Print a table of scores in the form that was asked for; write the page if one was asked for.
+
+    Raises:
+        UserError: if two forms were asked for at once.
+    """
+    from proctor.report.score_table import render_scores
+    from proctor.stages.scoring.result import table_as_json
+
+    if as_json and latex:
+        raise UserError("--json and --latex were both given.", hint="ask for one of them")
+    if report is not None:
+        from proctor.report.score_page import write_score_page
+
+        write_score_page(report, table)
+        note(f"written: {report}")
+    if latex:
+        emit({}, render_scores(table, "latex"), as_json=False)
+        return
+    emit(table_as_json(table), _text(table), as_json=as_json)
+
+
+def _text(table: ScoreTable) -> str:
+    from proctor.report.score_table import render_scores
+
+    parts = [render_scores(table).rstrip("\n")]
+    if table.counts:
+        parts.append(", ".join(f"{name} {n:,}" for name, n in table.counts.items()))
+    parts += [f"note: {text}" for text in table.notes]
+    signatures = dict.fromkeys(str(row.score.signature) for row in table.rows)
+    parts.append("\n".join(signatures))
+    return "\n\n".join(part for part in parts if part)
