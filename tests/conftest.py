@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -31,6 +33,15 @@ def shared_data() -> Path:
     if folder is None:
         pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
     return folder
+
+
+@pytest.fixture(scope="session")
+def shared_expected(shared_data: Path) -> Callable[[str], dict[str, Any]]:
+    """Return a file of expected numbers by name (``recognition``); skips where the real data are not."""
+    folder = shared_data.parent / "expected"
+    if not folder.is_dir():
+        pytest.skip("needs the expected numbers: place them in ../shared/expected")
+    return lambda name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
