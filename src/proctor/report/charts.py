@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from proctor.metrics.score import Score
 from proctor.report.data import Role
+from proctor.report.svg import percent, plain_svg, whisker
 
 __all__ = [
     "axis",
@@ -37,16 +38,6 @@ _SHAPES: Final[dict[Role, str]] = {
 }
 
 
-def _svg(height: int, body: str, classes: str) -> Markup:
-    return Markup(  # noqa: S704 - numbers and fixed words only, no text from outside comes here
-        f'<svg class="{classes}" width="100%" height="{height}" aria-hidden="true" focusable="false">{body}</svg>'
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{min(100.0, max(0.0, value)):.2f}".rstrip("0").rstrip(".") + "%"
-
-
 def _grid(height: int) -> str:
     return "".join(f'<line class="grid" x1="{t}%" x2="{t}%" y1="0" y2="{height}"/>' for t in TICKS)
 
@@ -56,21 +47,13 @@ def interval_chart(score: Score, role: Role, *, reference: float | None = None, 
     middle = height / 2
     body = _grid(height)
     if reference is not None and not math.isnan(reference):
-        x = _percent(reference)
+        x = percent(reference)
         body += f'<line class="reference" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
     if not math.isnan(score.value):
-        mark = _whisker(score.low, score.high, middle)
-        mark += f'<svg class="point" x="{_percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'
+        mark = whisker(score.low, score.high, middle)
+        mark += f'<svg class="point" x="{percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'
         body += f'<g class="{role}">{mark}</g>'
-    return _svg(height, body, "chart")
-
-
-def _whisker(low: float | None, high: float | None, y: float) -> str:
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return ""
-    a, b = _percent(low), _percent(high)
-    ends = "".join(f'<line x1="{x}" x2="{x}" y1="{y - 3.5:g}" y2="{y + 3.5:g}"/>' for x in (a, b))
-    return f'<g class="whisker"><line x1="{a}" x2="{b}" y1="{y:g}" y2="{y:g}"/>{ends}</g>'
+    return plain_svg(height, body, "chart")
 
 
 def axis() -> Markup:
@@ -79,7 +62,7 @@ def axis() -> Markup:
     body = "".join(
         f'<text x="{t}%" y="12" text-anchor="{anchors.get(t, "middle")}">{t}</text>' for t in TICKS
     )
-    return _svg(16, body, "chart axis")
+    return plain_svg(16, body, "chart axis")
 
 
 def difference_chart(value: float, low: float | None, high: float | None, *, span: float) -> Markup:
@@ -89,9 +72,9 @@ def difference_chart(value: float, low: float | None, high: float | None, *, spa
     def place(x: float) -> float:
         return 50 + 50 * x / span if span > 0 else 50
 
-    body += _whisker(None if low is None else place(low), None if high is None else place(high), 10)
-    body += f'<svg class="point" x="{_percent(place(value))}" y="10">{_SHAPES["system"]}</svg>'
-    return _svg(20, f'<g class="system">{body}</g>', "chart")
+    body += whisker(None if low is None else place(low), None if high is None else place(high), 10)
+    body += f'<svg class="point" x="{percent(place(value))}" y="10">{_SHAPES["system"]}</svg>'
+    return plain_svg(20, f'<g class="system">{body}</g>', "chart")
 
 
 def distribution_bar(counts: Sequence[tuple[str, int]]) -> Markup:
@@ -102,16 +85,16 @@ def distribution_bar(counts: Sequence[tuple[str, int]]) -> Markup:
         if n:
             width = 100 * n / total
             body += (
-                f'<rect class="part part-{name}" x="{_percent(x)}" width="{_percent(width)}" height="16"/>'
+                f'<rect class="part part-{name}" x="{percent(x)}" width="{percent(width)}" height="16"/>'
             )
             x += width
-    return _svg(16, body, "chart stack")
+    return plain_svg(16, body, "chart stack")
 
 
 def bar(value: float, largest: float, *, height: int = 10) -> Markup:
     """Draw a plain bar from 0."""
-    width = _percent(100 * value / largest) if largest > 0 else "0%"
-    return _svg(height, f'<rect class="bar" x="0" y="0" width="{width}" height="{height}"/>', "chart")
+    width = percent(100 * value / largest) if largest > 0 else "0%"
+    return plain_svg(height, f'<rect class="bar" x="0" y="0" width="{width}" height="{height}"/>', "chart")
 
 
 def legend(role: Role) -> Markup:

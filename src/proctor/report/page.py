@@ -6,8 +6,6 @@ as text or as JSON that no browser executes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from proctor.metrics.significance import Comparison
@@ -23,6 +21,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.records import atomic_write
 from proctor.report import charts
 from proctor.report.data import ROLES, ReportData, ReportOptions
+from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.drawing import (
     Drawing,
     draw_in_page,
@@ -39,8 +38,6 @@ from proctor.report.summary import ALPHA, Name, decided, summarize
 from proctor.report.tables import show_interval, show_value
 
 __all__ = ["render_report", "write_report"]
-
-_HERE = Path(__file__).parent
 
 WIDE_DRAWING = 820
 """Pixels; a wider drawing stands above its list instead of beside it."""
@@ -73,14 +70,14 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
     drawings = _draw(data.graphs, options)
     frames = pick_frames(data, options)
     needs_viz = any(drawing.dot for drawing in drawings.values())
-    style, script = _asset("report.css"), _asset("report.js")
-    viz = _asset("viz/viz-global.js") if needs_viz else ""
+    style, script = asset("base.css") + asset("report.css"), asset("report.js")
+    viz = asset("viz/viz-global.js") if needs_viz else ""
     template = _environment().get_template("report.html.j2")
     return template.render(
         data=data,
         options=options,
         clip=lambda text: clip_text(str(text), options.max_text),
-        policy=_policy(style, [script, *([viz] if viz else [])], wasm=bool(viz)),
+        policy=content_policy(style, [script, *([viz] if viz else [])], wasm=bool(viz)),
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         viz=Markup(viz),  # noqa: S704 - our own file
@@ -108,21 +105,8 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
 
 
 @cache
-def _asset(name: str) -> str:
-    """Read one of our own files; a script must not end the element that it stands in."""
-    return (_HERE / "static" / name).read_text("utf-8").replace("</script", "<\\/script")
-
-
-@cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = new_environment()
     environment.globals.update(
         charts=charts,
         clock=show_clock,
@@ -135,24 +119,6 @@ def _environment() -> Environment:
     environment.tests["name"] = lambda part: isinstance(part, Name)
     environment.filters.update(value=show_value, interval=show_interval, p=_show_p, signed=_signed)
     return environment
-
-
-def _policy(style: str, scripts: list[str], *, wasm: bool) -> str:
-    hashes = " ".join(_source_hash(text) for text in scripts)
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src {hashes}" + (" 'wasm-unsafe-eval'" if wasm else ""),
-            f"style-src {_source_hash(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
-    )
-
-
-def _source_hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
 
 
 def _draw(graphs: Mapping[str, TaskGraph], options: ReportOptions) -> Mapping[str, Drawing]:
