@@ -18,7 +18,8 @@ from itertools import combinations
 
 import numpy as np
 
-from proctor.metrics.bootstrap import BootstrapMethod, Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.bootstrap import BootstrapMethod, bootstrap_interval, cluster_sums
+from proctor.metrics.hypothesis_tests import holm, sign_flip_tests
 from proctor.metrics.interval import normal_quantile
 from proctor.metrics.score import Signature, require_comparable
 
@@ -28,18 +29,11 @@ __all__ = [
     "compare_all_pairs",
     "compare_paired",
     "detectable_difference",
-    "holm",
     "planned_difference",
-    "sign_flip_p",
 ]
 
 Marks = Mapping[str, float | None]
 """Item id to mark; None where the item failed."""
-
-_EXACT_CLUSTERS = 13
-"""Up to this many clusters with a difference all sign patterns are tried (8,192) instead of drawn."""
-
-_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +166,7 @@ def compare_paired(
     differences = [y - x for _, x, y in pairs]
     sums = cluster_sums([differences, [1.0] * len(pairs)], groups)
     interval = bootstrap_interval(sums, method=method, confidence=confidence, resamples=resamples, seed=seed)
-    p, note = sign_flip_p(sums[:, 0], resamples=resamples, seed=seed)
+    test = sign_flip_tests(sums[:, :1], resamples=resamples, seed=seed)[0]
     return Comparison(
         a=names[0],
         b=names[1],
@@ -183,14 +177,14 @@ def compare_paired(
         difference=math.fsum(differences) / len(pairs),
         low=interval.low,
         high=interval.high,
-        p=p,
+        p=test.p,
         wins=sum(d > 0 for d in differences),
         losses=sum(d < 0 for d in differences),
         ties=sum(d == 0 for d in differences),
         failed=failed,
         detectable=detectable_difference(differences, groups).difference,
         method=options,
-        note="; ".join(dict.fromkeys(text for text in (interval.note, note) if text)),
+        note="; ".join(dict.fromkeys(text for text in (interval.note, test.note) if text)),
     )
 
 
@@ -225,71 +219,6 @@ def compare_all_pairs(
     ]
     corrected = holm([c.p for c in found])
     return tuple(replace(c, p_holm=p) for c, p in zip(found, corrected, strict=True))
-
-
-# -- tests -----------------------------------------------------------------------------------------------------
-
-
-def sign_flip_p(
-    totals: Sequence[float] | Floats, *, resamples: int = 10_000, seed: int = 0
-) -> tuple[float | None, str]:
-    """Two-sided p-value of "no difference": signs of whole clusters are flipped.
-
-    Under the hypothesis that the two runs are exchangeable, swapping them in a recording changes the sign of its
-    summed difference. With few clusters all patterns are tried, otherwise they are drawn.
-
-    Args:
-        totals: summed difference of each cluster.
-        resamples: sign patterns to draw where not all are tried.
-        seed: of the draws.
-
-    Returns:
-        The p-value (None when there is no cluster) and a note.
-    """
-    values = np.asarray(totals, dtype=np.float64)
-    if not values.size:
-        return None, "nothing was observed"
-    values = values[values != 0]
-    if not values.size:
-        return 1.0, "the runs do not differ in any cluster"
-    # Sums of marks are exact in floating point up to rounding of the last digits; equal sums must count as ties.
-    reached = abs(float(values.sum())) - 1e-9 * float(np.abs(values).sum())
-    if values.size <= _EXACT_CLUSTERS:
-        patterns = (np.arange(2**values.size)[:, None] >> np.arange(values.size)) & 1
-        flipped = np.abs((1.0 - 2.0 * patterns) @ values)
-        p = float((flipped >= reached).mean())
-        few = values.size < 6
-        return (
-            p,
-            f"only {values.size} clusters differ: p cannot fall below {2.0 ** (1 - values.size):.3g}"
-            if few
-            else "",
-        )
-    rng = np.random.default_rng(seed)
-    rows = max(1, _CELLS // values.size)
-    extreme = 0
-    for first in range(0, resamples, rows):
-        signs = rng.integers(0, 2, size=(min(rows, resamples - first), values.size), dtype=np.int8)
-        extreme += int((np.abs((1.0 - 2.0 * signs) @ values) >= reached).sum())
-    return (1 + extreme) / (1 + resamples), ""
-
-
-def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Correct p-values for being many (Holm 1979); undefined ones stay undefined and do not count.
-
-    Raises:
-        ValueError: if one is not a probability.
-    """
-    for p in p_values:
-        if p is not None and not 0.0 <= p <= 1.0:
-            raise ValueError(f"a p-value lies between 0 and 1, got {p}")
-    order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    corrected: list[float | None] = [None] * len(p_values)
-    highest = 0.0
-    for rank, (p, i) in enumerate(order):
-        highest = max(highest, min(1.0, (len(order) - rank) * p))
-        corrected[i] = highest
-    return tuple(corrected)
 
 
 # -- power -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,412 @@
+"""Tests of a difference: p-values that say what they assume, how they were found and why one may be missing.
+
+Conventions: the reference comes first, a difference is ``b - a``, every p-value is two-sided. Marks are numbers in
+any unit; yes/no marks are booleans or 0 and 1. A p-value is *undefined* (None, with a note) when nothing was observed;
+it is 1, with a note, when nothing differs. Monte-Carlo p-values count the observed arrangement as one more draw, so
+that they are never 0 (Phipson and Smyth 2010). The order of the inputs never changes a result.
+
+Which test: the same items marked twice, yes/no: ``mcnemar``; the same items, any marks, or items in clusters:
+``sign_flip_test``; different items: ``permutation_test`` (means), ``mann_whitney`` (ratings on a scale),
+``fisher_exact`` (yes/no); systems ranked by two benchmarks: ``kendall_tau_b``; counts of categories: ``chi_square``.
+Many tests at once: ``holm`` (no false alarm at all) or ``benjamini_hochberg`` (few among the alarms).
+
+References: McNemar (1947); Fagerland, Lydersen and Laake (2013) for mid-p; Fisher (1935) and Pitman (1937) for
+permutation; Mann and Whitney (1947); Kendall (1945) for tau-b; Holm (1979); Benjamini and Hochberg (1995); Phipson
+and Smyth (2010).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from proctor.metrics.bootstrap import Floats, cluster_sums
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.metric import Metric
+from proctor.metrics.score import Score, Signature
+
+__all__ = [
+    "METRICS",
+    "PValue",
+    "benjamini_hochberg",
+    "discordant_counts",
+    "holm",
+    "mcnemar",
+    "sign_flip_test",
+    "sign_flip_tests",
+]
+
+_EXACT_SIGNS = 30
+"""Up to this many differences all sign patterns are counted (two halves of 32,768 sums) instead of drawn."""
+_EXACT_TOSSES = 1_000
+"""Up to here the binomial tail is summed in whole numbers; beyond, SciPy has it to 1e-13."""
+_FEW = 6
+"""With fewer differences than this no sign-flip test can reach 0.05."""
+_CELLS = 4_000_000
+"""Numbers held in memory at a time (about 32 MB)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PValue:
+    """What a test found.
+
+    Attributes:
+        p: two-sided p-value; None only when it is undefined, and then ``note`` says why.
+        signature: the test and every choice that changes the number.
+        n: observations (or pairs, or systems) that it stands on.
+        statistic: what was tested (each test says what it is); None when undefined.
+        note: why p is undefined, or what to beware of.
+    """
+
+    p: float | None
+    signature: Signature
+    n: int
+    statistic: float | None = None
+    note: str = ""
+
+    def as_score(self) -> Score:
+        """Return the p-value as a score, for tables."""
+        return Score(math.nan if self.p is None else self.p, self.signature, self.n, note=self.note)
+
+
+# -- inputs ----------------------------------------------------------------------------------------------------
+
+
+def _numbers(values: ArrayLike, what: str) -> Floats:
+    """Return a flat array of finite numbers."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MetricInputError(f"{what} must be numbers, got {values!r:.60}") from None
+    if found.ndim != 1:
+        raise MetricInputError(f"{what} must be one flat list of numbers, got shape {found.shape}")
+    wrong = np.flatnonzero(~np.isfinite(found))
+    if wrong.size:
+        place = int(wrong[0])
+        raise MetricInputError(
+            f"{what} must be finite, number {place} (from 0) is {found[place]}",
+            "leave out what failed and count it",
+        )
+    return found
+
+
+def _yes_no(values: ArrayLike, what: str) -> NDArray[np.bool_]:
+    found = _numbers(values, what)
+    wrong = np.flatnonzero((found != 0) & (found != 1))
+    if wrong.size:
+        place = int(wrong[0])
+        raise MetricInputError(
+            f"{what} must be yes/no (True/False or 1/0), number {place} (from 0) is {found[place]:g}",
+            "for other marks use sign_flip_test, or say from which mark on an answer counts as right",
+        )
+    return found == 1
+
+
+def _count(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise MetricInputError(f"{what} must be a whole number from 0 on, got {value!r}")
+    return int(value)
+
+
+def _require_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise MetricInputError(f"resamples must be positive, got {resamples}")
+
+
+# -- the same items, marked twice ------------------------------------------------------------------------------
+
+
+def discordant_counts(a: ArrayLike, b: ArrayLike) -> tuple[int, int]:
+    """Count the items on which exactly one of two systems is right: (only ``a``, only ``b``).
+
+    Args:
+        a: yes/no for each item, shape (items,), reference system.
+        b: the same items in the same order, other system.
+
+    Raises:
+        MetricInputError: if lengths differ or a value is not yes/no.
+    """
+    first, second = _yes_no(a, "marks of a"), _yes_no(b, "marks of b")
+    if first.size != second.size:
+        raise MetricInputError(
+            f"{first.size} marks of a, {second.size} of b", "both must hold the same items in the same order"
+        )
+    return int((first & ~second).sum()), int((~first & second).sum())
+
+
+def mcnemar(only_a: int, only_b: int, *, mid_p: bool = False) -> PValue:
+    """Exact McNemar test: is one of two systems right more often on the same items?
+
+    Under the hypothesis each item on which they disagree is won by either with probability 1/2, so
+    ``p = min(1, 2 · Σ_{k ≤ min(b, c)} C(b+c, k) / 2^(b+c))``. No disagreement gives p = 1. With 0/1 marks and
+    independent items ``sign_flip_test`` gives the same number. Source: McNemar (1947); sequencing spec §5.2.
+
+    Args:
+        only_a: items that only ``a`` got right (``b`` in the literature), see ``discordant_counts``.
+        only_b: items that only ``b`` got right (``c``).
+        mid_p: count the observed table half (Fagerland, Lydersen and Laake 2013): closer to the nominal level,
+            but it may exceed it slightly.
+
+    Returns:
+        p; ``statistic`` is the smaller of both counts, ``n`` their sum.
+
+    Raises:
+        MetricInputError: if a count is negative or no whole number.
+    """
+    b, c = _count(only_a, "only_a"), _count(only_b, "only_b")
+    n, low = b + c, min(b, c)
+    signature = Signature("mcnemar", {"p": "mid" if mid_p else "exact", "sided": "two"})
+    if not n:
+        return PValue(1.0, signature, 0, 0.0, "the two agree on every item")
+    tail = _coin_tail(low, n)
+    if mid_p:
+        return PValue(min(1.0, tail + _coin_tail(low - 1, n)), signature, n, float(low))
+    return PValue(min(1.0, 2 * tail), signature, n, float(low), _few_note(n))
+
+
+def _coin_tail(k: int, n: int) -> float:
+    """Probability of at most ``k`` heads in ``n`` tosses of a fair coin."""
+    if n <= _EXACT_TOSSES:
+        return sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+    from scipy.special import bdtr
+
+    return float(bdtr(k, n, 0.5)) if k >= 0 else 0.0
+
+
+def _few_note(different: int) -> str:
+    if different >= _FEW:
+        return ""
+    return (
+        f"only {different} {'difference is' if different == 1 else 'differences are'} not zero: "
+        f"p cannot fall below {min(1.0, 2.0 ** (1 - different)):.3g}"
+    )
+
+
+def sign_flip_test(
+    differences: ArrayLike,
+    clusters: Sequence[str] | None = None,
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> PValue:
+    """Sign-flip permutation test: is the mean of paired differences zero?
+
+    If two systems are exchangeable, swapping them in a cluster changes the sign of its summed difference. All
+    patterns are counted for up to 30 clusters with a difference, and for any number when all differences have
+    one size (then it is the exact McNemar test); otherwise ``resamples`` patterns are drawn.
+
+    Args:
+        differences: ``b - a`` of each item, shape (items,), any unit.
+        clusters: cluster (recording) of each item; None when items are independent.
+        resamples: patterns to draw.
+        seed: of the draws.
+
+    Returns:
+        p; ``statistic`` is the mean difference, ``n`` the number of items.
+
+    Raises:
+        MetricInputError: if values are not finite, lengths differ or an option is out of range.
+    """
+    values = _numbers(differences, "differences")
+    if clusters is None:
+        totals = np.sort(values)[:, None]
+    else:
+        if len(clusters) != values.size:
+            raise MetricInputError(f"{values.size} differences, {len(clusters)} clusters")
+        totals = cluster_sums([values], clusters)
+    found = sign_flip_tests(totals, resamples=resamples, seed=seed)[0]
+    mean = math.fsum(values) / values.size if values.size else None
+    signature = found.signature.having(clusters="no" if clusters is None else "yes")
+    return PValue(found.p, signature, values.size, mean, found.note)
+
+
+def sign_flip_tests(totals: Floats, *, resamples: int = 10_000, seed: int = 0) -> tuple[PValue, ...]:
+    """Sign-flip tests of several columns (pairs of systems) with the same draws: one test a column.
+
+    Args:
+        totals: summed difference, shape (clusters, pairs); rows in an order that does not come from the data.
+        resamples: patterns to draw where not all are counted.
+        seed: of the draws.
+
+    Returns:
+        One result a column; ``statistic`` is the sum, ``n`` the number of clusters.
+
+    Raises:
+        MetricInputError: if ``totals`` is no finite matrix or ``resamples`` is not positive.
+    """
+    _require_resamples(resamples)
+    values = np.asarray(totals, dtype=np.float64)
+    if values.ndim != 2 or not np.isfinite(values).all():
+        raise MetricInputError(
+            f"totals must be a finite matrix (clusters, pairs), got shape {values.shape}",
+            "leave out what failed and count it",
+        )
+    # Sums of marks are exact in floating point up to rounding of the last digits; equal sums must count as ties.
+    reached = np.abs(values.sum(axis=0)) - 1e-9 * np.abs(values).sum(axis=0)
+    exact = [_exact_sign_p(values[:, j], float(reached[j])) for j in range(values.shape[1])]
+    drawn = [j for j, p in enumerate(exact) if p is None and len(values)]
+    if drawn:
+        extreme = _drawn_extreme(values[:, drawn], reached[drawn], resamples, seed)
+    results = []
+    for j, p in enumerate(exact):
+        how, note = {"p": "exact"}, ""
+        different = int(np.count_nonzero(values[:, j]))
+        if not len(values):
+            note = "nothing was observed"
+        elif not different:
+            note = "nothing differs"
+        elif p is None:
+            how = {"p": "monte-carlo", "resamples": str(resamples), "seed": str(seed)}
+            p = (1 + int(extreme[drawn.index(j)])) / (1 + resamples)
+        else:
+            note = _few_note(different)
+        total = float(values[:, j].sum()) if len(values) else None
+        results.append(PValue(p, Signature("sign_flip", {**how, "sided": "two"}), len(values), total, note))
+    return tuple(results)
+
+
+def _exact_sign_p(column: Floats, reached: float) -> float | None:
+    """Share of all sign patterns that reach the observed sum; None where there are too many (or none)."""
+    values = np.sort(np.abs(column[column != 0]))
+    if not column.size:
+        return None
+    if not values.size or reached <= 0:
+        return 1.0
+    if np.ptp(values) <= 1e-12 * values[-1]:
+        return mcnemar(int((column > 0).sum()), int((column < 0).sum())).p
+    if values.size > _EXACT_SIGNS:
+        return None
+    # Every pattern is a pattern of one half plus one of the other; sums of one half are looked up in the other.
+    first, second = (_signed_sums(values[part::2]) for part in (0, 1))
+    second.sort()
+    above = second.size - np.searchsorted(second, reached - first, side="left")
+    return min(1.0, 2 * int(above.sum()) / (first.size * second.size))
+
+
+def _signed_sums(values: Floats) -> Floats:
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums - value, sums + value])
+    return sums
+
+
+def _drawn_extreme(values: Floats, reached: Floats, resamples: int, seed: int) -> NDArray[np.int64]:
+    """Count for each column the drawn sign patterns that reach the observed sum."""
+    extreme = np.zeros(values.shape[1], dtype=np.int64)
+    whole = values.sum(axis=0)
+    for bits in _coin_tosses(len(values), resamples, np.random.default_rng(seed)):
+        extreme += (np.abs(2 * (bits @ values) - whole) >= reached).sum(axis=0)
+    return extreme
+
+
+def _coin_tosses(columns: int, rows: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield matrices of zeros and ones; one random bit each, whole words a row so that chunks do not matter."""
+    width = 8 * math.ceil(columns / 64)
+    step = max(1, _CELLS // columns)
+    for first in range(0, rows, step):
+        size = min(step, rows - first)
+        packed = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
+        yield np.unpackbits(packed, axis=1, count=columns).astype(np.float64)
+
+
+# -- many tests at once ----------------------------------------------------------------------------------------
+
+
+def _ranked(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
+    for p in p_values:
+        if p is not None and not 0.0 <= p <= 1.0:
+            raise MetricInputError(f"a p-value lies between 0 and 1, got {p}")
+    return sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+
+
+def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Correct p-values for being many (Holm 1979); undefined ones stay undefined and do not count.
+
+    The chance of even one false alarm stays below the level, whatever the dependence between the tests.
+
+    Raises:
+        MetricInputError: if one is not a probability.
+    """
+    order = _ranked(p_values)
+    corrected: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, i) in enumerate(order):
+        highest = max(highest, min(1.0, (len(order) - rank) * p))
+        corrected[i] = highest
+    return tuple(corrected)
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Correct p-values so that few of the alarms are false (Benjamini and Hochberg 1995); None stays None.
+
+    The expected share of false alarms among all alarms stays below the level, for tests that are independent or
+    positively dependent. For claims about every single pair use ``holm``.
+
+    Raises:
+        MetricInputError: if one is not a probability.
+    """
+    order = _ranked(p_values)
+    corrected: list[float | None] = [None] * len(p_values)
+    lowest = 1.0
+    for rank, (p, i) in reversed(list(enumerate(order, start=1))):
+        lowest = min(lowest, p * len(order) / rank)
+        corrected[i] = lowest
+    return tuple(corrected)
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="mcnemar",
+        label="McNemar p",
+        family="significance",
+        function="hypothesis_tests:mcnemar",
+        signature="mcnemar|p:exact|sided:two",
+        range="0 to 1",
+        direction="neither",
+        definition="p = min(1, 2·Σ_{k≤min(b,c)} C(b+c,k)/2^(b+c)) for b and c items that only one system got right.",
+        citation="McNemar 1947; mid-p: Fagerland, Lydersen and Laake 2013",
+        traps="Items are taken as independent: for several questions a recording use sign_flip. Overlapping "
+        "intervals of two systems say nothing about a paired difference (WikiHow 197/300 and 177/300).",
+    ),
+    Metric(
+        name="sign_flip",
+        label="sign-flip p",
+        family="significance",
+        function="hypothesis_tests:sign_flip_test",
+        signature="sign_flip|clusters:yes|p:monte-carlo|resamples:10000|seed:0|sided:two",
+        range="0 to 1",
+        direction="neither",
+        definition="Share of sign patterns of the clusters' summed differences whose sum is at least as far from 0.",
+        citation="Fisher 1935; Pitman 1937; Phipson and Smyth 2010",
+        traps="Fewer than six clusters that differ can never reach 0.05. Exact up to 30 clusters, drawn beyond.",
+    ),
+    Metric(
+        name="holm",
+        label="p (Holm)",
+        family="significance",
+        function="hypothesis_tests:holm",
+        signature="holm|tests:28",
+        range="0 to 1",
+        direction="neither",
+        definition="The i-th smallest of m p-values times m-i+1, made monotone: bounds the chance of any false alarm.",
+        citation="Holm 1979",
+        traps="Correct over all pairs that were looked at, not over those that are reported.",
+    ),
+    Metric(
+        name="benjamini_hochberg",
+        label="p (BH)",
+        family="significance",
+        function="hypothesis_tests:benjamini_hochberg",
+        signature="benjamini_hochberg|tests:28",
+        range="0 to 1",
+        direction="neither",
+        definition="The i-th smallest of m p-values times m/i, made monotone: bounds the expected share of false alarms.",
+        citation="Benjamini and Hochberg 1995",
+        traps="Bounds the share among the alarms, not the chance of one; needs independent or positively dependent tests.",
+    ),
+)
