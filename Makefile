@@ -34,8 +34,9 @@ $(VENV)/.demo: pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV) "video"
 	touch $@
 
-$(VENV)/.dev: pyproject.toml scripts/make-venv
+$(VENV)/.dev: pyproject.toml scripts/make-venv scripts/install-torch
 	scripts/make-venv $(VENV) "dev"
+	scripts/install-torch $(VENV)
 	touch $@ $(VENV)/.demo
 
 $(VENV)/.system: scripts/install-system
