@@ -1,0 +1,441 @@
+"""Partial orders: some steps must come before others, the rest may be done in any order.
+
+A partial order holds *constraints* ``(before, after)`` as somebody listed them. Their *closure* holds all pairs that
+follow from them. An order is valid if it violates no constraint, and it then violates no pair of the closure
+either; counts and shares of violations, however, depend on which list is counted: here it is the constraints as
+given, each once.
+
+Source: sequencing.md 9.2 F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import comb
+from typing import Final
+
+import numpy as np
+
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.ordering.measures import Floats, Integers
+from proctor.metrics.ordering.order import named, require_order, require_reordering
+
+__all__ = [
+    "PartialMeasures",
+    "PartialOrder",
+    "comparable_tau",
+    "is_valid_order",
+    "measure_partial_order",
+    "measure_partial_orders",
+    "partial_order_from_references",
+    "precedence_f1",
+    "violated_constraints",
+    "violated_share",
+]
+
+Pair = tuple[Hashable, Hashable]
+_MOST_STATES: Final = 200_000
+"""Sets of finished steps that are visited before counting orders is given up."""
+
+
+class PartialOrder:
+    """Steps and which must come before which.
+
+    Args:
+        steps: all steps, in any order; it is the order in which pairs and linear extensions are listed.
+        constraints: pairs ``(before, after)`` of these steps; repetitions are dropped.
+
+    Raises:
+        MetricInputError: if there are no steps, a step is repeated, a constraint is no pair of two known, different
+            steps, or the constraints hold a cycle (which is named).
+    """
+
+    def __init__(self, steps: Sequence[Hashable], constraints: Sequence[Pair], *, where: str = "") -> None:
+        place = f"{where}: " if where else ""
+        require_order(steps, what="list of steps", where=where)
+        self.steps = tuple(steps)
+        self.place = {step: i for i, step in enumerate(self.steps)}
+        pairs: dict[Pair, None] = {}
+        for pair in constraints:
+            if isinstance(pair, str | bytes) or len(pair) != 2:
+                raise MetricInputError(f"{place}{pair!r} is not a pair of steps", "write [before, after]")
+            unknown = [step for step in pair if not isinstance(step, Hashable) or step not in self.place]
+            if unknown:
+                raise MetricInputError(
+                    f"{place}the constraint {_arrow(pair)} has the unknown {named(unknown)}",
+                    f"the steps are {named(self.steps)}",
+                )
+            if pair[0] == pair[1]:
+                raise MetricInputError(
+                    f"{place}{pair[0]!r} cannot come before itself", "remove the constraint"
+                )
+            pairs[(pair[0], pair[1])] = None
+        self.constraints = tuple(pairs)
+        self._direct = [0] * len(self.steps)
+        for before, after in self.constraints:
+            self._direct[self.place[after]] |= 1 << self.place[before]
+        self._before = self._closed(place)
+
+    def __repr__(self) -> str:
+        return f"PartialOrder({list(self.steps)!r}, {list(self.constraints)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when the same steps must come before the same ones, however that was written."""
+        return (
+            isinstance(other, PartialOrder)
+            and self.place.keys() == other.place.keys()
+            and set(self.relations) == set(other.relations)
+        )
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.steps), frozenset(self.relations)))
+
+    def _closed(self, place: str) -> list[int]:
+        """For each step the bits of all that come before it, found by removing steps that wait for nothing."""
+        before, left, done = list(self._direct), (1 << len(self.steps)) - 1, 0
+        while left:
+            ready = [i for i in _bits(left) if not self._direct[i] & ~done]
+            if not ready:
+                cycle = self._cycle(left)
+                raise MetricInputError(
+                    f"{place}the constraints hold a cycle: {' → '.join(repr(s) for s in cycle)}",
+                    "remove one of these constraints",
+                )
+            for i in ready:
+                for j in _bits(self._direct[i]):
+                    before[i] |= before[j]
+                done |= 1 << i
+                left &= ~(1 << i)
+        return before
+
+    def _cycle(self, left: int) -> list[Hashable]:
+        """Walk backwards among the steps that are stuck until one comes again."""
+        path = [next(_bits(left))]
+        while True:
+            nearest = next(_bits(self._direct[path[-1]] & left))
+            if nearest in path:
+                loop = [*path[path.index(nearest) :], nearest]
+                return [self.steps[i] for i in reversed(loop)]
+            path.append(nearest)
+
+    @cached_property
+    def relations(self) -> tuple[Pair, ...]:
+        """All pairs ``(before, after)`` that follow from the constraints (the transitive closure)."""
+        return self._pairs(self._before)
+
+    @cached_property
+    def transitive_reduction(self) -> tuple[Pair, ...]:
+        """The fewest constraints from which all others follow: what a drawing shows."""
+        reduced = []
+        for before in self._before:
+            implied = 0
+            for j in _bits(before):
+                implied |= self._before[j]
+            reduced.append(before & ~implied)
+        return self._pairs(reduced)
+
+    def _pairs(self, before: Sequence[int]) -> tuple[Pair, ...]:
+        found = [(j, i) for i, bits in enumerate(before) for j in _bits(bits)]
+        return tuple((self.steps[j], self.steps[i]) for j, i in sorted(found))
+
+    @property
+    def is_total(self) -> bool:
+        """True if the constraints leave one order only."""
+        return len(self.relations) == comb(len(self.steps), 2)
+
+    def linear_extensions(self, limit: int = 1_000) -> list[tuple[Hashable, ...]]:
+        """Return the orders that the constraints admit, at most ``limit`` of them, first those that keep the steps' order.
+
+        Raises:
+            MetricInputError: if the limit is below 1.
+        """
+        if limit < 1:
+            raise MetricInputError(f"limit={limit} admits no order", "ask for at least one")
+        found = islice(self._extensions(), limit)
+        return [tuple(self.steps[i] for i in order) for order in found]
+
+    def _extensions(self) -> Iterator[tuple[int, ...]]:
+        """Depth first without recursion, so that a thousand steps are no problem."""
+        order: list[int] = []
+        done, choices = 0, [self._ready(0)]
+        while choices:
+            i = next(choices[-1], None)
+            if i is None:
+                choices.pop()
+                if order:
+                    done ^= 1 << order.pop()
+                continue
+            order.append(i)
+            done |= 1 << i
+            if len(order) == len(self.steps):
+                yield tuple(order)
+            choices.append(self._ready(done))
+
+    def _ready(self, done: int) -> Iterator[int]:
+        return (i for i in _bits(~done & ((1 << len(self.steps)) - 1)) if not self._before[i] & ~done)
+
+    @cached_property
+    def _count(self) -> int | None:
+        """Orders of each connected part, times the ways to interleave the parts."""
+        total, placed = 1, 0
+        for part in self._parts():
+            ways = self._count_part(part)
+            if ways is None:
+                return None
+            size = part.bit_count()
+            placed += size
+            total *= ways * comb(placed, size)
+        return total
+
+    def count_linear_extensions(self) -> int:
+        """Return how many orders the constraints admit, exactly.
+
+        Raises:
+            MetricInputError: if it would take too long: the number of sets of steps that can be finished together
+                exceeds 200,000 in a connected part.
+        """
+        if self._count is None:
+            raise MetricInputError(
+                f"these {len(self.steps)} steps admit too many orders to count exactly",
+                "list some with linear_extensions(limit)",
+            )
+        return self._count
+
+    def _parts(self) -> list[int]:
+        parts: list[int] = []
+        for i, bits in enumerate(self._direct):
+            joined = bits | 1 << i
+            apart = []
+            for part in parts:
+                if part & joined:
+                    joined |= part
+                else:
+                    apart.append(part)
+            parts = [*apart, joined]
+        return parts
+
+    def _count_part(self, part: int) -> int | None:
+        """Ways to finish each set of steps, sets of one size after another."""
+        ways = {0: 1}
+        for _ in range(part.bit_count()):
+            grown: dict[int, int] = {}
+            for done, n in ways.items():
+                for i in _bits(part & ~done):
+                    if not self._before[i] & ~done:
+                        grown[done | 1 << i] = grown.get(done | 1 << i, 0) + n
+                if len(grown) > _MOST_STATES:
+                    return None
+            ways = grown
+        return ways[part]
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _arrow(pair: Sequence[Hashable]) -> str:
+    return f"{pair[0]!r} before {pair[1]!r}"
+
+
+def partial_order_from_references(
+    references: Sequence[Sequence[Hashable]], *, where: str = ""
+) -> PartialOrder:
+    """Return the partial order in which a comes before b exactly when every reference says so.
+
+    It may admit orders that nobody listed: 1234 and 2143 give {1, 2} before {3, 4}, which four orders keep.
+
+    Raises:
+        MetricInputError: if there is no reference or they do not hold the same steps.
+    """
+    if not len(references):
+        raise MetricInputError(
+            f"{where + ': ' if where else ''}there is no reference", "give at least one order"
+        )
+    steps = references[0]
+    for order in references:
+        require_reordering(steps, order, where=where)
+    places = [{step: t for t, step in enumerate(order)} for order in references]
+    pairs = [
+        (a, b)
+        for i, a in enumerate(steps)
+        for b in steps[i + 1 :]
+        if all(place[a] < place[b] for place in places)
+    ]
+    return PartialOrder(steps, pairs, where=where)
+
+
+# -- measures --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PartialMeasures:
+    """Predicted orders against partial orders, M items.
+
+    Attributes:
+        valid: shape [M], 1.0 where no constraint is violated.
+        constraints: shape [M], constraints as given.
+        violated: shape [M], how many of them are violated.
+        relations: shape [M], pairs of the closure.
+        kept: shape [M], pairs of the closure that the prediction keeps.
+        predicted: shape [M], pairs that the prediction claims: C(N, 2) for an order.
+    """
+
+    valid: Floats
+    constraints: Integers
+    violated: Integers
+    relations: Integers
+    kept: Integers
+    predicted: Integers
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    @property
+    def violated_share(self) -> Floats:
+        """Violated over given constraints; nan without constraints (nothing can be violated, nothing was shown)."""
+        return _share(self.violated, self.constraints)
+
+    @property
+    def precision(self) -> Floats:
+        """Predicted pairs that the closure holds; nan when nothing is claimed."""
+        return _share(self.kept, self.predicted)
+
+    @property
+    def recall(self) -> Floats:
+        """Pairs of the closure that are predicted; nan when there are none."""
+        return _share(self.kept, self.relations)
+
+    @property
+    def precedence_f1(self) -> Floats:
+        """Harmonic mean of both, ``2 · kept / (predicted + relations)``; nan when both are empty."""
+        return _share(2 * self.kept, self.predicted + self.relations)
+
+    @property
+    def comparable_tau(self) -> Floats:
+        """Kept minus inverted over all comparable pairs; nan when no two steps are comparable."""
+        return _share(2 * self.kept - self.relations, self.relations)
+
+
+def _share(part: Integers, whole: Integers) -> Floats:
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def measure_partial_order(
+    reference: PartialOrder, prediction: Sequence[Hashable], *, where: str = ""
+) -> PartialMeasures:
+    """Measure one predicted order against a partial order: ``PartialMeasures`` of length 1.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps, each once.
+    """
+    return measure_partial_orders([reference], [prediction], names=[where] if where else None)
+
+
+def measure_partial_orders(
+    references: Sequence[PartialOrder],
+    predictions: Sequence[Sequence[Hashable]],
+    *,
+    names: Sequence[str] | None = None,
+) -> PartialMeasures:
+    """Measure many predicted orders, each against its partial order.
+
+    Args:
+        references: one partial order an item (the same object may occur often).
+        predictions: one order an item.
+        names: what messages call each item.
+
+    Raises:
+        MetricInputError: if the numbers of items differ or a prediction does not hold the same steps, each once.
+    """
+    if len(references) != len(predictions):
+        raise MetricInputError(f"{len(references)} partial orders and {len(predictions)} predictions")
+    rows = np.zeros((len(references), 5), dtype=np.int64)
+    for i, (reference, prediction) in enumerate(zip(references, predictions, strict=True)):
+        require_reordering(reference.steps, prediction, where=names[i] if names is not None else f"item {i}")
+        time = {step: t for t, step in enumerate(prediction)}
+        rows[i] = (
+            len(reference.constraints),
+            sum(time[a] > time[b] for a, b in reference.constraints),
+            len(reference.relations),
+            sum(time[a] < time[b] for a, b in reference.relations),
+            comb(len(prediction), 2),
+        )
+    constraints, violated, relations, kept, predicted = rows.T
+    return PartialMeasures(
+        (violated == 0).astype(np.float64), constraints, violated, relations, kept, predicted
+    )
+
+
+def is_valid_order(reference: PartialOrder, prediction: Sequence[Hashable]) -> bool:
+    """True if the prediction violates no constraint; any such order is right.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps, each once.
+    """
+    return not violated_constraints(reference, prediction)
+
+
+def violated_constraints(reference: PartialOrder, prediction: Sequence[Hashable]) -> tuple[Pair, ...]:
+    """Return the given constraints ``(before, after)`` that the prediction turns round, in the order given.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps, each once.
+    """
+    require_reordering(reference.steps, prediction)
+    time = {step: t for t, step in enumerate(prediction)}
+    return tuple((a, b) for a, b in reference.constraints if time[a] > time[b])
+
+
+def violated_share(reference: PartialOrder, prediction: Sequence[Hashable]) -> float | None:
+    """Violated over given constraints, 0 to 1, lower is better; None without constraints.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps, each once.
+    """
+    return _defined(measure_partial_order(reference, prediction).violated_share)
+
+
+def precedence_f1(reference: PartialOrder, prediction: PartialOrder | Sequence[Hashable]) -> float | None:
+    """F1 of predicted precedence pairs against the closure of the reference, 0 to 1.
+
+    An order claims all C(N, 2) pairs, also those that the reference leaves open, so that it cannot reach 1 unless
+    the reference is total: its ceiling is ``2R / (C(N, 2) + R)`` with R pairs in the closure. A predicted partial
+    order claims its own closure and can reach 1.
+
+    Args:
+        reference: the partial order that is right.
+        prediction: an order of the same steps, or a partial order over them.
+
+    Returns:
+        The F1, or None when neither side holds a pair.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps.
+    """
+    if not isinstance(prediction, PartialOrder):
+        return _defined(measure_partial_order(reference, prediction).precedence_f1)
+    require_reordering(reference.steps, prediction.steps)
+    right, claimed = set(reference.relations), set(prediction.relations)
+    return 2 * len(right & claimed) / (len(right) + len(claimed)) if right or claimed else None
+
+
+def comparable_tau(reference: PartialOrder, prediction: Sequence[Hashable]) -> float | None:
+    """Kendall's tau over the comparable pairs only: ``(kept - inverted) / pairs of the closure``, -1 to 1.
+
+    With a total reference it is ``kendall_tau``. None when no two steps are comparable: every order is then right.
+
+    Raises:
+        MetricInputError: if the prediction does not hold the same steps, each once.
+    """
+    return _defined(measure_partial_order(reference, prediction).comparable_tau)
+
+
+def _defined(values: Floats) -> float | None:
+    value = float(values[0])
+    return None if np.isnan(value) else value

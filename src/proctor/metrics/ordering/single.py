@@ -1,0 +1,200 @@
+"""The published measures of predicted orders, one sequence at a time or many of different lengths.
+
+Conventions: the reference comes first. Step ids may be anything hashable. A prediction must hold the reference's
+steps, each once (``repair_order`` makes it so for the output of language models). Macro means weigh every sequence
+alike; that is what the field prints, with accuracy and perfect match times 100.
+
+Source: sequencing.md 5 (Wu et al. 2022, section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.ordering.measures import OrderMeasures, join_measures
+from proctor.metrics.ordering.order import require_reordering
+from proctor.metrics.ordering.permutation import measure_arrays, measure_ranks
+
+__all__ = [
+    "displacement",
+    "kendall_tau",
+    "longest_common_subsequence",
+    "longest_common_substring",
+    "measure_order",
+    "measure_orders",
+    "micro_position_accuracy",
+    "normalised_displacement",
+    "normalised_subsequence",
+    "normalised_substring",
+    "perfect_match_ratio",
+    "position_accuracy",
+]
+
+Order = Sequence[Hashable]
+
+
+def measure_order(reference: Order, prediction: Order) -> OrderMeasures:
+    """Measure one predicted order: an ``OrderMeasures`` of length 1.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    require_reordering(reference, prediction)
+    places = {step: place for place, step in enumerate(reference)}
+    return measure_ranks([[places[step] for step in prediction]])
+
+
+def measure_orders(
+    references: Sequence[Order], predictions: Sequence[Order], *, names: Sequence[str] | None = None
+) -> OrderMeasures:
+    """Measure many predicted orders, each against its reference; lengths may differ.
+
+    Two integer arrays of one shape go straight to ``measure_arrays``; sequences of one length are measured together.
+
+    Args:
+        references: the steps of each sequence in their right order.
+        predictions: the same steps in predicted order.
+        names: what messages call each sequence (``item 'a'``); its position when not given.
+
+    Returns:
+        The six measures of each sequence, in the order given; empty for no sequences.
+
+    Raises:
+        MetricInputError: if the numbers of sequences differ or a prediction is not a reordering of its reference;
+            the message names the sequence and what is missing, unknown or repeated.
+    """
+    if isinstance(references, np.ndarray) and isinstance(predictions, np.ndarray):
+        return measure_arrays(references, predictions)
+    if len(references) != len(predictions):
+        raise MetricInputError(
+            f"{len(references)} references and {len(predictions)} predictions",
+            "pass one prediction a reference",
+        )
+    by_length: dict[int, tuple[list[int], list[list[int]]]] = {}
+    for row, (reference, prediction) in enumerate(zip(references, predictions, strict=True)):
+        ranks = _ranks(reference, prediction, row, names)
+        rows, matrix = by_length.setdefault(len(ranks), ([], []))
+        rows.append(row)
+        matrix.append(ranks)
+    if not by_length:
+        return join_measures([])
+    order = np.concatenate([np.array(rows) for rows, _ in by_length.values()])
+    joined = join_measures([measure_ranks(matrix) for _, matrix in by_length.values()])
+    return joined.take(np.argsort(order))
+
+
+def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] | None) -> list[int]:
+    """Places in the reference; a fast look-up first, the full explanation only when it fails."""
+    try:
+        places = {step: place for place, step in enumerate(reference)}
+        ranks = [places[step] for step in prediction]
+        if 0 < len(ranks) == len(reference) == len(set(ranks)) and not isinstance(prediction, str | bytes):
+            return ranks
+    except (KeyError, TypeError):
+        pass
+    where = names[row] if names is not None else f"sequence {row}"
+    require_reordering(reference, prediction, where=where)
+    raise MetricInputError(f"{where}: the prediction is not a reordering of the reference")
+
+
+def position_accuracy(reference: Order, prediction: Order) -> float:
+    """Acc: share of positions that hold the right step, 0 to 1.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).position_accuracy[0])
+
+
+def perfect_match_ratio(reference: Order, prediction: Order) -> float:
+    """PMR: 1.0 if the two orders are identical, else 0.0; its mean over sequences is the published ratio.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).perfect_match[0])
+
+
+def longest_common_subsequence(reference: Order, prediction: Order) -> int:
+    """Lq: length of the longest list of steps that both orders hold in this order, gaps allowed; 1 to N.
+
+    A raw length: it grows with N (``normalised_subsequence`` does not). The released evaluator computes it by a
+    recursion that visits exponentially many states (sequencing.md 10.2); the value is the same.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return int(measure_order(reference, prediction).longest_common_subsequence[0])
+
+
+def longest_common_substring(reference: Order, prediction: Order) -> int:
+    """Lr: length of the longest list of steps that both orders hold without a gap; 1 to N.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return int(measure_order(reference, prediction).longest_common_substring[0])
+
+
+def kendall_tau(reference: Order, prediction: Order) -> float:
+    """Tau: ``1 - 2 · inversions / C(N, 2)``, -1 (reversed) to 1 (identical); 1.0 by convention for one step.
+
+    Orders have no ties; ``kendall_tau_a`` takes scores that may tie.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).kendall_tau[0])
+
+
+def displacement(reference: Order, prediction: Order) -> int:
+    """Dist: the *sum* over the steps of ``|place predicted - right place|``, 0 to floor(N² / 2); lower is better.
+
+    Erratum: the paper's prose describes an average per step, but its numbers are sums per sequence. A random order
+    of five steps has 8.0 = (N² - 1) / 3, and the paper's near-chance model is printed with 7.87; the released
+    evaluator sums as well. When a predicted step is missing, that evaluator overwrites the running sum with the
+    largest distance; here such a prediction is refused, or repaired first.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return int(measure_order(reference, prediction).displacement[0])
+
+
+def normalised_subsequence(reference: Order, prediction: Order) -> float:
+    """Lq / N, so that sequences of different lengths can be compared; 1/N to 1.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).normalised_subsequence[0])
+
+
+def normalised_substring(reference: Order, prediction: Order) -> float:
+    """Lr / N; 1/N to 1.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).normalised_substring[0])
+
+
+def normalised_displacement(reference: Order, prediction: Order) -> float:
+    """Dist / floor(N² / 2), 0 (right) to 1 (reversed, or any exchange of the two halves); 0.0 for one step.
+
+    Raises:
+        MetricInputError: if the prediction is not a reordering of the reference.
+    """
+    return float(measure_order(reference, prediction).normalised_displacement[0])
+
+
+def micro_position_accuracy(references: Sequence[Order], predictions: Sequence[Order]) -> float:
+    """Right positions over all positions of all sequences, 0 to 1: long sequences count more than in the macro mean.
+
+    Raises:
+        MetricInputError: if there are no sequences or a prediction is not a reordering of its reference.
+    """
+    return measure_orders(references, predictions).micro_position_accuracy()
