@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("pipeline.py", "oracle.py", "metrics.py", "report.py", "media/frames.py")
+SCRIPTS = ("pipeline.py", "oracle.py", "judge.py", "report.py", "media/frames.py")
 SECTIONS = {
     "media/frames.py": (
         "Frames: 50 uniform frames of a 10-minute 720p H.264 file at 360p, processor seconds (wall); "

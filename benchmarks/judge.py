@@ -1,6 +1,6 @@
-"""Speed of the bootstrap, of paired comparisons and of the rule-based judge: medians of several runs.
+"""Speed of the rule-based judge: median of several runs.
 
-    python benchmarks/metrics.py [--runs 5]
+    python benchmarks/judge.py [--runs 5]
 
 All data are made here. The judge meets every answer afresh, so that no cache of read answers can help.
 """
@@ -13,14 +13,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from proctor.benchmark.item import Gold, Item
 from proctor.evaluate.judge import RuleJudge
 from proctor.evaluate.prediction import Prediction
 from proctor.examples.example import Example
-from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
-from proctor.metrics.significance import compare_paired
 from proctor.procedure.graph import Step, TaskGraph
 
 
@@ -32,23 +28,6 @@ def median_seconds(work: Callable[[int], object], runs: int) -> float:
         work(run)
         times.append(time.perf_counter() - begin)
     return statistics.median(times)
-
-
-def bootstrap(items: int, clusters: int) -> Callable[[int], object]:
-    """10,000 resamples of the mean of this many items."""
-    values = np.random.default_rng(0).choice([0.0, 50.0, 100.0], items)
-    names = [f"r{k % clusters}" for k in range(items)]
-    return lambda run: bootstrap_interval(cluster_sums([values, np.ones(items)], names), seed=run)
-
-
-def comparison(items: int, clusters: int) -> Callable[[int], object]:
-    """Interval, sign-flip test and detectable difference of two runs."""
-    draw = np.random.default_rng(0)
-    a, b = (
-        {str(k): float(v) for k, v in enumerate(draw.choice([0.0, 50.0, 100.0], items))} for _ in range(2)
-    )
-    names = {str(k): f"r{k % clusters}" for k in range(items)}
-    return lambda run: compare_paired(a, b, names, seed=run)
 
 
 def judging(answers: int) -> Callable[[int], object]:
@@ -111,13 +90,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
-    for items, clusters in ((401, 231), (5_000, 231), (5_000, 5_000)):
-        seconds = median_seconds(bootstrap(items, clusters), runs)
-        print(
-            f"| clustered BCa interval, 10,000 resamples, {items:,} items, {clusters:,} recordings | {seconds:.3f} s | |"
-        )
-        seconds = median_seconds(comparison(items, clusters), runs)
-        print(f"| paired comparison, {items:,} items, {clusters:,} recordings | {seconds:.3f} s | |")
     answers = 1_000
     rate = answers / median_seconds(judging(answers), runs)
     print(f"| rule-based judge, unseen answers, 3 golds each | {rate:,.0f}/s | |")
