@@ -4,7 +4,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from proctor.metrics.bootstrap import bootstrap_interval, bootstrap_replicates, cluster_sums, mean_of_sums
+from proctor.metrics.bootstrap import (
+    bootstrap_interval,
+    bootstrap_mean_intervals,
+    bootstrap_replicates,
+    cluster_sums,
+    iter_resamples,
+    mean_of_sums,
+    strata_of_clusters,
+)
+from proctor.metrics.errors import MetricInputError
 
 
 def sums_of(values, clusters):
@@ -150,3 +159,122 @@ def test_coverage_of_the_clustered_interval():
         interval = bootstrap_interval(sums_of(values, list(clusters)), resamples=400, seed=trial)
         hits += interval.low <= 50 <= interval.high
     assert 0.90 <= hits / 200 <= 0.985
+
+
+# -- strata ----------------------------------------------------------------------------------------------------
+
+
+def two_worlds():
+    """Two strata that differ much: 30 easy clusters, 20 hard ones, two items each."""
+    rng = np.random.default_rng(2)
+    clusters = [f"c{i:02}" for i in range(50) for _ in range(2)]
+    strata = ["easy" if i < 30 else "hard" for i in range(50) for _ in range(2)]
+    values = np.where(np.array(strata) == "easy", 90.0, 10.0) + rng.normal(0, 5, 100)
+    return values, clusters, strata
+
+
+def test_strata_of_clusters():
+    assert strata_of_clusters(["b", "a", "b"], ["x", "y", "x"]) == ("y", "x")
+    assert strata_of_clusters([], []) == ()
+    with pytest.raises(MetricInputError, match="cluster 'a' lies in the strata 'x' and 'y'"):
+        strata_of_clusters(["a", "a"], ["x", "y"])
+    with pytest.raises(MetricInputError, match="1 clusters, 2 strata"):
+        strata_of_clusters(["a"], ["x", "y"])
+
+
+def test_each_stratum_is_drawn_as_often_as_it_is_large():
+    _, clusters, strata = two_worlds()
+    sums = cluster_sums([[float(s == "easy") for s in strata], [1.0] * 100], clusters)
+    parts = strata_of_clusters(clusters, strata)
+    rows = np.concatenate(
+        list(iter_resamples(sums, resamples=300, rng=np.random.default_rng(0), strata=parts))
+    )
+    assert (rows == [60.0, 100.0]).all()
+    free = np.concatenate(list(iter_resamples(sums, resamples=300, rng=np.random.default_rng(0))))
+    assert np.ptp(free[:, 0]) > 20
+
+
+def test_strata_take_out_the_variation_between_them():
+    values, clusters, strata = two_worlds()
+    sums, parts = sums_of(values, clusters), strata_of_clusters(clusters, strata)
+    draws = bootstrap_replicates(
+        sums, mean_of_sums, resamples=20_000, rng=np.random.default_rng(0), strata=parts
+    )
+    by_hand = 0.0
+    for label in ("easy", "hard"):
+        part = sums[np.array(parts) == label, 0]
+        by_hand += part.size * part.var()
+    assert draws.std() == pytest.approx(np.sqrt(by_hand) / 100, rel=0.03)
+    stratified, free = bootstrap_interval(sums, strata=parts), bootstrap_interval(sums)
+    assert stratified.high - stratified.low < 0.2 * (free.high - free.low)
+
+
+def test_one_stratum_is_none_and_its_name_does_not_matter():
+    sums = sums_of(*skewed())
+    assert bootstrap_interval(sums, strata=["s"] * len(sums)) == bootstrap_interval(sums)
+    values, clusters, strata = two_worlds()
+    sums, parts = sums_of(values, clusters), strata_of_clusters(clusters, strata)
+    renamed = [{"easy": "a", "hard": "b"}[s] for s in parts]
+    assert bootstrap_interval(sums, strata=renamed) == bootstrap_interval(sums, strata=parts)
+
+
+def test_stratified_bca_equals_the_loop():
+    """The acceleration within strata against Davison and Hinkley's formula, the draws against a plain loop."""
+    rng = np.random.default_rng(9)
+    values = np.concatenate([rng.exponential(1, 12), 5 + rng.exponential(3, 25)])
+    strata = ["a"] * 12 + ["b"] * 25
+    clusters = [f"{i:02}" for i in range(37)]
+    ours = bootstrap_interval(sums_of(values, clusters), strata=strata, resamples=20_000)
+    parts = [values[:12], values[12:]]
+    draws = np.array([np.concatenate([rng.choice(p, p.size) for p in parts]).mean() for _ in range(20_000)])
+    influence = np.concatenate([(p - p.mean()) / p.size * (p.size / 37) for p in parts])
+    acceleration = (influence**3).sum() / (6 * (influence**2).sum() ** 1.5)
+    bias = stats.norm.ppf((draws < values.mean()).mean())
+    z = bias + stats.norm.ppf([0.025, 0.975])
+    low, high = np.quantile(draws, stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.05)
+
+
+def test_strata_of_one_cluster_are_noted():
+    interval = bootstrap_interval(
+        sums_of(range(12), [f"{i:02}" for i in range(12)]), strata=["x"] * 11 + ["y"]
+    )
+    assert "1 strata have one cluster (such as 'y')" in interval.note
+    with pytest.raises(MetricInputError, match="3 strata for 12 clusters"):
+        bootstrap_interval(sums_of(range(12), [f"{i:02}" for i in range(12)]), strata=["x"] * 3)
+
+
+# -- several systems -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_systems_in_one_pass_are_each_system_alone(method):
+    rng = np.random.default_rng(4)
+    clusters = [f"r{i % 17}" for i in range(90)]
+    strata = [f"s{i % 17 % 3}" for i in range(90)]
+    values = rng.choice([0.0, 50.0, 100.0], (3, 90))
+    values[1, :20] = np.nan
+    for parts in (None, strata):
+        together = bootstrap_mean_intervals(values, clusters, strata=parts, method=method, resamples=400)
+        for row, interval in zip(values, together, strict=True):
+            here = ~np.isnan(row)
+            sums = cluster_sums([np.where(here, row, 0.0), here.astype(float)], clusters)
+            rows = None if parts is None else strata_of_clusters(clusters, strata)
+            alone = bootstrap_interval(sums, strata=rows, method=method, resamples=400)
+            assert (interval.low, interval.high) == pytest.approx((alone.low, alone.high), abs=1e-9)
+            assert interval.note == alone.note
+
+
+def test_systems_of_nothing_one_cluster_and_holes():
+    assert bootstrap_mean_intervals(np.zeros((0, 3)), ["a", "b", "c"]) == ()
+    nothing = bootstrap_mean_intervals(np.zeros((2, 0)), [])
+    assert all("nothing was observed" in i.note and not i.defined for i in nothing)
+    values = [[1.0, 2.0, 3.0], [np.nan, np.nan, 3.0], [np.nan] * 3]
+    whole, one, none = bootstrap_mean_intervals(values, ["a", "b", "c"], resamples=100)
+    assert whole.defined
+    assert "one cluster was observed" in one.note
+    assert "nothing was observed" in none.note
+    with pytest.raises(MetricInputError, match=r"shape \(1, 2\) for 3 clusters"):
+        bootstrap_mean_intervals([[1.0, 2.0]], ["a", "b", "c"])
+    with pytest.raises(MetricInputError, match="finite"):
+        bootstrap_mean_intervals([[np.inf, 2.0]], ["a", "b"])

@@ -1,18 +1,15 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.hypothesis_tests import holm, mcnemar
 from proctor.metrics.score import Signature
-from proctor.metrics.significance import (
-    compare_all_pairs,
-    compare_paired,
-    detectable_difference,
-    planned_difference,
-)
+from proctor.metrics.significance import compare_all_pairs, compare_paired
 
 
 def runs(n=200, gain=15.0, seed=0):
@@ -92,52 +89,6 @@ def test_all_pairs_are_corrected_together():
     assert found[1].p_holm == 1.0
 
 
-def test_detectable_difference_of_independent_items_is_the_textbook_formula():
-    rng = np.random.default_rng(2)
-    differences = rng.normal(5, 40, 400)
-    found = detectable_difference(differences, [str(i) for i in range(400)])
-    textbook = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * differences.std(ddof=1) / math.sqrt(400)
-    assert found.difference == pytest.approx(textbook)
-    assert found.design_effect == pytest.approx(1.0)
-    assert planned_difference(400, float(differences.std(ddof=1))) == pytest.approx(textbook)
-
-
-def test_detectable_difference_is_found_as_often_as_promised():
-    """Shift the truth by the detectable difference: a clustered z-test must find it in about 80 % of worlds."""
-    rng = np.random.default_rng(4)
-    names = [str(i) for i in np.repeat(np.arange(100), 4)]
-
-    def world(shift):
-        return (rng.normal(0, 20, 100)[:, None] + rng.normal(shift, 30, (100, 4))).ravel()
-
-    size = detectable_difference(world(0.0), names).difference
-    found = 0
-    for _ in range(300):
-        sample = world(size)
-        result = detectable_difference(sample, names)
-        found += abs(sample.mean()) / result.standard_error > 1.96
-    assert 0.7 <= found / 300 <= 0.9
-
-
-def test_design_effect_of_copies_is_the_cluster_size():
-    rng = np.random.default_rng(0)
-    base = rng.normal(0, 40, 100)
-    found = detectable_difference(np.repeat(base, 4), [str(i) for i in np.repeat(np.arange(100), 4)])
-    assert found.design_effect == pytest.approx(4.0, rel=0.05)
-
-
-def test_detectable_difference_undefined_cases_say_why():
-    assert "fewer than two" in detectable_difference([], []).note
-    assert "fewer than two" in detectable_difference([1.0, 2.0], ["r", "r"]).note
-    assert "all differences are equal" in detectable_difference([5.0, 5.0], ["a", "b"]).note
-    assert "only 3 clusters" in detectable_difference([5.0, 1.0, 2.0], ["a", "b", "c"]).note
-    for options in {"power": 1.0}, {"alpha": 0.0}:
-        with pytest.raises(ValueError, match="power and alpha"):
-            detectable_difference([1.0, 2.0], ["a", "b"], **options)
-    with pytest.raises(ValueError, match="out of range"):
-        planned_difference(0, 1.0)
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
@@ -155,3 +106,74 @@ def test_comparison_never_holds_a_silent_nan(items):
     assert all(x is None or math.isfinite(x) for x in numbers)
     assert found.wins + found.losses + found.ties == found.n == len(items)
     assert 0 < found.p <= 1
+
+
+def test_all_pairs_equal_each_pair_alone_with_holes_and_strata():
+    a, b, clusters = runs(60)
+    c = {i: (None if k % 7 == 0 else v) for k, (i, v) in enumerate(b.items())}
+    strata = {i: f"s{int(r[1:]) % 2}" for i, r in clusters.items()}
+    everything = {"a": a, "b": b, "c": c}
+    for parts in (None, strata):
+        for pair in compare_all_pairs(everything, clusters, strata=parts, resamples=300):
+            alone = compare_paired(
+                everything[pair.a],
+                everything[pair.b],
+                clusters,
+                strata=parts,
+                names=(pair.a, pair.b),
+                resamples=300,
+            )
+            assert replace(pair, p_holm=None) == alone
+    assert compare_all_pairs({}, {}) == ()
+    assert compare_all_pairs({"a": a}, clusters) == ()
+
+
+def test_eight_systems_give_28_pairs_in_one_pass():
+    rng = np.random.default_rng(0)
+    ids = [f"i{k}" for k in range(100)]
+    skill = np.linspace(20, 80, 8)
+    systems = {
+        f"s{j}": dict(zip(ids, (rng.random(100) * 100 < skill[j]).astype(float).tolist(), strict=True))
+        for j in range(8)
+    }
+    found = compare_all_pairs(systems, {i: i for i in ids}, resamples=500)
+    assert len(found) == 28
+    far = next(c for c in found if (c.a, c.b) == ("s0", "s7"))
+    assert far.p_holm < 0.001
+    assert far.effect > 0.5
+    assert far.wins - far.losses == pytest.approx(100 * far.difference)
+    assert [c.p_holm for c in found] == pytest.approx(list(holm([c.p for c in found])))
+
+
+def test_effect_is_cohens_d_of_pairs():
+    a, b, clusters = runs()
+    differences = np.array([b[i] - a[i] for i in a])
+    found = compare_paired(a, b, clusters, resamples=100)
+    assert found.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
+    assert compare_paired(a, a, clusters, resamples=100).effect is None
+    assert compare_paired({"x": 1.0}, {"x": 2.0}, {"x": "r"}, resamples=100).effect is None
+
+
+def test_mcnemar_can_be_asked_for():
+    ids = [f"i{k:02}" for k in range(40)]
+    a = {i: float(k < 20) for k, i in enumerate(ids)}
+    b = {i: float(10 <= k < 33) for k, i in enumerate(ids)}
+    alone = {i: i for i in ids}
+    found = compare_paired(a, b, alone, test="mcnemar", resamples=100)
+    assert (found.losses, found.wins) == (10, 13)
+    assert found.p == mcnemar(10, 13).p
+    assert "|mcnemar|" in found.method
+    assert compare_paired(a, b, alone, test="mcnemar-mid-p", resamples=100).p == mcnemar(10, 13, mid_p=True).p
+    clustered = compare_paired(a, b, dict.fromkeys(ids, "r") | {"i00": "q"}, test="mcnemar", resamples=100)
+    assert "takes items as independent" in clustered.note
+    with pytest.raises(MetricInputError, match="must be yes/no"):
+        compare_paired({"x": 50.0}, {"x": 0.0}, {"x": "x"}, test="mcnemar")
+    with pytest.raises(MetricInputError, match="test must be one of sign-flip, mcnemar"):
+        compare_paired(a, b, alone, test="t")
+
+
+def test_bad_marks_and_strata_are_named():
+    with pytest.raises(MetricInputError, match=r"item 'y' of 'b' has nan.*write None"):
+        compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": math.nan}, {"x": "x", "y": "y"})
+    with pytest.raises(MetricInputError, match="1 items have no stratum, such as 'y'"):
+        compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": "x", "y": "y"}, strata={"x": "s"})

@@ -5,28 +5,38 @@ Conventions: ``values`` are numbers, ``clusters`` names the cluster of each valu
 matrix products with a matrix of counts: how often each cluster was drawn. Clusters are sorted by name first, so
 the order of the items never changes a result.
 
+Stratified: where the make-up of a benchmark was fixed (60 questions of each style), clusters are drawn within each
+stratum. Several systems: all see the same draws, so their differences are paired.
+
 Reference: Efron and Tibshirani, *An Introduction to the Bootstrap* (1993), chapters 13 and 14 (percentile, BCa);
-Cameron, Gelbach and Miller (2008) for drawing clusters.
+Davison and Hinkley, *Bootstrap Methods* (1997), chapter 5 for the acceleration within strata; Cameron, Gelbach and
+Miller (2008) for drawing clusters.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, normal_cdf, normal_quantile, require_confidence
 
 __all__ = [
     "FEW_CLUSTERS",
     "BootstrapMethod",
     "Floats",
+    "Statistic",
     "bootstrap_interval",
+    "bootstrap_mean_intervals",
     "bootstrap_replicates",
     "cluster_sums",
+    "iter_resamples",
     "mean_of_sums",
+    "strata_of_clusters",
 ]
 
 Floats = NDArray[np.float64]
@@ -41,7 +51,9 @@ _CELLS = 4_000_000
 """Counts held in memory at a time (about 32 MB)."""
 
 
-def cluster_sums(columns: Sequence[Sequence[float]] | Floats, clusters: Sequence[str]) -> Floats:
+def cluster_sums(
+    columns: Sequence[Sequence[float] | Floats] | Floats, clusters: Sequence[str] | NDArray[np.intp]
+) -> Floats:
     """Sum each column within each cluster: one row a cluster (sorted by name), one column a quantity.
 
     Args:
@@ -49,13 +61,13 @@ def cluster_sums(columns: Sequence[Sequence[float]] | Floats, clusters: Sequence
         clusters: cluster of each item.
 
     Raises:
-        ValueError: if lengths differ or a value is not finite.
+        MetricInputError: if lengths differ or a value is not finite.
     """
     data = np.asarray(columns, dtype=np.float64)
     if data.ndim != 2 or data.shape[1] != len(clusters):
-        raise ValueError(f"{len(clusters)} cluster names for values of shape {data.shape}")
+        raise MetricInputError(f"{len(clusters)} cluster names for values of shape {data.shape}")
     if not np.isfinite(data).all():
-        raise ValueError("values must be finite: leave failed items out and count them")
+        raise MetricInputError("values must be finite", "leave failed items out and count them")
     if not len(clusters):
         return np.zeros((0, data.shape[0]))
     _, index = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
@@ -69,21 +81,95 @@ def mean_of_sums(sums: Floats) -> Floats:
     return result
 
 
+def strata_of_clusters(clusters: Sequence[str], strata: Sequence[str]) -> tuple[str, ...]:
+    """Return the stratum of each cluster, in the order of the rows of ``cluster_sums``.
+
+    Args:
+        clusters: cluster of each item.
+        strata: stratum (activity, modality) of each item.
+
+    Raises:
+        MetricInputError: if lengths differ or a cluster lies in two strata.
+    """
+    if len(clusters) != len(strata):
+        raise MetricInputError(f"{len(clusters)} clusters, {len(strata)} strata", "give one of each per item")
+    found: dict[str, str] = {}
+    for cluster, stratum in zip(map(str, clusters), map(str, strata), strict=True):
+        if found.setdefault(cluster, stratum) != stratum:
+            raise MetricInputError(
+                f"cluster {cluster!r} lies in the strata {found[cluster]!r} and {stratum!r}",
+                "whole clusters are drawn within a stratum: give each cluster one, or leave the strata out",
+            )
+    return tuple(found[name] for name in sorted(found))
+
+
+def iter_resamples(
+    sums: Floats, *, resamples: int, rng: np.random.Generator, strata: Sequence[str] | None = None
+) -> Iterator[Floats]:
+    """Draw as many clusters as there are, with replacement, and yield their sums; one row a resample.
+
+    All columns see the same draws, so that systems scored in one pass stay paired.
+
+    Args:
+        sums: from ``cluster_sums``, shape (clusters, quantities).
+        resamples: number of draws.
+        rng: where they come from.
+        strata: stratum of each cluster: as many clusters are drawn from each as it has.
+
+    Yields:
+        Matrices (some resamples, quantities) that make up ``resamples`` rows together.
+    """
+    if strata is None:
+        for draw in _count_matrices(len(sums), resamples, rng):
+            yield draw @ sums
+        return
+    if len(strata) != len(sums):
+        raise MetricInputError(f"{len(strata)} strata for {len(sums)} clusters")
+    _, index, sizes = np.unique(np.asarray(strata, dtype=np.str_), return_inverse=True, return_counts=True)
+    order = np.argsort(index, kind="stable")
+    ends = np.repeat(np.cumsum(sizes), sizes)
+    starts = ends - np.repeat(sizes, sizes)
+    for draw in _count_matrices(len(sums), resamples, rng, starts, ends):
+        yield draw @ sums[order]
+
+
 def bootstrap_replicates(
-    sums: Floats, statistic: Statistic, *, resamples: int, rng: np.random.Generator
+    sums: Floats,
+    statistic: Statistic,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    strata: Sequence[str] | None = None,
 ) -> Floats:
-    """Draw as many clusters as there are, with replacement, and compute the statistic of each resample."""
-    return np.concatenate([statistic(draw @ sums) for draw in _count_matrices(len(sums), resamples, rng)])
+    """Compute the statistic of each resample, see ``iter_resamples``; shape (resamples,)."""
+    return np.concatenate(
+        [statistic(rows) for rows in iter_resamples(sums, resamples=resamples, rng=rng, strata=strata)]
+    )
 
 
-def _count_matrices(clusters: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _count_matrices(
+    clusters: int,
+    resamples: int,
+    rng: np.random.Generator,
+    starts: int | NDArray[np.int64] = 0,
+    ends: int | NDArray[np.int64] | None = None,
+) -> Iterator[Floats]:
     """Yield matrices of how often each cluster (column) was drawn in each resample (row)."""
     rows = max(1, _CELLS // clusters)
+    ends = clusters if ends is None else ends
     for first in range(0, resamples, rows):
         size = min(rows, resamples - first)
-        drawn = rng.integers(0, clusters, size=(size, clusters), dtype=np.int64)
+        drawn = rng.integers(starts, ends, size=(size, clusters), dtype=np.int64)
         drawn += np.arange(size, dtype=np.int64)[:, None] * clusters
         yield np.bincount(drawn.ravel(), minlength=size * clusters).reshape(size, clusters).astype(np.float64)
+
+
+def _require_options(method: str, confidence: float, resamples: int) -> None:
+    require_confidence(confidence)
+    if resamples < 1:
+        raise MetricInputError(f"resamples must be positive, got {resamples}")
+    if method not in ("bca", "percentile"):
+        raise MetricInputError(f"method must be 'bca' or 'percentile', got {method!r}")
 
 
 def bootstrap_interval(
@@ -94,6 +180,7 @@ def bootstrap_interval(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
+    strata: Sequence[str] | None = None,
 ) -> Interval:
     """Interval of a statistic over clusters.
 
@@ -104,45 +191,150 @@ def bootstrap_interval(
         confidence: coverage aimed at.
         resamples: number of draws.
         seed: of the draws.
+        strata: stratum of each row of ``sums`` (see ``strata_of_clusters``); clusters are drawn within strata,
+            for benchmarks whose make-up was fixed ("60 questions of each style").
 
     Returns:
         The interval. It has no ends with fewer than two clusters; with no variation between clusters both ends
         are the value itself, and a note says that this is no certainty.
 
     Raises:
-        ValueError: if an option is out of range.
+        MetricInputError: if an option is out of range.
     """
-    require_confidence(confidence)
-    if resamples < 1:
-        raise ValueError(f"resamples must be positive, got {resamples}")
-    if method not in ("bca", "percentile"):
-        raise ValueError(f"method must be 'bca' or 'percentile', got {method!r}")
+    _require_options(method, confidence, resamples)
     name = f"{method}-{100 * confidence:g}"
     if len(sums) < 2:
-        seen = "one cluster" if len(sums) else "nothing"
-        return Interval(None, None, name, f"{seen} was observed: variation between clusters is unknown")
+        return _too_few(len(sums), name)
     estimate = float(statistic(sums.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(estimate):
         return Interval(None, None, name, "the value itself is undefined")
-    draws = bootstrap_replicates(sums, statistic, resamples=resamples, rng=np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    draws = bootstrap_replicates(sums, statistic, resamples=resamples, rng=rng, strata=strata)
+    left_out = statistic(sums.sum(axis=0, keepdims=True) - sums) if method == "bca" else None
+    return _interval(draws, estimate, left_out, strata, method, confidence, len(sums))
+
+
+def bootstrap_mean_intervals(
+    values: Floats | Sequence[Sequence[float]],
+    clusters: Sequence[str],
+    *,
+    strata: Sequence[str] | None = None,
+    method: BootstrapMethod = "bca",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[Interval, ...]:
+    """Intervals of several systems' means in one pass: every system sees the same draws of clusters.
+
+    Each result is what ``bootstrap_interval`` gives for that system alone with the same seed, as long as no
+    cluster is missing in it as a whole.
+
+    Args:
+        values: marks (or paired differences), shape (systems, items), any unit; ``nan`` where an item failed
+            in that system. Failed items leave the mean.
+        clusters: cluster of each item.
+        strata: stratum of each item; a cluster lies in one stratum.
+        method: ``bca`` or ``percentile``.
+        confidence: coverage aimed at.
+        resamples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        One interval a system, with the notes of ``bootstrap_interval``.
+
+    Raises:
+        MetricInputError: if shapes differ, a value is infinite or an option is out of range.
+    """
+    _require_options(method, confidence, resamples)
+    data = np.asarray(values, dtype=np.float64)
+    if data.ndim != 2 or data.shape[1] != len(clusters):
+        raise MetricInputError(
+            f"values of shape {data.shape} for {len(clusters)} clusters", "the shape is (systems, items)"
+        )
+    name = f"{method}-{100 * confidence:g}"
+    if not len(data):
+        return ()
+    here = ~np.isnan(data)
+    numerators = cluster_sums(np.where(here, data, 0.0), clusters)
+    # Systems that lack the same items share one column of counts.
+    patterns, which = np.unique(here, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    denominators = cluster_sums(patterns.astype(np.float64), clusters)
+    observed = (denominators > 0).sum(axis=0)[which]
+    if not observed.size or observed.max() < 2:
+        return tuple(_too_few(int(count), name) for count in observed)
+    sums = np.concatenate([numerators, denominators], axis=1)
+    parts = None if strata is None else strata_of_clusters(clusters, strata)
+
+    def means(rows: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: Floats = rows[:, : len(data)] / rows[:, len(data) :][:, which]
+        return result
+
+    rng = np.random.default_rng(seed)
+    draws = np.concatenate(
+        [means(rows) for rows in iter_resamples(sums, resamples=resamples, rng=rng, strata=parts)]
+    )
+    whole = sums.sum(axis=0, keepdims=True)
+    estimates = means(whole)[0]
+    left_out = means(whole - sums) if method == "bca" else None
+    return tuple(
+        _too_few(int(observed[j]), name)
+        if observed[j] < 2
+        else _interval(
+            draws[:, j],
+            float(estimates[j]),
+            None if left_out is None else left_out[:, j],
+            parts,
+            method,
+            confidence,
+            int(observed[j]),
+        )
+        for j in range(len(data))
+    )
+
+
+def _too_few(clusters: int, name: str) -> Interval:
+    seen = "one cluster" if clusters else "nothing"
+    return Interval(None, None, name, f"{seen} was observed: variation between clusters is unknown")
+
+
+def _interval(
+    draws: Floats,
+    estimate: float,
+    left_out: Floats | None,
+    strata: Sequence[str] | None,
+    method: BootstrapMethod,
+    confidence: float,
+    clusters: int,
+) -> Interval:
+    """Read the ends from the replicates; ``left_out`` are the jackknife values that BCa needs."""
+    name = f"{method}-{100 * confidence:g}"
     draws = draws[np.isfinite(draws)]
     if not draws.size:
         return Interval(None, None, name, "no resample has a defined value")
     if _constant(draws, estimate):
         return Interval(estimate, estimate, name, "no variation between clusters: the interval has no width")
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if method == "bca":
-        tails = _bca_tails(tails, sums, statistic, draws, estimate)
+    if left_out is not None:
+        tails = _bca_tails(tails, draws, estimate, _acceleration(left_out, strata))
     low, high = np.quantile(draws, tails)
-    note = f"only {len(sums)} clusters: the interval is too narrow" if len(sums) < FEW_CLUSTERS else ""
-    return Interval(float(low), float(high), name, note)
+    notes = []
+    if clusters < FEW_CLUSTERS:
+        notes.append(f"only {clusters} clusters: the interval is too narrow")
+    if strata is not None and (alone := [s for s, n in sorted(Counter(strata).items()) if n == 1]):
+        notes.append(
+            f"{len(alone)} strata have one cluster (such as {alone[0]!r}), which is always drawn: "
+            "the interval is too narrow"
+        )
+    return Interval(float(low), float(high), name, "; ".join(notes))
 
 
 def _constant(draws: Floats, estimate: float) -> bool:
     return bool(np.ptp(draws) <= 1e-12 * max(1.0, abs(estimate)))
 
 
-def _bca_tails(tails: Floats, sums: Floats, statistic: Statistic, draws: Floats, estimate: float) -> Floats:
+def _bca_tails(tails: Floats, draws: Floats, estimate: float, acceleration: float) -> Floats:
     """Move the tail probabilities by bias and acceleration (Efron 1987); ties with the estimate count half.
 
     Scores of few values tie with the estimate often; counting them as "not below" would look like bias.
@@ -152,7 +344,6 @@ def _bca_tails(tails: Floats, sums: Floats, statistic: Statistic, draws: Floats,
     tied = float((np.abs(draws - estimate) <= tolerance).mean())
     share = min(max(below + tied / 2, 1 / (2 * draws.size)), 1 - 1 / (2 * draws.size))
     bias = normal_quantile(share)
-    acceleration = _acceleration(sums, statistic)
     moved = []
     for tail in tails:
         z = bias + normal_quantile(float(tail))
@@ -161,12 +352,17 @@ def _bca_tails(tails: Floats, sums: Floats, statistic: Statistic, draws: Floats,
     return np.array(moved)
 
 
-def _acceleration(sums: Floats, statistic: Statistic) -> float:
-    """Skewness of the jackknife over clusters, a sixth of it."""
-    left_out = statistic(sums.sum(axis=0, keepdims=True) - sums)
-    left_out = left_out[np.isfinite(left_out)]
-    if left_out.size < 2:
+def _acceleration(left_out: Floats, strata: Sequence[str] | None) -> float:
+    """Skewness of the jackknife over clusters, a sixth of it; within strata, each with its own mean and weight."""
+    labels = np.zeros(left_out.size, dtype=np.intp)
+    if strata is not None:
+        labels = np.unique(np.asarray(strata, dtype=np.str_), return_inverse=True)[1].reshape(-1)
+    finite = np.isfinite(left_out)
+    values, labels = left_out[finite], labels[finite]
+    if values.size < 2:
         return 0.0
-    deviation = left_out.mean() - left_out
+    sizes = np.bincount(labels)
+    means = np.bincount(labels, weights=values) / np.maximum(sizes, 1)
+    deviation = (means[labels] - values) * ((sizes - 1) / np.maximum(sizes, 1))[labels]
     spread = float((deviation**2).sum())
     return float((deviation**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0

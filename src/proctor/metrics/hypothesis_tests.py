@@ -104,7 +104,7 @@ def _yes_no(values: ArrayLike, what: str) -> NDArray[np.bool_]:
             f"{what} must be yes/no (True/False or 1/0), number {place} (from 0) is {found[place]:g}",
             "for other marks use sign_flip_test, or say from which mark on an answer counts as right",
         )
-    return found == 1
+    return np.asarray(found == 1, dtype=np.bool_)
 
 
 def _count(value: Any, what: str) -> int:
@@ -172,7 +172,8 @@ def mcnemar(only_a: int, only_b: int, *, mid_p: bool = False) -> PValue:
 def _coin_tail(k: int, n: int) -> float:
     """Probability of at most ``k`` heads in ``n`` tosses of a fair coin."""
     if n <= _EXACT_TOSSES:
-        return sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+        ways: int = sum(math.comb(n, i) for i in range(k + 1))
+        return float(ways / 2**n)
     from scipy.special import bdtr
 
     return float(bdtr(k, n, 0.5)) if k >= 0 else 0.0

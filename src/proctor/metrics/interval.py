@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from proctor.metrics.errors import MetricInputError
+
 __all__ = ["Interval", "normal_cdf", "normal_quantile", "require_confidence", "wilson_interval"]
 
 _NORMAL = NormalDist()
@@ -53,10 +55,12 @@ def require_confidence(confidence: float) -> None:
     """Make sure that a confidence is a probability strictly between 0 and 1.
 
     Raises:
-        ValueError: otherwise.
+        MetricInputError: otherwise.
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+        raise MetricInputError(
+            f"confidence must lie strictly between 0 and 1, got {confidence}", "95 % is 0.95"
+        )
 
 
 def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
@@ -65,11 +69,11 @@ def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interva
     It treats the ``n`` trials as independent; for answers of the same recording use the clustered bootstrap.
 
     Raises:
-        ValueError: if the counts are negative or more successes than trials are given.
+        MetricInputError: if the counts are negative or more successes than trials are given.
     """
     require_confidence(confidence)
     if not 0 <= successes <= n:
-        raise ValueError(f"successes must lie between 0 and n, got {successes} of {n}")
+        raise MetricInputError(f"successes must lie between 0 and n, got {successes} of {n}")
     method = f"wilson-{100 * confidence:g}"
     if n == 0:
         return Interval(None, None, method, "nothing was counted")

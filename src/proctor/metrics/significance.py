@@ -4,9 +4,8 @@ Conventions: run ``a`` is the reference, run ``b`` is compared with it, a differ
 hold the same items; an item that failed in either run is left out of the pairs and counted. All variances are
 clustered: questions about one recording share its difficulty.
 
-References: Miller, *Adding Error Bars to Evals* (2024) for paired clustered errors and power; Holm (1979) for
-correction over many pairs; Phipson and Smyth (2010) for the count of one added to Monte-Carlo p-values; Kish
-(1965) for the design effect.
+References: Miller, *Adding Error Bars to Evals* (2024) for paired clustered errors; Holm (1979) for correction over
+many pairs; Cohen (1988) for the effect size.
 """
 
 from __future__ import annotations
@@ -15,25 +14,31 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from proctor.metrics.bootstrap import BootstrapMethod, bootstrap_interval, cluster_sums
-from proctor.metrics.hypothesis_tests import holm, sign_flip_tests
-from proctor.metrics.interval import normal_quantile
+from proctor.metrics.bootstrap import BootstrapMethod, Floats, bootstrap_mean_intervals, cluster_sums
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.hypothesis_tests import PValue, discordant_counts, holm, mcnemar, sign_flip_tests
+from proctor.metrics.interval import Interval
+from proctor.metrics.metric import Metric
+from proctor.metrics.power import detectable_difference
 from proctor.metrics.score import Signature, require_comparable
 
 __all__ = [
+    "METRICS",
     "Comparison",
-    "Detectable",
+    "PairedTest",
     "compare_all_pairs",
     "compare_paired",
-    "detectable_difference",
-    "planned_difference",
 ]
 
 Marks = Mapping[str, float | None]
 """Item id to mark; None where the item failed."""
+
+PairedTest = Literal["sign-flip", "mcnemar", "mcnemar-mid-p"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class Comparison:
         difference: ``mean_b - mean_a``; None when there is no pair.
         low: lower end of the interval of the difference, None when undefined.
         high: upper end.
-        p: two-sided p-value of the clustered sign-flip test, None when undefined.
+        p: two-sided p-value of the test (clustered sign flips unless another was chosen), None when undefined.
         wins: items on which ``b`` is better.
         losses: items on which ``a`` is better.
         ties: items with equal marks.
@@ -59,6 +64,8 @@ class Comparison:
         detectable: the smallest difference these pairs would have shown; None when undefined.
         method: options of interval and test, for printing.
         note: why something is undefined, or what to beware of.
+        effect: mean difference over the standard deviation of the differences of items (Cohen's d of pairs);
+            None when they all are equal.
     """
 
     a: str
@@ -79,31 +86,7 @@ class Comparison:
     detectable: float | None = None
     method: str = ""
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Detectable:
-    """The smallest true difference of two runs that the benchmark would find.
-
-    Attributes:
-        difference: in the unit of the marks; None when undefined.
-        power: probability of finding it.
-        alpha: two-sided level of the test.
-        standard_error: of the mean paired difference, clustered.
-        design_effect: clustered variance over the variance of independent items; above 1, clusters cost power.
-        n: pairs.
-        clusters: clusters.
-        note: why it is undefined, or what to beware of.
-    """
-
-    difference: float | None
-    power: float
-    alpha: float
-    standard_error: float | None
-    design_effect: float | None
-    n: int
-    clusters: int
-    note: str = ""
+    effect: float | None = None
 
 
 # -- pairs -----------------------------------------------------------------------------------------------------
@@ -117,10 +100,10 @@ def _require_same_items(a: Marks, b: Marks, clusters: Mapping[str, str], names: 
             for name, ids in zip(names, (only_a, only_b), strict=True)
             if ids
         ]
-        raise ValueError("the runs hold different items: " + ", ".join(parts))
+        raise MetricInputError("the runs hold different items: " + ", ".join(parts))
     unknown = sorted(a.keys() - clusters.keys())
     if unknown:
-        raise ValueError(f"{len(unknown)} items have no cluster, such as {unknown[0]!r}")
+        raise MetricInputError(f"{len(unknown)} items have no cluster, such as {unknown[0]!r}")
 
 
 def compare_paired(
@@ -128,8 +111,10 @@ def compare_paired(
     b: Marks,
     clusters: Mapping[str, str],
     *,
+    strata: Mapping[str, str] | None = None,
     names: tuple[str, str] = ("a", "b"),
     signatures: tuple[Signature, Signature] | None = None,
+    test: PairedTest = "sign-flip",
     method: BootstrapMethod = "bca",
     confidence: float = 0.95,
     resamples: int = 10_000,
@@ -141,58 +126,39 @@ def compare_paired(
         a: marks of the reference run by item id.
         b: marks of the other run, same ids.
         clusters: recording of each item id.
+        strata: stratum of each item id, where the make-up of the benchmark was fixed; for the interval.
         names: of the runs, for messages and for the record.
         signatures: of both runs' scores; refused when they differ.
+        test: ``sign-flip`` (any marks, clustered), ``mcnemar`` or ``mcnemar-mid-p`` (marks 0 and 1, items taken
+            as independent).
         method: of the interval, see ``bootstrap_interval``.
         confidence: of the interval.
         resamples: of interval and test.
         seed: of interval and test.
 
     Raises:
-        ValueError: if item sets or signatures differ, an item has no cluster or a mark is not finite.
+        MetricInputError: if item sets differ, an item has no cluster, a mark is not finite or does not fit the test.
+        ValueError: if signatures differ.
     """
-    _require_same_items(a, b, clusters, names)
-    if signatures is not None:
-        require_comparable(*signatures)
-    pairs = [(i, x, y) for i in sorted(a) if (x := a[i]) is not None and (y := b[i]) is not None]
-    failed = len(a) - len(pairs)
-    options = f"{method}-{100 * confidence:g}|cluster-sign-flip|resamples:{resamples}|seed:{seed}"
-    if not pairs:
-        why = "no item has a mark in both runs" if failed else "there are no items"
-        return Comparison(
-            *names, 0, 0, None, None, None, None, None, None, 0, 0, 0, failed, method=options, note=why
-        )
-    groups = [clusters[i] for i, _, _ in pairs]
-    differences = [y - x for _, x, y in pairs]
-    sums = cluster_sums([differences, [1.0] * len(pairs)], groups)
-    interval = bootstrap_interval(sums, method=method, confidence=confidence, resamples=resamples, seed=seed)
-    test = sign_flip_tests(sums[:, :1], resamples=resamples, seed=seed)[0]
-    return Comparison(
-        a=names[0],
-        b=names[1],
-        n=len(pairs),
-        clusters=len(sums),
-        mean_a=math.fsum(x for _, x, _ in pairs) / len(pairs),
-        mean_b=math.fsum(y for _, _, y in pairs) / len(pairs),
-        difference=math.fsum(differences) / len(pairs),
-        low=interval.low,
-        high=interval.high,
-        p=test.p,
-        wins=sum(d > 0 for d in differences),
-        losses=sum(d < 0 for d in differences),
-        ties=sum(d == 0 for d in differences),
-        failed=failed,
-        detectable=detectable_difference(differences, groups).difference,
-        method=options,
-        note="; ".join(dict.fromkeys(text for text in (interval.note, test.note) if text)),
+    found = _compare(
+        (a, b),
+        ((0, 1),),
+        names,
+        clusters,
+        strata,
+        signatures,
+        _Options(test, method, confidence, resamples, seed),
     )
+    return found[0]
 
 
 def compare_all_pairs(
     runs: Mapping[str, Marks],
     clusters: Mapping[str, str],
     *,
+    strata: Mapping[str, str] | None = None,
     signatures: Mapping[str, Signature] | None = None,
+    test: PairedTest = "sign-flip",
     method: BootstrapMethod = "bca",
     confidence: float = 0.95,
     resamples: int = 10_000,
@@ -200,97 +166,208 @@ def compare_all_pairs(
 ) -> tuple[Comparison, ...]:
     """Compare every two runs and correct the p-values over all pairs (Holm). Pairs are in the runs' order.
 
+    All pairs see the same draws, in one pass; each equals what ``compare_paired`` finds for it alone.
+
     Raises:
+        MetricInputError: see ``compare_paired``.
         ValueError: see ``compare_paired``.
     """
-    found = [
-        compare_paired(
-            runs[a],
-            runs[b],
-            clusters,
-            names=(a, b),
-            signatures=(signatures[a], signatures[b]) if signatures is not None else None,
-            method=method,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-        )
-        for a, b in combinations(runs, 2)
-    ]
+    names = tuple(runs)
+    found = _compare(
+        tuple(runs.values()),
+        tuple(combinations(range(len(names)), 2)),
+        names,
+        clusters,
+        strata,
+        None if signatures is None else [signatures[name] for name in names],
+        _Options(test, method, confidence, resamples, seed),
+    )
     corrected = holm([c.p for c in found])
     return tuple(replace(c, p_holm=p) for c, p in zip(found, corrected, strict=True))
 
 
-# -- power -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Options:
+    test: PairedTest
+    method: BootstrapMethod
+    confidence: float
+    resamples: int
+    seed: int
+
+    def __str__(self) -> str:
+        test = "cluster-sign-flip" if self.test == "sign-flip" else self.test
+        return f"{self.method}-{100 * self.confidence:g}|{test}|resamples:{self.resamples}|seed:{self.seed}"
 
 
-def detectable_difference(
-    differences: Sequence[float],
-    clusters: Sequence[str],
-    *,
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> Detectable:
-    """Smallest true difference that a paired, clustered test finds with this power, from observed differences.
+def _compare(
+    runs: Sequence[Marks],
+    pairs: Sequence[tuple[int, int]],
+    names: Sequence[str],
+    clusters: Mapping[str, str],
+    strata: Mapping[str, str] | None,
+    signatures: Sequence[Signature] | None,
+    options: _Options,
+) -> list[Comparison]:
+    """Compare these pairs of runs in one pass over the draws."""
+    if options.test not in get_args(PairedTest):
+        raise MetricInputError(f"test must be one of {', '.join(get_args(PairedTest))}, got {options.test!r}")
+    for i, j in pairs:
+        _require_same_items(runs[i], runs[j], clusters, (names[i], names[j]))
+        if signatures is not None:
+            require_comparable(signatures[i], signatures[j])
+    if not pairs:
+        return []
+    ids = sorted(runs[0])
+    groups = [clusters[i] for i in ids]
+    parts = None if strata is None else _strata_of(ids, strata)
+    marks = _matrix(runs, names, ids)
+    differences = np.stack([marks[j] - marks[i] for i, j in pairs])
+    intervals = bootstrap_mean_intervals(
+        differences,
+        groups,
+        strata=parts,
+        method=options.method,
+        confidence=options.confidence,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    tests = _tests(marks, pairs, differences, groups, options)
+    index = (
+        np.unique(np.asarray(groups, dtype=np.str_), return_inverse=True)[1]
+        if groups
+        else np.zeros(0, dtype=np.intp)
+    )
+    return [
+        _comparison((names[i], names[j]), marks[i], marks[j], index, interval, test, options)
+        for (i, j), interval, test in zip(pairs, intervals, tests, strict=True)
+    ]
 
-    The variance of the mean difference is the cluster-robust one, ``C/(C-1) · Σ (D_c - n_c d)² / n²``; the
-    difference is ``(z[1-alpha/2] + z[power])`` standard errors.
 
-    Raises:
-        ValueError: if lengths differ or an option is out of range.
-    """
-    _require_probabilities(power, alpha)
-    sums = cluster_sums([differences, [1.0] * len(differences)], clusters)
-    n, count = len(differences), len(sums)
-    if count < 2:
-        why = "variation between clusters is unknown: fewer than two were observed"
-        return Detectable(None, power, alpha, None, None, n, count, why)
-    mean = math.fsum(differences) / n
-    residuals = sums[:, 0] - sums[:, 1] * mean
-    variance = count / (count - 1) * float((residuals**2).sum()) / n**2
-    independent = float(np.var(np.asarray(differences, dtype=np.float64), ddof=1)) / n
-    if independent <= 1e-24 * max(1.0, mean * mean):
-        why = "all differences are equal: nothing can be said about what would be detected"
-        return Detectable(None, power, alpha, 0.0, None, n, count, why)
-    error = math.sqrt(variance)
-    note = f"only {count} clusters: the true value is larger" if count < 30 else ""
-    return Detectable(
-        difference=_quantiles(power, alpha) * error,
-        power=power,
-        alpha=alpha,
-        standard_error=error,
-        design_effect=variance / independent,
+def _strata_of(ids: Sequence[str], strata: Mapping[str, str]) -> list[str]:
+    unknown = [i for i in ids if i not in strata]
+    if unknown:
+        raise MetricInputError(f"{len(unknown)} items have no stratum, such as {unknown[0]!r}")
+    return [strata[i] for i in ids]
+
+
+def _matrix(runs: Sequence[Marks], names: Sequence[str], ids: Sequence[str]) -> Floats:
+    """Marks, shape (runs, items); nan where an item failed."""
+    rows = []
+    for run, name in zip(runs, names, strict=True):
+        values = [run[i] for i in ids]
+        wrong = next(
+            (i for i, v in zip(ids, values, strict=True) if v is not None and not math.isfinite(v)), None
+        )
+        if wrong is not None:
+            raise MetricInputError(
+                f"marks must be finite: item {wrong!r} of {name!r} has {run[wrong]}",
+                "write None for what failed",
+            )
+        rows.append([math.nan if v is None else float(v) for v in values])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(ids))
+
+
+def _tests(
+    marks: Floats,
+    pairs: Sequence[tuple[int, int]],
+    differences: Floats,
+    groups: Sequence[str],
+    options: _Options,
+) -> tuple[PValue, ...]:
+    if options.test == "sign-flip":
+        totals = cluster_sums(np.nan_to_num(differences, nan=0.0), groups)
+        return sign_flip_tests(totals, resamples=options.resamples, seed=options.seed)
+    mid = options.test == "mcnemar-mid-p"
+    clustered = len(set(groups)) < len(groups)
+    found = []
+    for (i, j), row in zip(pairs, differences, strict=True):
+        here = ~np.isnan(row)
+        test = mcnemar(*discordant_counts(marks[i, here], marks[j, here]), mid_p=mid)
+        if clustered:
+            warning = "McNemar takes items as independent, but some share a cluster: p may be too small"
+            test = replace(test, note="; ".join(filter(None, (test.note, warning))))
+        found.append(test)
+    return tuple(found)
+
+
+def _comparison(
+    names: tuple[str, str],
+    a: Floats,
+    b: Floats,
+    index: NDArray[np.intp],
+    interval: Interval,
+    test: PValue,
+    options: _Options,
+) -> Comparison:
+    here = ~np.isnan(b - a)
+    n, failed = int(here.sum()), int((~here).sum())
+    if not n:
+        why = "no item has a mark in both runs" if failed else "there are no items"
+        return Comparison(
+            *names, 0, 0, None, None, None, None, None, None, 0, 0, 0, failed, method=str(options), note=why
+        )
+    difference = (b - a)[here]
+    groups = index[here]
+    spread = float(difference.std(ddof=1)) if n > 1 else 0.0
+    mean = math.fsum(difference) / n
+    return Comparison(
+        a=names[0],
+        b=names[1],
         n=n,
-        clusters=count,
-        note=note,
+        clusters=int(np.unique(groups).size),
+        mean_a=math.fsum(a[here]) / n,
+        mean_b=math.fsum(b[here]) / n,
+        difference=mean,
+        low=interval.low,
+        high=interval.high,
+        p=test.p,
+        wins=int((difference > 0).sum()),
+        losses=int((difference < 0).sum()),
+        ties=int((difference == 0).sum()),
+        failed=failed,
+        detectable=detectable_difference(difference, groups).difference,
+        method=str(options),
+        note="; ".join(dict.fromkeys(text for text in (interval.note, test.note) if text)),
+        effect=mean / spread if spread > 1e-12 * max(1.0, abs(mean)) else None,
     )
 
 
-def planned_difference(
-    n: int, deviation: float, *, design_effect: float = 1.0, power: float = 0.8, alpha: float = 0.05
-) -> float:
-    """Smallest difference that ``n`` items will show, for a benchmark that is still being planned.
-
-    Args:
-        n: items.
-        deviation: standard deviation of paired differences, in the unit of the marks.
-        design_effect: how much clusters inflate the variance.
-        power: probability of finding it.
-        alpha: two-sided level.
-
-    Raises:
-        ValueError: if an argument is out of range.
-    """
-    _require_probabilities(power, alpha)
-    if n < 1 or deviation < 0 or design_effect <= 0:
-        raise ValueError(f"n={n}, deviation={deviation}, design effect={design_effect} are out of range")
-    return _quantiles(power, alpha) * deviation * math.sqrt(design_effect / n)
-
-
-def _require_probabilities(power: float, alpha: float) -> None:
-    if not (0 < power < 1 and 0 < alpha < 1):
-        raise ValueError(f"power and alpha must lie strictly between 0 and 1, got {power} and {alpha}")
-
-
-def _quantiles(power: float, alpha: float) -> float:
-    return normal_quantile(1 - alpha / 2) + normal_quantile(power)
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="paired_difference",
+        label="difference",
+        family="significance",
+        function="significance:compare_paired",
+        signature="paired_difference|bootstrap:bca|clusters:yes|confidence:0.95|resamples:10000|seed:0",
+        range="unit of the marks",
+        direction="neither",
+        definition="Mean of b - a over the items that both systems answered, with a bootstrap interval over clusters.",
+        citation="Miller 2024, section 4",
+        traps="Intervals of the two means may overlap although the paired difference is clear, and the other way "
+        "round. Items that failed in either system leave the pair and are counted.",
+    ),
+    Metric(
+        name="bootstrap_interval",
+        label="bootstrap",
+        family="significance",
+        function="bootstrap:bootstrap_interval",
+        signature="bootstrap|clusters:yes|confidence:0.95|method:bca|resamples:10000|seed:0|strata:no",
+        range="unit of the score",
+        direction="neither",
+        definition="Whole clusters are drawn with replacement (within strata where given); BCa or percentile ends.",
+        citation="Efron and Tibshirani 1993, chapters 13 and 14; Davison and Hinkley 1997, chapter 5",
+        traps="Drawing items instead of recordings makes intervals too narrow; so do fewer than ten clusters.",
+    ),
+    Metric(
+        name="wilson_interval",
+        label="Wilson",
+        family="significance",
+        function="interval:wilson_interval",
+        signature="wilson|confidence:0.95",
+        range="0 to 1",
+        direction="neither",
+        definition="Score interval of a proportion: (p + z²/2n ± z·sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n).",
+        citation="Wilson 1927",
+        traps="Trials are taken as independent; for several questions a recording use the clustered bootstrap.",
+    ),
+)
