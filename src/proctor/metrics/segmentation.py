@@ -594,6 +594,7 @@ class BoundaryErrors:
         video: index of the video of each matched pair.
         start: predicted start less reference start: negative is too early.
         end: predicted end less reference end.
+        iou: of each matched pair.
         unit: ``s`` or ``frames``.
         overlap: smallest IoU of a matched pair.
         wanted: reference segments.
@@ -604,6 +605,7 @@ class BoundaryErrors:
     video: Integers
     start: Floats
     end: Floats
+    iou: Floats
     unit: str
     overlap: float
     wanted: int
@@ -655,6 +657,7 @@ def _boundaries(
         video=wanted.video[a],
         start=(given.start[b] - wanted.start[a]) / scale,
         end=(given.end[b] - wanted.end[a]) / scale,
+        iou=pairs.iou[enough][chosen],
         unit="frames" if rate is None else "s",
         overlap=overlap,
         wanted=len(wanted.start),
