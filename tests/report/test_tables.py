@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 
 from proctor.report.data import ReportData, ReportOptions, Run
+from proctor.report.grid import TABLE_FORMATS
 from proctor.report.standings import Standings, compute_standings
-from proctor.report.tables import TABLE_FORMATS, scores_table, show_value
+from proctor.report.tables import scores_table, show_value
 
 
 @pytest.fixture(scope="module")

@@ -84,9 +84,7 @@ def distribution_bar(counts: Sequence[tuple[str, int]]) -> Markup:
     for name, n in counts:
         if n:
             width = 100 * n / total
-            body += (
-                f'<rect class="part part-{name}" x="{percent(x)}" width="{percent(width)}" height="16"/>'
-            )
+            body += f'<rect class="part part-{name}" x="{percent(x)}" width="{percent(width)}" height="16"/>'
             x += width
     return plain_svg(16, body, "chart stack")
 

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-__all__ = ["clip_text", "json_island", "show_text"]
+__all__ = ["clip_line", "clip_text", "json_island", "show_text"]
 
 _HIDDEN = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
@@ -31,6 +31,11 @@ def clip_text(text: str, limit: int) -> str:
     if len(text) <= limit:
         return show_text(text)
     return f"{show_text(text[:limit])} … [{len(text):,} characters, the first {limit:,} are shown]"
+
+
+def clip_line(text: str, limit: int) -> str:
+    """Return ``clip_text`` on one line; ``(no name)`` when nothing is left to see."""
+    return " ".join(clip_text(text, limit).split()) or "(no name)"
 
 
 def json_island(value: object) -> str:

@@ -1,0 +1,379 @@
+"""Confusion matrices and heat-maps: a table of coloured cells, or a drawing when there are too many to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from proctor.metrics.figure import Matrix
+from proctor.report.figures.parts import (
+    finite,
+    join,
+    label,
+    nothing,
+    require_equal_lengths,
+    scrolling,
+    show,
+)
+
+__all__ = ["draw_matrix", "matrix_guide", "shade"]
+
+SHADES: Final = 8
+"""Steps above the ground; ``p0`` to ``p8``, and ``n1`` to ``n8`` below zero, are classes of the style sheet."""
+
+_MOST_IN_TABLE: Final = 30
+_MOST_DRAWN: Final = 1000
+_MOST_HOVERS: Final = 4000
+_MOST_LISTED: Final = 20
+_FEW: Final = 8
+"""Up to so many columns there is room for the share below the count."""
+_DRAWING: Final = 720
+_MARGIN: Final = 44
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    row: int
+    column: int
+    value: float
+    share: float | None
+
+
+def matrix_guide(matrix: Matrix) -> str:
+    """Return how to read it."""
+    if matrix.kind == "counts":
+        return (
+            "Each row holds the items of one true class, each column those that were called so; the stronger its "
+            "colour, the larger its share of the row. A framed cell is right, everything beside the frames is a confusion. "
+            "Shares do not depend on how often a class occurs, counts do."
+        )
+    if _diverging(matrix):
+        return (
+            "Blue cells lie above zero, brown ones below, and the stronger the colour the farther. Zero is what chance alone "
+            "gives. A hatched cell is not defined, for instance because two people share no item."
+        )
+    return (
+        "The stronger the colour of a cell, the higher its value, on the scale below the table. A hatched cell is not defined, for "
+        "instance because two people share no item."
+    )
+
+
+def draw_matrix(matrix: Matrix) -> Markup:
+    """Draw it: numbers in the cells up to 30 rows and columns, a drawing with hover titles beyond.
+
+    Raises:
+        ValueError: if a row has not as many cells as there are columns.
+    """
+    require_equal_lengths(matrix.title, rows=matrix.rows, lines=matrix.cells)
+    for line in matrix.cells:
+        require_equal_lengths(matrix.title, columns=matrix.columns, cells=line)
+    if not matrix.rows or not matrix.columns:
+        return nothing("There is no class to show.")
+    if max(len(matrix.rows), len(matrix.columns)) <= _MOST_IN_TABLE:
+        body = scrolling(matrix.title, _table(matrix))
+    else:
+        body = _drawing(matrix)
+    return body + _legend(matrix) + _listed(matrix) + _names(matrix)
+
+
+def shade(matrix: Matrix, value: float | None, total: float | None = None) -> str:
+    """Return the class of a cell: ``p0`` (ground) to ``p8``, ``n1`` to ``n8`` below zero, ``void`` when undefined.
+
+    Args:
+        matrix: gives the kind and the scale.
+        value: of the cell.
+        total: of the cell's row, for counts.
+    """
+    value = finite(value)
+    if value is None:
+        return "void"
+    if matrix.kind == "counts":
+        share = value / total if total else 0.0
+        return f"p{max(1, _step(share)) if share > 0 else 0}"
+    if _diverging(matrix):
+        step = _step(abs(value) / max(-matrix.low, matrix.high))
+        return f"n{step}" if value < 0 and step else f"p{step}"
+    span = matrix.high - matrix.low
+    return f"p{_step((value - matrix.low) / span if span > 0 else 0.0)}"
+
+
+def _step(share: float) -> int:
+    return round(SHADES * min(1.0, max(0.0, share)))
+
+
+def _diverging(matrix: Matrix) -> bool:
+    return matrix.kind != "counts" and matrix.low < 0 < matrix.high
+
+
+# -- a table -----------------------------------------------------------------------------------------------------
+
+
+def _table(matrix: Matrix) -> Markup:
+    columns = len(matrix.columns)
+    names = [label(c) for c in matrix.columns]
+    upright = columns > _FEW or (columns > 3 and max(map(len, names)) > 14)
+    classes = ["heat", "few" if columns <= _FEW else "many", "upright" if upright else "level"]
+    counts = matrix.kind == "counts"
+    head = join(
+        Markup('<th scope="col"><span title="{0}"><bdi>{0}</bdi></span></th>').format(n) for n in names
+    )
+    total = Markup('<th scope="col" class="total">all</th>') if counts else Markup("")
+    titles = Markup(
+        '<tr><td></td><th class="axis-title" colspan="{}"><bdi>{}</bdi>&nbsp;<span aria-hidden="true">→</span></th>{}</tr>'
+    ).format(columns, label(matrix.column_title or "columns"), Markup("<td></td>") if counts else Markup(""))
+    corner = Markup(
+        '<th class="axis-title corner"><bdi>{}</bdi>&nbsp;<span aria-hidden="true">↓</span></th>'
+    ).format(label(matrix.row_title or "rows"))
+    rows = join(_row(matrix, n) for n in range(len(matrix.rows)))
+    return Markup('<table class="{}"><thead>{}<tr>{}{}{}</tr></thead><tbody>{}</tbody></table>').format(
+        " ".join(classes), titles, corner, head, total, rows
+    )
+
+
+def _row(matrix: Matrix, number: int) -> Markup:
+    total = _total(matrix, number)
+    cells = join(_data(matrix, number, column, total) for column in range(len(matrix.columns)))
+    name = label(matrix.rows[number])
+    last = (
+        Markup('<td class="total">{}</td>').format(_count(total, exact=True))
+        if matrix.kind == "counts"
+        else Markup("")
+    )
+    return Markup('<tr><th scope="row" title="{0}"><bdi>{0}</bdi></th>{1}{2}</tr>').format(name, cells, last)
+
+
+def _data(matrix: Matrix, row: int, column: int, total: float) -> Markup:
+    value = finite(matrix.cells[row][column])
+    classes = shade(matrix, value, total)
+    if matrix.kind == "counts" and matrix.rows == matrix.columns and row == column:
+        classes += " right"
+    if matrix.kind == "counts" and value == 0:
+        classes += " zero"
+    share = Markup("")
+    if matrix.kind == "counts" and value and total and len(matrix.columns) <= _FEW:
+        share = Markup("<small>{} %</small>").format(show(100 * value / total, 0))
+    text = _cell_text(matrix, value)
+    return Markup('<td class="{}" title="{}">{}{}</td>').format(
+        classes,
+        _hover(matrix, _Cell(row, column, value or 0.0, _share(matrix, value, total)), value),
+        text,
+        share,
+    )
+
+
+def _cell_text(matrix: Matrix, value: float | None) -> str:
+    if matrix.kind != "counts":
+        return show(value, 2)
+    return "–" if value is None else _count(value, exact=len(matrix.columns) <= _FEW)
+
+
+def _count(value: float, *, exact: bool) -> str:
+    if not exact and value >= 10_000:
+        return f"{value / 1000:,.0f}k"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def _total(matrix: Matrix, row: int) -> float:
+    return sum(v for v in map(finite, matrix.cells[row]) if v is not None)
+
+
+def _share(matrix: Matrix, value: float | None, total: float) -> float | None:
+    return value / total if matrix.kind == "counts" and value is not None and total else None
+
+
+def _hover(matrix: Matrix, cell: _Cell, value: float | None) -> str:
+    row, column = label(matrix.rows[cell.row]), label(matrix.columns[cell.column])
+    number = "undefined" if value is None else _exact(matrix, value)
+    share = "" if cell.share is None else f" ({show(100 * cell.share, 1)} % of the row)"
+    return f"{label(matrix.row_title or 'row')}: {row}\n{label(matrix.column_title or 'column')}: {column}\n{number}{share}"
+
+
+def _exact(matrix: Matrix, value: float) -> str:
+    return _count(value, exact=True) if matrix.kind == "counts" else show(value, 3)
+
+
+# -- a drawing ---------------------------------------------------------------------------------------------------
+
+
+def _drawing(matrix: Matrix) -> Markup:
+    rows, columns = len(matrix.rows), len(matrix.columns)
+    if max(rows, columns) > _MOST_DRAWN:
+        return nothing(
+            f"{rows:,} rows and {columns:,} columns are too many to draw; the lists below name the cells that matter most."
+        )
+    size = max(1, _DRAWING // max(rows, columns))
+    width, height = columns * size, rows * size
+    body = _grid_lines(rows, columns, size) + _paths(matrix, size) + _hovers(matrix, size)
+    what = f"{label(matrix.title)}: {rows} rows by {columns} columns; the numbers stand in the lists below."
+    return Markup(
+        '<p class="axis-title"><bdi>{}</bdi> ↓ &emsp; <bdi>{}</bdi> →</p>'
+        '<svg class="cells" viewBox="-{} -{} {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(
+        label(matrix.row_title or "rows"), label(matrix.column_title or "columns"),
+        _MARGIN, _MARGIN // 2, width + _MARGIN + 4, height + _MARGIN // 2 + 4, what, body,
+    )  # fmt: skip
+
+
+def _grid_lines(rows: int, columns: int, size: int) -> Markup:
+    """Number every tenth class, or every fiftieth where there are many, from 1."""
+    step = 10 if max(rows, columns) <= 120 else 50
+    frame = Markup('<rect class="ground" width="{}" height="{}"/>').format(columns * size, rows * size)
+    across = join(
+        Markup('<text x="{}" y="-6" text-anchor="middle">{}</text>').format(n * size - size / 2, n)
+        for n in (1, *range(step, columns + 1, step))
+    )
+    down = join(
+        Markup('<text x="-6" y="{}" text-anchor="end" dominant-baseline="central">{}</text>').format(
+            n * size - size / 2, n
+        )
+        for n in (1, *range(step, rows + 1, step))
+    )
+    return frame + across + down
+
+
+def _paths(matrix: Matrix, size: int) -> Markup:
+    """Draw one path a shade, in which neighbouring cells of a row are one stroke: small however dense it is."""
+    strokes: dict[str, list[str]] = {}
+    for row in range(len(matrix.rows)):
+        for name, start, end in _runs(matrix, row):
+            y = row * size + size / 2
+            strokes.setdefault(name, []).append(f"M{start * size} {y:g}h{(end - start) * size}")
+    return join(
+        Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(name, size, "".join(found))
+        for name, found in sorted(strokes.items())
+    )
+
+
+def _runs(matrix: Matrix, row: int) -> Iterator[tuple[str, int, int]]:
+    total = _total(matrix, row)
+    names = [shade(matrix, value, total) for value in matrix.cells[row]]
+    start = 0
+    for n in range(1, len(names) + 1):
+        if n == len(names) or names[n] != names[start]:
+            if names[start] != "p0":
+                yield names[start], start, n
+            start = n
+
+
+def _hovers(matrix: Matrix, size: int) -> Markup:
+    """Cover the largest cells with shapes that say what they are when they are pointed at."""
+    found = [cell for cell in _filled(matrix) if cell.value]
+    largest = sorted(found, key=lambda c: (-abs(c.value), c.row, c.column))[:_MOST_HOVERS]
+    return join(
+        Markup('<rect class="hit" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
+            c.column * size, c.row * size, size, size, _hover(matrix, c, c.value)
+        )
+        for c in sorted(largest, key=lambda c: (c.row, c.column))
+    )
+
+
+def _filled(matrix: Matrix) -> Iterator[_Cell]:
+    for row, line in enumerate(matrix.cells):
+        total = _total(matrix, row)
+        for column, number in enumerate(line):
+            value = finite(number)
+            if value is not None:
+                yield _Cell(row, column, value, _share(matrix, value, total))
+
+
+# -- below -------------------------------------------------------------------------------------------------------
+
+
+def _legend(matrix: Matrix) -> Markup:
+    down = [f"n{n}" for n in range(SHADES, 0, -1)] if _diverging(matrix) else []
+    strip = join(
+        Markup('<i class="{}"></i>').format(c) for c in (*down, *(f"p{n}" for n in range(SHADES + 1)))
+    )
+    reach = max(-matrix.low, matrix.high)
+    ends = (
+        ("0", "100 % of the row")
+        if matrix.kind == "counts"
+        else (show(-reach, 2), show(reach, 2))
+        if _diverging(matrix)
+        else (show(matrix.low, 2), show(matrix.high, 2))
+    )
+    items = [
+        Markup('<li>{} <span class="strip" aria-hidden="true">{}</span> {}</li>').format(
+            ends[0], strip, ends[1]
+        )
+    ]
+    if matrix.kind == "counts" and matrix.rows == matrix.columns and len(matrix.rows) <= _MOST_IN_TABLE:
+        items.append(
+            Markup('<li><span class="strip" aria-hidden="true"><i class="p0 right"></i></span> right</li>')
+        )
+    if any(finite(value) is None for line in matrix.cells for value in line):
+        items.append(
+            Markup('<li><span class="strip" aria-hidden="true"><i class="void"></i></span> undefined</li>')
+        )
+    return Markup('<ul class="legend">{}</ul>').format(join(items))
+
+
+def _listed(matrix: Matrix) -> Markup:
+    """List the cells that matter most, where the picture has too many to find them."""
+    large = max(len(matrix.rows), len(matrix.columns)) > _MOST_IN_TABLE
+    square = matrix.rows == matrix.columns
+    if matrix.kind == "counts":
+        if len(matrix.columns) <= _FEW or not square:
+            return (
+                _cell_list(matrix, "The largest cells", _ordered(matrix, falling=True))
+                if large
+                else Markup("")
+            )
+        return _cell_list(matrix, "The most frequent confusions", _ordered(matrix, falling=True, off=True))
+    if not large:
+        return Markup("")
+    return _cell_list(matrix, "The highest values", _ordered(matrix, falling=True, off=square)) + _cell_list(
+        matrix, "The lowest values", _ordered(matrix, falling=False, off=square)
+    )
+
+
+def _ordered(matrix: Matrix, *, falling: bool, off: bool = False) -> list[_Cell]:
+    """Cells by value; ``off`` leaves out the diagonal. Zero counts say nothing."""
+    cells = [
+        c for c in _filled(matrix) if not (off and c.row == c.column) and (c.value or matrix.kind != "counts")
+    ]
+    sign = -1 if falling else 1
+    return sorted(cells, key=lambda c: (sign * c.value, c.row, c.column))[:_MOST_LISTED]
+
+
+def _cell_list(matrix: Matrix, title: str, cells: list[_Cell]) -> Markup:
+    if not cells:
+        return Markup("")
+    counts = matrix.kind == "counts"
+    share = Markup('<th scope="col" class="num">share of the row</th>') if counts else Markup("")
+    lines = join(
+        Markup('<tr><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td class="num">{}</td>{}</tr>').format(
+            label(matrix.rows[c.row]),
+            label(matrix.columns[c.column]),
+            _exact(matrix, c.value),
+            Markup('<td class="num">{} %</td>').format(show(100 * (c.share or 0), 1))
+            if counts
+            else Markup(""),
+        )
+        for c in cells
+    )
+    return Markup(
+        '<details><summary>{}</summary><table class="listed"><thead><tr><th scope="col"><bdi>{}</bdi></th>'
+        '<th scope="col"><bdi>{}</bdi></th><th scope="col" class="num">{}</th>{}</tr></thead><tbody>{}</tbody></table></details>'
+    ).format(
+        title, label(matrix.row_title or "row"), label(matrix.column_title or "column"),
+        "count" if counts else "value", share, lines,
+    )  # fmt: skip
+
+
+def _names(matrix: Matrix) -> Markup:
+    """List the classes by number where the picture has no room for their names."""
+    if max(len(matrix.rows), len(matrix.columns)) <= _MOST_IN_TABLE:
+        return Markup("")
+    lists = [("Rows by number", matrix.rows)]
+    if matrix.columns != matrix.rows:
+        lists.append(("Columns by number", matrix.columns))
+    return join(
+        Markup('<details><summary>{}</summary><ol class="names">{}</ol></details>').format(
+            title, join(Markup("<li><bdi>{}</bdi></li>").format(label(n)) for n in names)
+        )
+        for title, names in lists
+    )

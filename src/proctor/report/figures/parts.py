@@ -1,0 +1,139 @@
+"""What the pictures share: labels fit for markup, finite numbers, ticks of a scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from proctor.report.plaintext import clip_line
+from proctor.report.svg import percent, plain_svg
+
+__all__ = [
+    "Scale",
+    "finite",
+    "join",
+    "label",
+    "nothing",
+    "require_equal_lengths",
+    "scrolling",
+    "show",
+    "ticks",
+]
+
+_MAX_LABEL: Final = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A horizontal scale with round ticks; positions are percentages, so drawings need no view box.
+
+    Attributes:
+        low: value at the left end.
+        high: value at the right end.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def between(cls, low: float, high: float) -> Scale:
+        """Return a scale that can be drawn: without a span or finite ends it reaches one beyond ``low``."""
+        if not (math.isfinite(low) and math.isfinite(high)):
+            return cls(0.0, 1.0)
+        return cls(low, high) if high > low else cls(low, low + 1)
+
+    @property
+    def digits(self) -> int:
+        """Decimals that values on this scale are printed with."""
+        span = self.high - self.low
+        return 0 if span > 2000 else 1 if span > 10 else 3
+
+    def place(self, value: float) -> float:
+        """Return the position from 0 to 100; beyond them outside the scale."""
+        return 100 * (value - self.low) / (self.high - self.low)
+
+    def lines(self, height: int) -> str:
+        """Draw a thin line at every tick."""
+        return "".join(
+            f'<line class="grid" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
+            for x in (percent(self.place(t)) for t in ticks(self.low, self.high))
+        )
+
+    def axis(self) -> Markup:
+        """Draw the numbers of the ticks."""
+        body = ""
+        for tick in ticks(self.low, self.high):
+            at = self.place(tick)
+            anchor = "start" if at < 1 else "end" if at > 99 else "middle"
+            body += f'<text x="{percent(at)}" y="12" text-anchor="{anchor}">{_tick(tick)}</text>'
+        return plain_svg(16, body, "chart axis")
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def label(text: str) -> str:
+    """Return a text from data on one line and at most so long that a picture bears it; not yet escaped."""
+    return clip_line(text, _MAX_LABEL)
+
+
+def finite(value: float | None) -> float | None:
+    """Return the number, None when there is none or it cannot be drawn."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def show(value: float | None, digits: int) -> str:
+    """Return a number with a true minus sign, a dash when there is none."""
+    value = finite(value)
+    if value is None:
+        return "–"
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers from ``low`` to ``high``, at most ``most``; the ends when none lies between."""
+    span = high - low
+    if not span > 0 or not math.isfinite(span):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(span / most))
+    for factor in (1, 2, 2.5, 5, 10, 20):
+        step = factor * power
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first + 1 <= most:
+            break
+    found = [round(n * step, 12) + 0.0 for n in range(first, last + 1)]
+    return found if len(found) > 1 else [low, high]
+
+
+def join(parts: Iterable[Markup]) -> Markup:
+    """Put markup together."""
+    return Markup("").join(parts)
+
+
+def scrolling(title: str, body: Markup) -> Markup:
+    """Wrap what may be wider than the page, so that it scrolls by itself and can be reached by keyboard."""
+    return Markup('<div class="scroll" role="region" aria-label="{}" tabindex="0">{}</div>').format(
+        label(title), body
+    )
+
+
+def nothing(text: str) -> Markup:
+    """Return the sentence that stands in place of a picture without data."""
+    return Markup('<p class="empty">{}</p>').format(text)
+
+
+def require_equal_lengths(title: str, **parts: Sequence[object]) -> None:
+    """Refuse a picture whose labels and numbers are not equally many.
+
+    Raises:
+        ValueError: naming the lengths.
+    """
+    if len({len(part) for part in parts.values()}) > 1:
+        seen = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
+        raise ValueError(f"the picture {label(title)!r} has {seen}; they must be equally many")
