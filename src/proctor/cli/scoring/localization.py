@@ -1,0 +1,106 @@
+"""``proctor score localization``: steps found in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.console import JsonFlag, SeedOption, command_app
+from proctor.cli.scoring.common import ConfidenceOption, LatexFlag, ReportOption, ResamplesOption, emit_scores
+
+app = command_app()
+
+
+@app.command()
+def localization(
+    gt: Annotated[Path, typer.Option("--gt", metavar="FILE", help="Ground truth: the segments to be found.")],
+    pred: Annotated[
+        Path, typer.Option("--pred", metavar="FILE", help="Predictions with scores, raw labels.")
+    ],
+    protocol: Annotated[
+        str, typer.Option("--protocol", help="published, activitynet or corrected (see above).")
+    ] = "corrected",
+    label_map: Annotated[
+        Path | None,
+        typer.Option(
+            "--label-map", metavar="FILE", help="JSON {raw label: renumbered label} of the ground truth."
+        ),
+    ] = None,
+    tiou: Annotated[
+        str, typer.Option("--tiou", help="Thresholds: a list, or first:last:step such as 0.5:0.95:0.05.")
+    ] = "0.1,0.2,0.3,0.4,0.5",
+    subset: Annotated[
+        str | None, typer.Option("--subset", help="Only the videos of this subset of the ground truth.")
+    ] = None,
+    videos: Annotated[
+        Path | None,
+        typer.Option(
+            "--videos", metavar="FILE", help="The evaluated videos, one a line (protocol corrected)."
+        ),
+    ] = None,
+    label_key: Annotated[
+        str | None,
+        typer.Option(
+            "--label-key", help="Column or key of the class, such as label_id, where it is not 'label'."
+        ),
+    ] = None,
+    drop_duplicates: Annotated[
+        bool,
+        typer.Option(
+            "--drop-duplicates", help="Leave out segments whose label and ends (within 1 ms) repeat."
+        ),
+    ] = False,
+    drop_empty: Annotated[
+        bool, typer.Option("--drop-empty", help="Leave out segments shorter than 1 ms.")
+    ] = False,
+    slice_column: Annotated[
+        str | None,
+        typer.Option(
+            "--slice", metavar="COLUMN", help="Also recall by a column of the ground truth (has_error)."
+        ),
+    ] = None,
+    resamples: ResamplesOption = 1000,
+    confidence: ConfidenceOption = 0.95,
+    seed: SeedOption = None,
+    as_json: JsonFlag = False,
+    latex: LatexFlag = False,
+    report: ReportOption = None,
+) -> None:
+    """Score steps found in time: mAP and recall at k× at each temporal IoU, in per cent, with intervals.
+
+    Both files are CSV, TSV, JSON Lines (each also .gz) with the columns video-id, t-start, t-end (seconds), label,
+    and for predictions score; or ActivityNet JSON ('database' and 'results').
+
+    Protocols: corrected scores the videos that have predictions (or --videos) against their own ground truth.
+    activitynet keeps the ground truth of all videos, also of those without any prediction. published reproduces
+    the figures released with CaptainCook4D: as activitynet, and predicted labels that the ground truth lacks
+    collide with its renumbered classes.
+
+    If the ground truth holds labels renumbered 0 to C-1, --label-map says what they were.
+
+    Intervals come from a bootstrap over videos. Repeated and empty segments stay unless you drop them; either way
+    they are counted.
+
+    Example: proctor score localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error
+    """
+    from proctor.stages.scoring.localization import parse_tiou, score_localization
+
+    table = score_localization(
+        gt,
+        pred,
+        protocol=protocol,
+        label_map=label_map,
+        tiou=parse_tiou(tiou),
+        subset=subset,
+        videos=videos,
+        label_key=label_key,
+        drop_duplicates=drop_duplicates,
+        drop_empty=drop_empty,
+        slice_column=slice_column,
+        resamples=resamples,
+        confidence=confidence,
+        seed=seed or 0,
+    )
+    emit_scores(table, as_json=as_json, latex=latex, report=report)

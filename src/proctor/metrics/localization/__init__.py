@@ -1,0 +1,121 @@
+"""Steps found in time: mAP at tIoU and recall at k×, as CaptainCook4D and ActivityNet measure them.
+
+Two lines are enough: make ``Segments.of`` both sides, call ``localization_scores``. ``apply_protocol`` decides
+before that which videos and labels are compared. All values are in per cent.
+"""
+
+from __future__ import annotations
+
+from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
+from proctor.metrics.localization.protocol import PROTOCOLS, Prepared, Protocol, apply_protocol
+from proctor.metrics.localization.resampling import score_intervals
+from proctor.metrics.localization.scores import (
+    LocalizationScores,
+    average_precision,
+    interpolated_average_precision,
+    localization_scores,
+    macro_mean,
+    mean_average_precision,
+    micro_recall_at_kx,
+    recall_at_kx,
+    weighted_scores,
+)
+from proctor.metrics.localization.segments import Segments
+from proctor.metrics.metric import Metric
+
+__all__ = [
+    "METRICS",
+    "MULTIPLES",
+    "PROTOCOLS",
+    "TIOU",
+    "LocalizationScores",
+    "Matches",
+    "Prepared",
+    "Protocol",
+    "Segments",
+    "apply_protocol",
+    "average_precision",
+    "interpolated_average_precision",
+    "localization_scores",
+    "macro_mean",
+    "match_segments",
+    "mean_average_precision",
+    "micro_recall_at_kx",
+    "recall_at_kx",
+    "score_intervals",
+    "weighted_scores",
+]
+
+_MATCHING = (
+    "predictions of a class by falling score; each takes the unmatched segment of its video and class with the "
+    "highest tIoU of at least θ"
+)
+_CAPTAINCOOK = "Peddi et al. 2024 (CaptainCook4D), multi-step localization, Tables 4, 5 and 12"
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="mean_average_precision",
+        label="mAP",
+        family="localization",
+        function="localization:mean_average_precision",
+        signature="mean_average_precision|average:macro|matching:greedy|protocol:corrected|tiou:0.5|unit:percent",
+        range="0 to 100 %",
+        direction="higher",
+        definition=(
+            "Mean over the classes of the ground truth of AP = Σ Δrecall · max precision at this or a later recall; "
+            f"{_MATCHING}."
+        ),
+        citation=f"Caba Heilbron et al. 2015 (ActivityNet); {_CAPTAINCOOK}",
+        traps=(
+            "The released CaptainCook4D figures for normal or error videos keep the ground truth of all test videos "
+            "(mAP@0.1 13.61 where the 19 predicted videos give 43.87), so Table 5 halves Table 4 instead of "
+            "measuring robustness; predicted labels outside the ground truth collide with renumbered classes "
+            "(−0.2). Heads of Table 12 are wrong: its columns are R@1, R@5, mAP at different tIoU. No row "
+            "corresponds to the released model_outputs pair (another corpus)."
+        ),
+    ),
+    Metric(
+        name="average_map",
+        label="average mAP",
+        family="localization",
+        function="localization:localization_scores",
+        signature="average_map|average:macro|matching:greedy|protocol:corrected|tiou:0.1,0.2,0.3,0.4,0.5|unit:percent",
+        range="0 to 100 %",
+        direction="higher",
+        definition="Mean of mAP over the tIoU thresholds.",
+        citation="Caba Heilbron et al. 2015 (ActivityNet, 0.5:0.05:0.95); THUMOS'14 (0.3:0.1:0.7)",
+        traps="Only comparable over the same thresholds: 0.1:0.1:0.5 is far easier than 0.5:0.05:0.95.",
+    ),
+    Metric(
+        name="recall_at_kx",
+        label="R@kx",
+        family="localization",
+        function="localization:recall_at_kx",
+        signature="recall_at_kx|average:macro|k:1|protocol:corrected|tiou:0.5|unit:percent",
+        range="0 to 100 %",
+        direction="higher",
+        definition=(
+            "Share of a class's segments that one of the k·n best-scored predictions of their video and class "
+            "overlaps with tIoU ≥ θ, n being the segments of that class in that video; mean over classes."
+        ),
+        citation=f"Zhang, Wu and Li 2022 (ActionFormer, evaluation code); {_CAPTAINCOOK}",
+        traps=(
+            "One prediction may recall several segments: nothing is taken. It knows n, so it is no recall at a "
+            "threshold. In Table 5 the recalls of normal and error videos add up to Table 4 (36 of 36 checks): the "
+            "denominator was not split."
+        ),
+    ),
+    Metric(
+        name="micro_recall_at_kx",
+        label="micro R@kx",
+        family="localization",
+        function="localization:micro_recall_at_kx",
+        signature="micro_recall_at_kx|average:micro|k:1|protocol:corrected|tiou:0.5|unit:percent",
+        range="0 to 100 %",
+        direction="higher",
+        definition="As R@kx, but over all segments alike; also of a slice of them, such as steps with a mistake.",
+        citation="CaptainCook4D reports the macro mean only; per-slice recall is our addition",
+        traps="Frequent classes dominate. A slice changes which segments count, not how many predictions are kept.",
+    ),
+)
+"""The public metrics of this family."""
