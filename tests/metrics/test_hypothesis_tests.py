@@ -12,9 +12,13 @@ from statsmodels.stats.multitest import multipletests
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import (
     benjamini_hochberg,
+    chi_square,
     discordant_counts,
+    fisher_exact,
     holm,
+    mann_whitney,
     mcnemar,
+    permutation_test,
     sign_flip_test,
     sign_flip_tests,
 )
@@ -239,3 +243,199 @@ def test_corrections_equal_statsmodels_and_keep_the_order(p_values):
     assert all(
         b is None or b <= h + 1e-12 for b, h in zip(benjamini_hochberg(p_values), holm(p_values), strict=True)
     )
+
+
+# -- permutation -----------------------------------------------------------------------------------------------
+
+
+def brute_permutation(a, b):
+    pooled = [*a, *b]
+    observed = abs(np.mean(b) - np.mean(a))
+    found = []
+    for chosen in itertools.combinations(range(len(pooled)), len(a)):
+        first = [pooled[i] for i in chosen]
+        second = [v for i, v in enumerate(pooled) if i not in chosen]
+        found.append(abs(np.mean(second) - np.mean(first)) >= observed - 1e-9)
+    return np.mean(found)
+
+
+SMALL = st.lists(st.sampled_from([0.0, 0.1, 0.3, 1.0, 50.0]), min_size=1, max_size=5)
+
+
+@settings(max_examples=40)
+@given(SMALL, SMALL)
+def test_permutation_equals_brute_force(a, b):
+    found = permutation_test(a, b)
+    assert found.p == pytest.approx(brute_permutation(a, b))
+    assert found.p == permutation_test(b, a).p == permutation_test(a[::-1], b).p
+    assert found.statistic == pytest.approx(np.mean(b) - np.mean(a))
+
+
+@pytest.mark.parametrize("marks", ["continuous", "few values"])
+def test_permutation_draws_agree_with_scipy(marks):
+    rng = np.random.default_rng(7)
+    a, b = rng.normal(0, 1, 40), rng.normal(0.4, 1, 30)
+    if marks == "few values":
+        a, b = np.round(a), np.round(b)
+    theirs = stats.permutation_test(
+        (a, b), lambda x, y: abs(np.mean(y) - np.mean(x)), n_resamples=9_999, alternative="greater",
+        vectorized=False, rng=np.random.default_rng(0),
+    ).pvalue  # fmt: skip
+    ours = permutation_test(a, b, resamples=20_000)
+    assert ours.p == pytest.approx(theirs, abs=0.015)
+    assert ours.signature.parameters["p"] == "monte-carlo"
+    assert permutation_test(a + 5, b + 5, resamples=20_000).p == pytest.approx(ours.p, abs=0.01)
+    assert permutation_test(rng.permutation(a), b, resamples=20_000) == ours
+
+
+def test_permutation_never_reports_zero_and_explains():
+    assert permutation_test([0.0] * 50, [1.0] * 50, resamples=99).p == pytest.approx(0.01)
+    same = permutation_test([1.0, 1.0], [1.0])
+    assert (same.p, same.note) == (1.0, "all values are equal")
+    assert permutation_test([], [1.0]).note == "group a is empty"
+    assert permutation_test([1.0], []).note == "group b is empty"
+    assert permutation_test([], []).p is None
+    with pytest.raises(MetricInputError, match="values of b must be finite"):
+        permutation_test([1.0], [math.inf])
+    with pytest.raises(MetricInputError, match="resamples"):
+        permutation_test([1.0], [2.0], resamples=0)
+
+
+def test_permutation_chunks_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0, 1, 40), rng.normal(0.3, 1, 40)
+    first = permutation_test(a, b, resamples=300)
+    monkeypatch.setattr("proctor.metrics.hypothesis_tests._CELLS", 900)
+    assert permutation_test(a, b, resamples=300) == first
+
+
+# -- Mann-Whitney ----------------------------------------------------------------------------------------------
+
+FLUENCY = ([5, 5, 4, 5, 3, 4, 5, 4], [3, 4, 2, 5, 3, 4, 3, 2])
+
+
+def test_mann_whitney_golden():
+    found = mann_whitney(*FLUENCY)
+    assert found.statistic == 51.5
+    assert found.p == pytest.approx(0.038013, abs=5e-7)
+    assert found.signature.parameters["method"] == "asymptotic"
+    assert mann_whitney(*FLUENCY, method="no-continuity").p == pytest.approx(0.033228, abs=5e-7)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(1, 5), min_size=1, max_size=12), st.lists(st.integers(1, 5), min_size=1, max_size=12)
+)
+def test_mann_whitney_equals_scipy_and_counts_pairs(a, b):
+    found = mann_whitney(a, b)
+    assert found.statistic == sum((x > y) + (x == y) / 2 for x in a for y in b)
+    assert found.p == pytest.approx(mann_whitney(b, a).p)
+    if len({*a, *b}) > 1:
+        assert found.p == pytest.approx(min(1.0, stats.mannwhitneyu(a, b).pvalue))
+        assert 0 < found.p <= 1
+    shifted = mann_whitney([10 * x + 3 for x in a], [10 * x + 3 for x in b])
+    assert shifted.p == pytest.approx(found.p)
+
+
+def test_mann_whitney_exact_without_ties():
+    found = mann_whitney([1, 2, 3], [4, 5, 6])
+    assert (found.p, found.statistic) == (pytest.approx(0.1), 0.0)
+    assert found.signature.parameters["method"] == "exact"
+    with pytest.raises(MetricInputError, match="tied"):
+        mann_whitney([1, 2], [2, 3], method="exact")
+
+
+def test_mann_whitney_undefined_and_refused():
+    assert mann_whitney([], [1]).note == "group a is empty"
+    assert mann_whitney([], []).p is None
+    same = mann_whitney([3, 3, 3], [3, 3])
+    assert (same.p, same.statistic, same.note) == (1.0, 3.0, "all ratings are equal")
+    with pytest.raises(MetricInputError, match="method must be one of"):
+        mann_whitney([1], [2], method="t")
+    with pytest.raises(MetricInputError, match="finite"):
+        mann_whitney([1, math.nan], [2])
+
+
+# -- Fisher ----------------------------------------------------------------------------------------------------
+
+TABLE_4 = [("style", 295, 116, 0.283226, 0.77), ("relevance", 279, 103, 0.024656, 0.07),
+           ("answerability", 284, 103, 0.004263, 0.02), ("correctness", 278, 96, 0.00041, 0.001)]  # fmt: skip
+TABLE_15 = [(60, 60, 1.0, 1.0), (60, 52, 0.00609, 0.006), (58, 52, 0.094619, 0.09), (57, 48, 0.024575, 0.025),
+            (59, 56, 0.364361, 0.44), (55, 51, 0.394478, 0.39), (60, 51, 0.002828, 0.003),
+            (57, 48, 0.024575, 0.025)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "yes_a", "yes_b", "p", "printed"), TABLE_4)
+def test_fisher_table_4_does_not_hold(metric, yes_a, yes_b, p, printed):
+    found = fisher_exact(yes_a, 300, yes_b, 120).p
+    assert found == pytest.approx(p, abs=5e-7), metric
+    assert abs(found - printed) > 0.4 * printed, "the printed value would follow from the counts after all"
+
+
+def test_fisher_table_15_holds_in_seven_of_eight():
+    holds = []
+    for yes_a, yes_b, p, printed in TABLE_15:
+        found = fisher_exact(yes_a, 60, yes_b, 60).p
+        assert found == pytest.approx(p, abs=5e-7)
+        holds.append(abs(found - printed) <= 0.006)
+    assert holds == [True, True, True, True, False, True, True, True]
+
+
+@given(st.integers(0, 25), st.integers(1, 25), st.integers(0, 25), st.integers(1, 25))
+def test_fisher_equals_scipy_and_is_symmetric(yes_a, n_a, yes_b, n_b):
+    yes_a, yes_b = min(yes_a, n_a), min(yes_b, n_b)
+    found = fisher_exact(yes_a, n_a, yes_b, n_b)
+    theirs = stats.fisher_exact([[yes_a, n_a - yes_a], [yes_b, n_b - yes_b]])
+    assert found.p == pytest.approx(min(1.0, theirs.pvalue))
+    assert found.p == pytest.approx(fisher_exact(yes_b, n_b, yes_a, n_a).p)
+    assert found.p == pytest.approx(fisher_exact(n_a - yes_a, n_a, n_b - yes_b, n_b).p)
+    if found.statistic is not None:
+        assert found.statistic == pytest.approx(theirs.statistic)
+    else:
+        assert found.note
+
+
+def test_fisher_undefined_and_refused():
+    assert fisher_exact(0, 0, 1, 2).note == "group a is empty"
+    assert fisher_exact(0, 0, 0, 0).p is None
+    perfect = fisher_exact(5, 5, 5, 5)
+    assert (perfect.p, perfect.note) == (1.0, "every item has the same answer")
+    with pytest.raises(MetricInputError, match="6 items of b say yes, but it has only 5"):
+        fisher_exact(1, 5, 6, 5)
+    with pytest.raises(MetricInputError, match="n_a must be a whole number"):
+        fisher_exact(1, 5.0, 1, 5)
+
+
+# -- chi-squared -----------------------------------------------------------------------------------------------
+
+
+def test_chi_square_golden():
+    found = chi_square([1010, 990, 1005, 995, 1000])
+    assert found.statistic == pytest.approx(0.25)
+    assert found.p == pytest.approx(0.992809, abs=5e-7)
+    assert chi_square([1000] * 5).p == 1.0
+    assert chi_square([3, 3, 2, 2, 2]).note.startswith("the smallest expected count is 2.4")
+
+
+@given(st.lists(st.integers(0, 50), min_size=2, max_size=6), st.data())
+def test_chi_square_equals_scipy(counts, data):
+    weights = data.draw(st.lists(st.integers(1, 9), min_size=len(counts), max_size=len(counts)))
+    for expected in (None, weights):
+        found = chi_square(counts, expected)
+        if not sum(counts):
+            assert (found.p, found.note) == (None, "nothing was counted")
+            continue
+        share = np.ones(len(counts)) if expected is None else np.array(expected, float)
+        theirs = stats.chisquare(counts, share / share.sum() * sum(counts))
+        assert (found.statistic, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_chi_square_refuses():
+    with pytest.raises(MetricInputError, match="two categories or more, got 1"):
+        chi_square([5])
+    with pytest.raises(MetricInputError, match="count 1 must be a whole number"):
+        chi_square([5, -1])
+    with pytest.raises(MetricInputError, match="3 weights for 2 categories"):
+        chi_square([5, 1], [1, 1, 1])
+    with pytest.raises(MetricInputError, match="must be positive"):
+        chi_square([5, 1], [1, 0])

@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, combinations
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,11 +33,16 @@ from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "METRICS",
+    "MannWhitneyMethod",
     "PValue",
     "benjamini_hochberg",
+    "chi_square",
     "discordant_counts",
+    "fisher_exact",
     "holm",
+    "mann_whitney",
     "mcnemar",
+    "permutation_test",
     "sign_flip_test",
     "sign_flip_tests",
 ]
@@ -45,10 +51,18 @@ _EXACT_SIGNS = 30
 """Up to this many differences all sign patterns are counted (two halves of 32,768 sums) instead of drawn."""
 _EXACT_TOSSES = 1_000
 """Up to here the binomial tail is summed in whole numbers; beyond, SciPy has it to 1e-13."""
+_EXACT_SPLITS = 200_000
+"""Up to this many ways to split two groups all are tried."""
+_EXACT_RATINGS = 8
+"""Without ties and with a group of at most this size Mann-Whitney is exact, as in SciPy."""
+_FEW_EXPECTED = 5
+"""Cochran's rule for the chi-squared approximation."""
 _FEW = 6
 """With fewer differences than this no sign-flip test can reach 0.05."""
 _CELLS = 4_000_000
 """Numbers held in memory at a time (about 32 MB)."""
+
+MannWhitneyMethod = Literal["auto", "exact", "asymptotic", "no-continuity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +329,219 @@ def _coin_tosses(columns: int, rows: int, rng: np.random.Generator) -> Iterator[
         yield np.unpackbits(packed, axis=1, count=columns).astype(np.float64)
 
 
+# -- different items ---------------------------------------------------------------------------------------------
+
+
+def permutation_test(a: ArrayLike, b: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -> PValue:
+    """Two-sample permutation test: do the means of two groups of *different* items differ?
+
+    Group labels are exchanged; all splits are tried up to 200,000 of them, otherwise ``resamples`` are drawn.
+    For the same items in both groups use ``sign_flip_test``, which is far more powerful.
+
+    Args:
+        a: marks of the reference group, shape (items,), any unit.
+        b: marks of the other group, any length.
+        resamples: splits to draw where not all are tried.
+        seed: of the draws.
+
+    Returns:
+        p; ``statistic`` is ``mean(b) - mean(a)``, ``n`` both groups together.
+
+    Raises:
+        MetricInputError: if a value is not finite or ``resamples`` is not positive.
+    """
+    _require_resamples(resamples)
+    first, second = np.sort(_numbers(a, "values of a")), np.sort(_numbers(b, "values of b"))
+    signature = Signature("permutation", {"sided": "two", "statistic": "mean-difference"})
+    n = first.size + second.size
+    if empty := _empty_note(first.size, second.size):
+        return PValue(None, signature, n, None, empty)
+    pooled = np.sort(np.concatenate([first, second]))
+    difference = math.fsum(second) / second.size - math.fsum(first) / first.size
+    smaller = min(first.size, second.size)
+    # The sum of the smaller group decides: the difference is a multiple of its distance from what is expected.
+    expected = smaller * (math.fsum(pooled) / n)
+    own = first if first.size == smaller else second
+    reached = abs(math.fsum(own) - expected) - 1e-9 * float(np.abs(pooled - pooled.mean()).sum())
+    if reached <= 0:
+        how, p = {"p": "exact"}, 1.0
+    elif math.comb(n, smaller) <= _EXACT_SPLITS:
+        sums = _split_sums(pooled, smaller)
+        how, p = {"p": "exact"}, float((np.abs(sums - expected) >= reached).mean())
+    else:
+        how = {"p": "monte-carlo", "resamples": str(resamples), "seed": str(seed)}
+        draws = _drawn_split_sums(pooled, smaller, resamples, np.random.default_rng(seed))
+        p = (1 + int((np.abs(draws - expected) >= reached).sum())) / (1 + resamples)
+    note = "all values are equal" if pooled[0] == pooled[-1] else ""
+    return PValue(p, signature.having(**how), n, difference, note)
+
+
+def _empty_note(a: int, b: int) -> str:
+    if a and b:
+        return ""
+    return "nothing was observed" if not (a or b) else f"group {'b' if a else 'a'} is empty"
+
+
+def _split_sums(pooled: Floats, size: int) -> Floats:
+    count = math.comb(pooled.size, size)
+    places = np.fromiter(
+        chain.from_iterable(combinations(range(pooled.size), size)), dtype=np.int32, count=count * size
+    )
+    sums: Floats = pooled[places.reshape(count, size)].sum(axis=1)
+    return sums
+
+
+def _drawn_split_sums(pooled: Floats, size: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """Sums of random subsets; where few values occur, how many of each are drawn is enough."""
+    values, counts = np.unique(pooled, return_counts=True)
+    if values.size <= max(2, pooled.size // 8):
+        drawn = rng.multivariate_hypergeometric(counts, size, size=resamples, method="marginals")
+        sums: Floats = drawn @ values
+        return sums
+    step = max(1, _CELLS // pooled.size)
+    parts = []
+    for first in range(0, resamples, step):
+        keys = rng.random((min(step, resamples - first), pooled.size))
+        parts.append(pooled[np.argpartition(keys, size - 1, axis=1)[:, :size]].sum(axis=1))
+    return np.concatenate(parts)
+
+
+def mann_whitney(a: ArrayLike, b: ArrayLike, *, method: MannWhitneyMethod = "auto") -> PValue:
+    """Mann-Whitney U test: are ratings of one group of items higher than those of another?
+
+    Source: Mann and Whitney (1947); SMMQG human study, fluency (specification §A2.5). SciPy computes it.
+
+    Args:
+        a: ratings of the reference group.
+        b: ratings of the other group (different items).
+        method: ``auto``: exact without ties when a group has at most eight ratings, else ``asymptotic`` (normal,
+            corrected for ties, with continuity correction); ``exact``; ``asymptotic``; ``no-continuity``.
+
+    Returns:
+        p; ``statistic`` is U of ``a``: in how many of the pairs its rating is higher, ties counted half. Divided
+        by the number of pairs it is the probability that ``a`` is rated higher.
+
+    Raises:
+        MetricInputError: if a value is not finite, the method unknown, or ``exact`` is asked for with ties.
+    """
+    if method not in get_args(MannWhitneyMethod):
+        raise MetricInputError(
+            f"method must be one of {', '.join(get_args(MannWhitneyMethod))}, got {method!r}"
+        )
+    first, second = _numbers(a, "ratings of a"), _numbers(b, "ratings of b")
+    n = first.size + second.size
+    pooled = np.concatenate([first, second])
+    tied = np.unique(pooled).size < n
+    if method == "auto":
+        small = min(first.size, second.size) <= _EXACT_RATINGS
+        method = "exact" if small and not tied else "asymptotic"
+    elif method == "exact" and tied:
+        raise MetricInputError(
+            "ratings are tied, so the exact distribution does not hold", "use 'auto' or permutation_test"
+        )
+    signature = Signature("mann_whitney", {"method": method, "sided": "two"})
+    if empty := _empty_note(first.size, second.size):
+        return PValue(None, signature, n, None, empty)
+    if pooled.min() == pooled.max():
+        return PValue(1.0, signature, n, first.size * second.size / 2, "all ratings are equal")
+    from scipy.stats import mannwhitneyu
+
+    found = mannwhitneyu(
+        first,
+        second,
+        method="exact" if method == "exact" else "asymptotic",
+        use_continuity=method != "no-continuity",
+    )
+    return PValue(min(1.0, float(found.pvalue)), signature, n, float(found.statistic))
+
+
+def fisher_exact(yes_a: int, n_a: int, yes_b: int, n_b: int) -> PValue:
+    """Fisher's exact test: do two groups of different items have different shares of yes?
+
+    Two-sided: all tables with the same margins that are at most as likely as the observed one. Source: Fisher
+    (1935); SMMQG human study (specification §A2.5). SciPy computes it.
+
+    Erratum: none of the four p-values of SMMQG's table 4 follows from its own counts, 300 against 120 questions:
+    style 0.283 (printed 0.77), relevance 0.0247 (0.07), answerability 0.0043 (0.02), correctness 0.0004 (0.001);
+    relevance is significant at 0.05, contrary to the print. Of table 15 seven of eight hold; multi-hop style is
+    0.364 (printed 0.44).
+
+    Args:
+        yes_a: items of the reference group with yes.
+        n_a: items of the reference group.
+        yes_b: items of the other group with yes.
+        n_b: items of the other group.
+
+    Returns:
+        p; ``statistic`` is the sample odds ratio of ``a`` to ``b`` (None where it is not finite).
+
+    Raises:
+        MetricInputError: if a count is negative, no whole number, or more than its group.
+    """
+    table = []
+    for yes, size, name in ((yes_a, n_a, "a"), (yes_b, n_b, "b")):
+        k, n = _count(yes, f"yes_{name}"), _count(size, f"n_{name}")
+        if k > n:
+            raise MetricInputError(f"{k} items of {name} say yes, but it has only {n}")
+        table.append([k, n - k])
+    signature = Signature("fisher_exact", {"sided": "two"})
+    if empty := _empty_note(int(n_a), int(n_b)):
+        return PValue(None, signature, int(n_a + n_b), None, empty)
+    from scipy.stats import fisher_exact as fisher_of_scipy
+
+    p = min(1.0, float(fisher_of_scipy(table).pvalue))
+    (yes_first, no_first), (yes_second, no_second) = table
+    odds = yes_first * no_second / (no_first * yes_second) if no_first and yes_second else None
+    same = yes_first + yes_second in (0, n_a + n_b)
+    note = (
+        "every item has the same answer"
+        if same
+        else ""
+        if odds is not None
+        else "the odds ratio is not finite"
+    )
+    return PValue(p, signature, int(n_a + n_b), odds, note)
+
+
+def chi_square(counts: Sequence[int], expected: Sequence[float] | None = None) -> PValue:
+    """Pearson's chi-squared test of fit: do counts of categories follow the shares that they should?
+
+    Made for the letters of multiple-choice answers, which should be equally frequent (specification §B1.4).
+
+    Args:
+        counts: observed, shape (categories,).
+        expected: weights of the categories, made to add up; None for equal ones.
+
+    Returns:
+        p with ``categories - 1`` degrees of freedom; ``statistic`` is χ², ``n`` the sum of counts.
+
+    Raises:
+        MetricInputError: if there are fewer than two categories, or a count or a weight is out of range.
+    """
+    observed = [_count(c, f"count {i}") for i, c in enumerate(counts)]
+    if len(observed) < 2:
+        raise MetricInputError(f"a test of fit needs two categories or more, got {len(observed)}")
+    weights = np.ones(len(observed)) if expected is None else _numbers(expected, "expected")
+    if weights.size != len(observed) or (weights <= 0).any():
+        raise MetricInputError(
+            f"{weights.size} weights for {len(observed)} categories; all must be positive",
+            "leave a category out that cannot occur",
+        )
+    total = sum(observed)
+    kind = "uniform" if expected is None else "given"
+    signature = Signature("chi_square", {"expected": kind, "df": str(len(observed) - 1)})
+    if not total:
+        return PValue(None, signature, 0, None, "nothing was counted")
+    from scipy.special import chdtrc
+
+    wanted = weights / weights.sum() * total
+    statistic = float((((np.asarray(observed, dtype=np.float64)) - wanted) ** 2 / wanted).sum())
+    note = ""
+    if wanted.min() < _FEW_EXPECTED:
+        note = f"the smallest expected count is {wanted.min():.3g}: below 5 the approximation is rough"
+    return PValue(float(chdtrc(len(observed) - 1, statistic)), signature, total, statistic, note)
+
+
 # -- many tests at once ----------------------------------------------------------------------------------------
 
 
@@ -385,6 +612,57 @@ METRICS: tuple[Metric, ...] = (
         definition="Share of sign patterns of the clusters' summed differences whose sum is at least as far from 0.",
         citation="Fisher 1935; Pitman 1937; Phipson and Smyth 2010",
         traps="Fewer than six clusters that differ can never reach 0.05. Exact up to 30 clusters, drawn beyond.",
+    ),
+    Metric(
+        name="permutation",
+        label="permutation p",
+        family="significance",
+        function="hypothesis_tests:permutation_test",
+        signature="permutation|p:monte-carlo|resamples:10000|seed:0|sided:two|statistic:mean-difference",
+        range="0 to 1",
+        direction="neither",
+        definition="Share of splits of the pooled marks into groups of these sizes whose means differ at least as much.",
+        citation="Pitman 1937; Phipson and Smyth 2010",
+        traps="For different items in both groups. The same items belong into the paired sign-flip test.",
+    ),
+    Metric(
+        name="mann_whitney",
+        label="Mann-Whitney p",
+        family="significance",
+        function="hypothesis_tests:mann_whitney",
+        signature="mann_whitney|method:asymptotic|sided:two",
+        range="0 to 1",
+        direction="neither",
+        definition="U = pairs in which a is rated higher, ties half; normal with tie and continuity correction, exact "
+        "without ties when a group has at most eight ratings.",
+        citation="Mann and Whitney 1947; used by SMMQG (fluency)",
+        traps="With and without continuity correction differ (0.038 and 0.033 on 8 against 8 ratings). SMMQG prints "
+        "only mean fluency (4.53, 3.68), so its p-value cannot be checked.",
+    ),
+    Metric(
+        name="fisher_exact",
+        label="Fisher p",
+        family="significance",
+        function="hypothesis_tests:fisher_exact",
+        signature="fisher_exact|sided:two",
+        range="0 to 1",
+        direction="neither",
+        definition="Sum of the hypergeometric probabilities of all tables at most as likely as the observed one.",
+        citation="Fisher 1935; used by SMMQG (tables 4 and 15)",
+        traps="SMMQG table 4: none of four p-values follows from 300 against 120 (relevance is 0.025, printed 0.07); "
+        "table 15: seven of eight do (multi-hop style is 0.36, printed 0.44).",
+    ),
+    Metric(
+        name="chi_square",
+        label="χ² p",
+        family="significance",
+        function="hypothesis_tests:chi_square",
+        signature="chi_square|df:4|expected:uniform",
+        range="0 to 1",
+        direction="neither",
+        definition="χ² = Σ (count - expected)² / expected, against χ² with one degree of freedom less than categories.",
+        citation="Pearson 1900; answer letters of InstructionBench",
+        traps="Rough below an expected count of five. Letters that were balanced on purpose fit too well: p near 1.",
     ),
     Metric(
         name="holm",
