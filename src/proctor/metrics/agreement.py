@@ -94,7 +94,7 @@ class Resampled:
     note: str = ""
 
 
-def require_resampling(confidence: float, resamples: int) -> None:
+def require_resampling(confidence: float, resamples: int, seed: int = 0) -> None:
     """Make sure that the options of a bootstrap make sense; 0 resamples ask for no interval.
 
     Raises:
@@ -104,6 +104,8 @@ def require_resampling(confidence: float, resamples: int) -> None:
         raise MetricInputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     if resamples < 0:
         raise MetricInputError(f"resamples must not be negative, got {resamples}")
+    if seed < 0:
+        raise MetricInputError(f"the seed must not be negative, got {seed}")
 
 
 def resampled_interval(
@@ -129,7 +131,7 @@ def resampled_interval(
     Raises:
         MetricInputError: if an option is out of range.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     if resamples == 0:
         return Resampled(None, None)
     if len(sums) < 2:
@@ -318,7 +320,7 @@ def raw_agreement(
         MetricInputError: if the sequences differ in length, a label is missing, or an option is out of range.
     """
     _, one, two = _coded(a, b)
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     same = one == two
     if clusters is None:
         interval = wilson_interval(int(same.sum()), len(one), confidence)
@@ -408,7 +410,7 @@ def _ratio_score(
     seed: int,
 ) -> Score:
     """Score of column 0 over column 1."""
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     sums = grouped_sums(columns, clusters)
     value = float(ratio_of_sums(sums.sum(axis=0, keepdims=True))[0])
     if math.isnan(value):
@@ -462,7 +464,7 @@ def cohen_kappa(
         MetricInputError: if the sequences differ in length, a label is missing or not in ``values``, weights are
             asked for on texts without an order, or an option is out of range.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     labels, one, two = _coded(a, b, values)
     apart = _distances(labels, weights, values is not None)
     signature = bootstrap_signature("cohen_kappa", clusters, confidence, resamples, seed, weights=weights)
@@ -597,7 +599,7 @@ def mean_pair_agreement(
     Raises:
         MetricInputError: as ``agreement_by_pair``.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     if measure not in ("raw", "kappa"):
         raise MetricInputError(f"the measure must be 'raw' or 'kappa', got {measure!r}")
     more = {"pairs": "mean", **({"weights": weights} if measure == "kappa" else {})}
@@ -693,7 +695,7 @@ def fleiss_kappa(
     Raises:
         MetricInputError: if the ratings are not of that form, or an option is out of range.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     labels, counts = rating_counts(ratings)
     signature = bootstrap_signature("fleiss_kappa", clusters, confidence, resamples, seed)
     sizes = sorted(set(counts.sum(axis=1).tolist()))

@@ -116,7 +116,7 @@ def krippendorff_alpha(
         MetricInputError: if the ratings are not of that form, the level does not fit the values, or an option is out
             of range.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     known, counts = rating_counts(ratings, values)
     _require_level(level, known, ordered=values is not None)
     if clusters is not None and len(clusters) != len(counts):

@@ -263,7 +263,7 @@ def _mean_score(
     seed: int,
 ) -> Score:
     """Mean of the defined values, one an instance."""
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     defined = {name: value for name, value in sorted(values.items()) if value is not None}
     skipped = len(values) - len(defined)
     if not defined:

@@ -101,7 +101,7 @@ class StepComparison:
     @property
     def missing(self) -> int:
         """Executions of one annotator without a partner."""
-        return abs(self.overlap.shape[0] - self.overlap.shape[1])
+        return int(max(self.overlap.shape) - min(self.overlap.shape))
 
 
 def compare_segments(
@@ -204,7 +204,7 @@ def _ratio_over_recordings(
     seed: int,
     **more: str,
 ) -> Score:
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     signature = bootstrap_signature(name, (), confidence, resamples, seed, **more)
     if resamples:
         signature = signature.having(cluster="recording")
@@ -229,7 +229,7 @@ def mean_segment_iou(
     Args:
         comparisons: from ``compare_segments``.
         missing: ``zero`` divides by the larger number of executions, so a step that only one annotator marked scores
-            0; ``skip`` is the mean over matched executions of the steps that both marked.
+            0; ``skip`` divides by the matched executions, and leaves out steps that only one marked.
         confidence: of the interval over recordings.
         resamples: of the bootstrap; 0 for no interval.
         seed: of the bootstrap.
@@ -315,7 +315,7 @@ def boundary_error(
     Raises:
         MetricInputError: if an option is unknown or out of range.
     """
-    require_resampling(confidence, resamples)
+    require_resampling(confidence, resamples, seed)
     if not 0.0 <= quantile <= 1.0:
         raise MetricInputError(f"the quantile must lie between 0 and 1, got {quantile}")
     if boundary not in get_args(Boundary):
