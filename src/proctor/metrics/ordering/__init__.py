@@ -196,9 +196,7 @@ METRICS: Final = (
         "PMR",
         "0 to 100 %",
         "Share of sequences whose whole order is right.",
-        signature="perfect_match_ratio|average:macro|interval:wilson-95|mode:strict|references:first|unit:percent".split(
-            "|", 1
-        )[1],
+        signature="average:macro|interval:wilson-95|mode:strict|references:first|unit:percent",
         traps="Chance is 1/N!. Golden sets of 100 to 300 give intervals of ±5 to ±10 points: compare systems paired "
         "(McNemar), not by overlapping intervals.",
     ),

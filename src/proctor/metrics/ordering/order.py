@@ -91,7 +91,16 @@ def require_reordering(
         )
 
 
-def named(steps: Sequence[Hashable]) -> str:
+def can_be_id(value: object) -> bool:
+    """True if a value can be looked up; a tuple that holds a list cannot, though its type says so."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def named(steps: Sequence[object]) -> str:
     """Return a few ids for a message, and how many more there are."""
     shown = ", ".join(repr(step) for step in steps[:_NAMED])
     return shown if len(steps) <= _NAMED else f"{shown} and {len(steps) - _NAMED} more"

@@ -10,7 +10,7 @@ Source: sequencing.md 9.2 F.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -21,7 +21,7 @@ import numpy as np
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import Floats, Integers
-from proctor.metrics.ordering.order import named, require_order, require_reordering
+from proctor.metrics.ordering.order import can_be_id, named, require_order, require_reordering
 
 __all__ = [
     "PartialMeasures",
@@ -53,7 +53,9 @@ class PartialOrder:
             steps, or the constraints hold a cycle (which is named).
     """
 
-    def __init__(self, steps: Sequence[Hashable], constraints: Sequence[Pair], *, where: str = "") -> None:
+    def __init__(
+        self, steps: Sequence[Hashable], constraints: Iterable[Sequence[object]], *, where: str = ""
+    ) -> None:
         place = f"{where}: " if where else ""
         require_order(steps, what="list of steps", where=where)
         self.steps = tuple(steps)
@@ -62,7 +64,7 @@ class PartialOrder:
         for pair in constraints:
             if isinstance(pair, str | bytes) or len(pair) != 2:
                 raise MetricInputError(f"{place}{pair!r} is not a pair of steps", "write [before, after]")
-            unknown = [step for step in pair if not isinstance(step, Hashable) or step not in self.place]
+            unknown = [step for step in pair if not can_be_id(step) or step not in self.place]
             if unknown:
                 raise MetricInputError(
                     f"{place}the constraint {_arrow(pair)} has the unknown {named(unknown)}",
@@ -72,7 +74,8 @@ class PartialOrder:
                 raise MetricInputError(
                     f"{place}{pair[0]!r} cannot come before itself", "remove the constraint"
                 )
-            pairs[(pair[0], pair[1])] = None
+            before, after = (self.steps[self.place[step]] for step in pair)
+            pairs[(before, after)] = None
         self.constraints = tuple(pairs)
         self._direct = [0] * len(self.steps)
         for before, after in self.constraints:
@@ -239,7 +242,7 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _arrow(pair: Sequence[Hashable]) -> str:
+def _arrow(pair: Sequence[object]) -> str:
     return f"{pair[0]!r} before {pair[1]!r}"
 
 
@@ -323,7 +326,9 @@ class PartialMeasures:
 
 
 def _share(part: Integers, whole: Integers) -> Floats:
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    shares = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
 
 
 def measure_partial_order(

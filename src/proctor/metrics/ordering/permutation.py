@@ -120,10 +120,11 @@ def _measure_chunk(
     reference: NDArray[Any], prediction: NDArray[Any], first: int | None, out: Floats, begin: int
 ) -> None:
     steps = reference.shape[1]
-    if first is None:
-        ranks = _ranks_of_any_ids(reference, prediction, begin)
-    else:
-        ranks = _ranks_of_numbers(reference, prediction, first)
+    ranks: NDArray[Any] = (
+        _ranks_of_any_ids(reference, prediction, begin)
+        if first is None
+        else _ranks_of_numbers(reference, prediction, first)
+    )
     if steps <= _TABLE_STEPS:
         rows = _row_of_code(steps)[_codes(ranks)]
         if rows.min() < 0:
@@ -135,7 +136,7 @@ def _measure_chunk(
     out[:] = _measured(ranks)
 
 
-def _ranks_of_numbers(reference: NDArray[Any], prediction: NDArray[Any], first: int) -> NDArray[np.uint8]:
+def _ranks_of_numbers(reference: NDArray[Any], prediction: NDArray[Any], first: int) -> NDArray[Any]:
     """Place of each predicted step for ids first..first+N-1; what is wrong shows as no permutation.
 
     A place that no id was written to keeps the mark of "nowhere" (255). If the result has N different places, then
@@ -146,7 +147,8 @@ def _ranks_of_numbers(reference: NDArray[Any], prediction: NDArray[Any], first: 
     rows = np.arange(-first, count * steps - first, steps)[:, None]
     places = np.full(count * steps, np.iinfo(kind).max, dtype=kind)
     places[reference + rows] = np.arange(steps, dtype=kind)
-    return places[prediction + rows]
+    found: NDArray[Any] = places[prediction + rows]
+    return found
 
 
 def _ranks_of_any_ids(reference: NDArray[Any], prediction: NDArray[Any], begin: int) -> Integers:
@@ -238,7 +240,7 @@ def _measured(ranks: NDArray[Any]) -> Floats:
     ).astype(np.float64)
 
 
-def _inversions(columns: NDArray[np.uint8]) -> Integers:
+def _inversions(columns: NDArray[Any]) -> Integers:
     steps = len(columns)
     total = np.zeros(columns.shape[1], dtype=np.int64)
     for i in range(steps - 1):
@@ -247,12 +249,13 @@ def _inversions(columns: NDArray[np.uint8]) -> Integers:
     return total
 
 
-def _increasing(columns: NDArray[np.uint8]) -> Integers:
+def _increasing(columns: NDArray[Any]) -> Integers:
     """Longest increasing subsequence: the best that ends at each place is one more than the best it can follow."""
     best = np.ones_like(columns)
     for j in range(1, len(columns)):
         best[j] += ((columns[:j] < columns[j]) * best[:j]).max(axis=0)
-    return best.max(axis=0).astype(np.int64)
+    longest: Integers = best.max(axis=0).astype(np.int64)
+    return longest
 
 
 def _consecutive(columns: NDArray[Any]) -> Integers:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import MEASURES, Floats, Integers, OrderMeasures
@@ -67,7 +68,8 @@ class BestOfReferences:
         """1 for each item of which any measure is better than against the first reference, else 0."""
         gain = self.best.values - self.first.values
         gain[:, _DISPLACEMENT] *= -1
-        return (gain > 0).any(axis=1).astype(np.int64)
+        better: Integers = np.any(gain > 0, axis=1).astype(np.int64)
+        return better
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ def best_of_references(
         )
     counts = np.array([len(orders) for orders in references], dtype=np.int64)
     if (counts == 0).any():
-        item = int(np.flatnonzero(counts == 0)[0])
-        raise MetricInputError(f"{_name(item, names)} has no reference", "give at least one order")
+        empty = int(np.flatnonzero(counts == 0)[0])
+        raise MetricInputError(f"{_name(empty, names)} has no reference", "give at least one order")
     item = np.repeat(np.arange(len(counts)), counts)
     starts = np.cumsum(counts) - counts
     flat = measure_orders(
@@ -189,9 +191,7 @@ def reference_table(result: BestOfReferences) -> tuple[ReferenceSubset, ...]:
     return tuple(_subset(name, result, rows) for name, rows in subsets)
 
 
-def _subset(
-    name: str, result: BestOfReferences, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> ReferenceSubset:
+def _subset(name: str, result: BestOfReferences, rows: NDArray[np.bool_]) -> ReferenceSubset:
     n = int(rows.sum())
     if not n:
         return ReferenceSubset(name, 0, {}, {}, None)

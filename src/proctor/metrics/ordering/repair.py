@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.ordering.order import named, require_order
+from proctor.metrics.ordering.order import can_be_id, named, require_order
 
 __all__ = ["RepairedOrder", "repair_order"]
 
@@ -26,7 +26,7 @@ class RepairedOrder:
     """
 
     order: tuple[Hashable, ...]
-    unknown: tuple[Hashable, ...] = ()
+    unknown: tuple[object, ...] = ()
     repeated: tuple[Hashable, ...] = ()
     missing: tuple[Hashable, ...] = ()
 
@@ -37,7 +37,7 @@ class RepairedOrder:
 
 
 def repair_order(
-    prediction: Sequence[Hashable],
+    prediction: Sequence[object],
     steps: Sequence[Hashable],
     *,
     presented: Sequence[Hashable] | None = None,
@@ -69,9 +69,10 @@ def repair_order(
                 "both must hold the same steps",
             )
     kept: dict[Hashable, None] = {}
-    unknown, repeated = [], []
+    unknown: list[object] = []
+    repeated: list[Hashable] = []
     for step in prediction:
-        if not isinstance(step, Hashable) or step not in known:
+        if not can_be_id(step) or step not in known:
             unknown.append(step)
         elif step in kept:
             repeated.append(step)

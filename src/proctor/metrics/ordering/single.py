@@ -10,8 +10,10 @@ Source: sequencing.md 5 (Wu et al. 2022, section 5).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import OrderMeasures, join_measures
@@ -48,7 +50,10 @@ def measure_order(reference: Order, prediction: Order) -> OrderMeasures:
 
 
 def measure_orders(
-    references: Sequence[Order], predictions: Sequence[Order], *, names: Sequence[str] | None = None
+    references: Sequence[Order] | NDArray[Any],
+    predictions: Sequence[Order] | NDArray[Any],
+    *,
+    names: Sequence[str] | None = None,
 ) -> OrderMeasures:
     """Measure many predicted orders, each against its reference; lengths may differ.
 
@@ -91,13 +96,17 @@ def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] |
     try:
         places = {step: place for place, step in enumerate(reference)}
         ranks = [places[step] for step in prediction]
-        if 0 < len(ranks) == len(reference) == len(set(ranks)) and not isinstance(prediction, str | bytes):
+        if 0 < len(ranks) == len(reference) == len(set(ranks)) and not _is_text(reference, prediction):
             return ranks
     except (KeyError, TypeError):
         pass
     where = names[row] if names is not None else f"sequence {row}"
     require_reordering(reference, prediction, where=where)
     raise MetricInputError(f"{where}: the prediction is not a reordering of the reference")
+
+
+def _is_text(*orders: Order) -> bool:
+    return any(isinstance(order, str | bytes) for order in orders)
 
 
 def position_accuracy(reference: Order, prediction: Order) -> float:

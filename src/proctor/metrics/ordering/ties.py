@@ -6,6 +6,7 @@ Source: sequencing.md 5 ("Ties") and 12.8.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import Floats
 from proctor.metrics.ordering.order import named, require_order
 
+Step = TypeVar("Step", bound=Hashable)
+
 __all__ = ["kendall_tau_a", "order_by_scores"]
 
 
 def order_by_scores(
-    scores: Mapping[Hashable, float], presented: Sequence[Hashable] | None = None, *, where: str = ""
-) -> list[Hashable]:
+    scores: Mapping[Step, float], presented: Sequence[Step] | None = None, *, where: str = ""
+) -> list[Step]:
     """Return the steps by rising score (the score says when a step is done), ties by presented slot.
 
     Ties must never be broken by original id: ids often count up in the right order, so that a model with equal
