@@ -43,7 +43,9 @@ def decode_pairwise(probabilities: ArrayLike, *, method: DecodingMethod | None =
 
     Both directions of a pair are averaged first: ``½ (P[i, j] + 1 - P[j, i])``. ``exact`` visits all sets of slots
     (2^N · N work, up to 16 slots); ``borda`` sorts by row sums; ``search`` starts there and moves single slots as
-    long as that helps. Ties go to the smaller slot: number slots as they were presented, never in the right order.
+    long as that helps. Ties are broken by slot (``borda``: smaller first; ``exact``: built from its end, smaller slot
+    taken first, as the specification's recursion does), so number slots as they were presented, never in the right
+    order.
 
     Args:
         probabilities: shape [N, N], ``P[i, j]`` the probability that slot i is done before slot j; the diagonal
@@ -100,14 +102,14 @@ def _borda(matrix: Floats) -> list[int]:
 
 
 def _exact(logs: Floats) -> list[int]:
-    """Best order of each set of slots that is still to come; then walk from the full set, smallest slot first."""
+    """Best order of each set of slots that are done first; then walk back from the full set."""
     count = len(logs)
     sets = np.arange(1 << count)
     sizes = np.array([int(s).bit_count() for s in sets])
-    # before[i, S]: what placing slot i before all of S is worth; each slot doubles the sets that are known.
-    before = np.zeros((count, 1 << count))
+    # behind[i, S]: what placing slot i behind all of S is worth; each slot doubles the sets that are known.
+    behind = np.zeros((count, 1 << count))
     for j in range(count):
-        before[:, 1 << j : 2 << j] = before[:, : 1 << j] + logs[:, j : j + 1]
+        behind[:, 1 << j : 2 << j] = behind[:, : 1 << j] + logs[j][:, None]
     best = np.full(1 << count, -np.inf)
     best[0] = 0.0
     for size in range(1, count + 1):
@@ -115,19 +117,20 @@ def _exact(logs: Floats) -> list[int]:
         for i in range(count):
             having = members[(members >> i & 1) == 1]
             rest = having ^ (1 << i)
-            best[having] = np.maximum(best[having], before[i, rest] + best[rest])
+            best[having] = np.maximum(best[having], best[rest] + behind[i, rest])
     order: list[int] = []
     left = (1 << count) - 1
     while left:
-        for i in range(count):
-            rest = left & ~(1 << i)
-            if left >> i & 1 and before[i, rest] + best[rest] >= best[left] - _TOLERANCE * (
-                1 + abs(best[left])
-            ):
-                order.append(i)
-                left = rest
-                break
-    return order
+        # Sums of logarithms that should be equal differ in the last digits: the slot must decide then.
+        reached = best[left] - _TOLERANCE * (1 + abs(best[left]))
+        last = next(
+            i
+            for i in range(count)
+            if left >> i & 1 and best[left ^ (1 << i)] + behind[i, left ^ (1 << i)] >= reached
+        )
+        order.append(last)
+        left ^= 1 << last
+    return order[::-1]
 
 
 def _searched(logs: Floats, start: list[int]) -> list[int]:
