@@ -52,6 +52,7 @@ __all__ = [
     "key_step_recall",
     "match_key_steps",
     "mean_over_groups",
+    "merge_overlaps",
     "measure_key_steps",
     "random_clustering",
 ]
@@ -367,22 +368,33 @@ def mean_over_groups(
     return tuple(out)
 
 
+def merge_overlaps(videos: Mapping[str, Overlap]) -> Overlap:
+    """Return the overlap of all videos together; a cluster is the same one in all of them."""
+    classes, clusters, stack, background = _stack(videos)
+    return Overlap(classes, clusters, stack.sum(axis=0).astype(np.int64), background)
+
+
 def _stacked(videos: Mapping[str, Overlap], background: Background) -> tuple[Floats, int | None]:
     """Return the overlaps of all videos over their common classes and clusters, and the row to ignore."""
-    classes = sorted({name for overlap in videos.values() for name in overlap.classes})
-    clusters = sorted({name for overlap in videos.values() for name in overlap.clusters})
+    _, _, stack, row = _stack(videos)
+    return stack, row if background == "matched" else None
+
+
+def _stack(videos: Mapping[str, Overlap]) -> tuple[tuple[str, ...], tuple[str, ...], Floats, int | None]:
+    classes = tuple(sorted({name for overlap in videos.values() for name in overlap.classes}))
+    clusters = tuple(sorted({name for overlap in videos.values() for name in overlap.clusters}))
     row = {name: k for k, name in enumerate(classes)}
     column = {name: k for k, name in enumerate(clusters)}
     stack = np.zeros((len(videos), len(classes), len(clusters)))
-    ignored = None
+    background = None
     for k, name in enumerate(sorted(videos)):
         overlap = videos[name]
         if overlap.classes:
             places = np.ix_([row[c] for c in overlap.classes], [column[c] for c in overlap.clusters])
             stack[k][places] = overlap.counts
-        if background == "matched" and overlap.background is not None:
-            ignored = row[overlap.classes[overlap.background]]
-    return stack, ignored
+        if overlap.background is not None:
+            background = row[overlap.classes[overlap.background]]
+    return classes, clusters, stack, background
 
 
 def _rematched(
