@@ -52,8 +52,8 @@ __all__ = [
     "key_step_recall",
     "match_key_steps",
     "mean_over_groups",
-    "merge_overlaps",
     "measure_key_steps",
+    "merge_overlaps",
     "random_clustering",
 ]
 
@@ -481,7 +481,7 @@ def random_clustering(
         "predictor": "uniform",
         "seed": str(seed),
     }
-    drawn = []
+    drawn, videos_drawn = [], 0
     for _, videos in sorted(groups.items()):
         stack, ignored = _stacked(videos, background)
         sizes = stack.sum(axis=(0, 2)).astype(np.int64)
@@ -489,6 +489,7 @@ def random_clustering(
         measured = np.array([measure_key_steps(one, average=average, ignored=ignored) for one in counts])
         if not np.isnan(measured[0, 0]):
             drawn.append(measured)
+            videos_drawn += len(videos)
     if not drawn:
         return tuple(Score(math.nan, Signature(m, parts), 0, note=_NOTHING) for m in MEASURES)
     means = np.mean(drawn, axis=0)
@@ -497,7 +498,7 @@ def random_clustering(
         Score(
             float(means[:, k].mean()),
             Signature(measure, parts),
-            len(drawn),
+            len(drawn) if len(drawn) > 1 else videos_drawn,
             note=f"mean of {draws} draws, s.d. {spread[k]:.2g}" if draws > 1 else "one draw",
         )
         for k, measure in enumerate(MEASURES)

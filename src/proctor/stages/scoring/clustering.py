@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -176,7 +177,7 @@ def _in_order(
     table: Table, column: str, video: str, members: list[int], numbers: NDArray[np.float64]
 ) -> list[int]:
     order = sorted(members, key=lambda k: float(numbers[k]))
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         if numbers[before] == numbers[after]:
             raise table.wrong(
                 after,
