@@ -3,7 +3,14 @@
 Conventions: words are counted in two ways, because published tables do not agree on one (promqa.md section 8:
 8.91 and 11.82 words a question and an answer are tokens including punctuation, 7.87 and 9.97 by white space).
 ``tokenize`` follows the rules that matter of the usual English tokenizers: contractions are two tokens, marks of
-punctuation one each, ``1/2`` one, ``non-stick`` three.
+punctuation one each, ``1/2`` one, ``non-stick`` three. Measures of variety leave punctuation out and fold the letter
+case. Undefined values (nothing to count) are ``nan``, as each docstring says; who prints them says why.
+
+Every share of different words falls with the amount of text, so it compares only collections of like size, except
+``hd_d`` and ``moving_average_ttr``, which look at samples of one size.
+
+References: Li et al. 2016 (distinct-n); McCarthy and Jarvis 2007, 2010 (HD-D); Covington and McFall 2010 (MATTR);
+ProMQA section 8.
 """
 
 from __future__ import annotations
@@ -13,17 +20,33 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Final
+
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.metric import Metric
 
 __all__ = [
+    "HD_D_SAMPLE",
+    "METRICS",
+    "MOVING_WINDOW",
     "count_tokens",
     "count_words",
     "distinct_n",
+    "distinct_texts",
     "first_words",
+    "hd_d",
     "mean_tokens",
     "mean_words",
+    "moving_average_ttr",
     "tokenize",
     "type_token_ratio",
+    "vocabulary_share",
 ]
+
+HD_D_SAMPLE: Final = 42
+"""Words in a sample of ``hd_d``, as published."""
+MOVING_WINDOW: Final = 50
+"""Words in the window of ``moving_average_ttr``."""
 
 _TOKEN = re.compile(
     r"""
@@ -72,10 +95,110 @@ def _words(text: str) -> list[str]:
 def type_token_ratio(texts: Iterable[str]) -> float:
     """Different words over all words (lower case, punctuation left out); ``nan`` when there is no word.
 
-    It falls with the amount of text: compare only collections of like size.
+    It falls with the amount of text: compare only collections of like size, or use ``hd_d``.
+
+    Erratum: ProMQA (section 8) prints 0.09 for 50 machine-written questions and calls it a type-token ratio; this
+    definition gives 0.21 there. Only dividing by the vocabulary of all generated questions and answers gives 0.093
+    (``vocabulary_share``), which is no property of the 50 questions alone.
     """
     words = [word for text in texts for word in _words(text)]
     return len(set(words)) / len(words) if words else math.nan
+
+
+def vocabulary_share(texts: Iterable[str], all_texts: Iterable[str]) -> float:
+    """Different words of some texts over the different words of all texts: the reading of ProMQA's 0.09.
+
+    Args:
+        texts: the texts that are described.
+        all_texts: the collection that they are part of; ``nan`` when it has no word.
+
+    Returns:
+        0 to 1. It grows with the amount of ``texts`` where the type-token ratio falls.
+
+    Raises:
+        MetricInputError: if ``texts`` has a word that ``all_texts`` lacks.
+    """
+    some = {word for text in texts for word in _words(text)}
+    every = {word for text in all_texts for word in _words(text)}
+    if missing := some - every:
+        raise MetricInputError(
+            f"{len(missing)} words are not among all texts, {min(missing)!r} for one",
+            "the second argument must hold the first",
+        )
+    return len(some) / len(every) if every else math.nan
+
+
+def hd_d(texts: Iterable[str], sample: int = HD_D_SAMPLE) -> float:
+    """Expected type-token ratio of so many words drawn at random without replacement: variety whatever the length.
+
+    Each word contributes the probability that the sample holds it (hypergeometric). Neither the amount of text nor
+    the order of the texts changes what it estimates, so it is the one to compare collections of unlike size with.
+
+    Args:
+        texts: the collection.
+        sample: words in a sample.
+
+    Returns:
+        1/sample to 1; ``nan`` with fewer words than a sample.
+
+    Raises:
+        MetricInputError: if ``sample`` is not positive.
+
+    Reference: McCarthy and Jarvis 2007 (they sum the same terms; divided by the sample here, as they define ATTR).
+    """
+    if sample < 1:
+        raise MetricInputError(f"a sample has at least one word, got {sample}")
+    counts = Counter(word for text in texts for word in _words(text))
+    total = counts.total()
+    if total < sample:
+        return math.nan
+    often = Counter(counts.values())  # few different frequencies, however many words
+    return math.fsum(n * (1 - _absent(total, f, sample)) for f, n in sorted(often.items())) / sample
+
+
+def _absent(total: int, frequency: int, sample: int) -> float:
+    """Probability that a sample lacks a word: C(total - frequency, sample) / C(total, sample)."""
+    if total - frequency < sample:
+        return 0.0
+    if frequency <= sample:
+        return math.prod((total - sample - i) / (total - i) for i in range(frequency))
+    return math.prod((total - frequency - i) / (total - i) for i in range(sample))
+
+
+def moving_average_ttr(texts: Iterable[str], window: int = MOVING_WINDOW) -> float:
+    """Mean type-token ratio of all runs of ``window`` words, the texts read one after the other.
+
+    Runs cross the borders of texts, so the order of the texts matters; ``hd_d`` has no such dependence.
+
+    Returns:
+        1/window to 1; ``nan`` with fewer words than a window.
+
+    Raises:
+        MetricInputError: if ``window`` is not positive.
+
+    Reference: Covington and McFall 2010.
+    """
+    if window < 1:
+        raise MetricInputError(f"a window has at least one word, got {window}")
+    words = [word for text in texts for word in _words(text)]
+    if len(words) < window:
+        return math.nan
+    inside = Counter(words[:window])
+    different = types = len(inside)
+    for old, new in zip(words, words[window:], strict=False):
+        inside[old] -= 1
+        types += (inside[new] == 0) - (inside[old] == 0)
+        inside[new] += 1
+        different += types
+    return different / (window * (len(words) - window + 1))
+
+
+def distinct_texts(texts: Sequence[str]) -> float:
+    """Different texts over all texts, letter case and white space aside; ``nan`` for no texts.
+
+    ProMQA has 351 different questions among 401; the most frequent one occurs 11 times.
+    """
+    return len({" ".join(text.casefold().split()) for text in texts}) / len(texts) if texts else math.nan
 
 
 def distinct_n(texts: Iterable[str], n: int) -> float:
@@ -100,3 +223,106 @@ def first_words(texts: Iterable[str]) -> list[tuple[str, int]]:
     """How often each first word occurs (lower case), most frequent first, ties by alphabet."""
     counts = Counter(words[0] for text in texts if (words := _words(text)))
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+_SIZE_TRAP: Final = "Falls with the amount of text: compare collections of like size."
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
+        name="mean_words",
+        label="words",
+        family="text",
+        function="text_statistics:mean_words",
+        signature="mean_words|split:white-space",
+        range="0 to infinity",
+        direction="neither",
+        definition="Mean number of words between white space.",
+        citation="InstructionBench B1.6; ProMQA section 8",
+        traps="Papers do not say what a word is: ProMQA's 8.9 and 11.8 are tokens with punctuation (7.87 and 9.97 by "
+        "white space).",
+    ),
+    Metric(
+        name="mean_tokens",
+        label="tokens",
+        family="text",
+        function="text_statistics:mean_tokens",
+        signature="mean_tokens|punctuation:counted|tokeniser:proctor-1",
+        range="0 to infinity",
+        direction="neither",
+        definition="Mean number of words and marks of punctuation.",
+        citation="ProMQA section 8",
+        traps="Near spaCy's English tokens, on which ProMQA's figures stand, but not equal to them.",
+    ),
+    Metric(
+        name="type_token_ratio",
+        label="TTR",
+        family="text",
+        function="text_statistics:type_token_ratio",
+        signature="type_token_ratio|case:lower|punctuation:out",
+        range="0 to 1",
+        direction="higher",
+        definition="Different words over all words.",
+        citation="Templin 1957; ProMQA section 8",
+        traps=f"{_SIZE_TRAP} ProMQA prints 0.09 where this gives 0.21; 0.09 is a share of the vocabulary of all "
+        "generated text (vocabulary_share).",
+    ),
+    Metric(
+        name="vocabulary_share",
+        label="vocabulary",
+        family="text",
+        function="text_statistics:vocabulary_share",
+        signature="vocabulary_share|case:lower|punctuation:out",
+        range="0 to 1",
+        direction="neither",
+        definition="Different words of some texts over the different words of all texts.",
+        citation="ProMQA section 8, the reading that gives its 0.09",
+        traps="Grows with the number of texts described; depends on what else is in the collection.",
+    ),
+    Metric(
+        name="hd_d",
+        label="HD-D",
+        family="text",
+        function="text_statistics:hd_d",
+        signature="hd_d|case:lower|punctuation:out|sample:42",
+        range="1/42 to 1",
+        direction="higher",
+        definition="Σ over words of the probability that 42 words drawn at random hold it, over 42.",
+        citation="McCarthy and Jarvis 2007",
+        traps="Undefined below 42 words. Some programs print the sum without dividing by 42.",
+    ),
+    Metric(
+        name="moving_average_ttr",
+        label="MATTR",
+        family="text",
+        function="text_statistics:moving_average_ttr",
+        signature="moving_average_ttr|case:lower|punctuation:out|window:50",
+        range="1/50 to 1",
+        direction="higher",
+        definition="Mean type-token ratio of all runs of 50 words.",
+        citation="Covington and McFall 2010",
+        traps="Depends on the order of short texts, because runs cross their borders.",
+    ),
+    Metric(
+        name="distinct_n",
+        label="distinct-n",
+        family="text",
+        function="text_statistics:distinct_n",
+        signature="distinct_n|across-texts:no|case:lower|n:2|punctuation:out",
+        range="0 to 1",
+        direction="higher",
+        definition="Different n-grams over all n-grams, none across texts.",
+        citation="Li et al. 2016",
+        traps=f"{_SIZE_TRAP} Distinct-1 is the type-token ratio. Punctuation counted as words changes it.",
+    ),
+    Metric(
+        name="distinct_texts",
+        label="distinct texts",
+        family="text",
+        function="text_statistics:distinct_texts",
+        signature="distinct_texts|case:folded|white-space:collapsed",
+        range="0 to 1",
+        direction="higher",
+        definition="Different texts over all texts.",
+        citation="ProMQA section 8 (351 of 401 questions)",
+    ),
+)
