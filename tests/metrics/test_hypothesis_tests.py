@@ -229,6 +229,7 @@ def test_corrections_of_nothing_one_and_what_is_no_probability(correct):
             correct([wrong])
 
 
+@settings(max_examples=20)  # statsmodels collects garbage in every call
 @given(P_VALUES)
 def test_corrections_equal_statsmodels_and_keep_the_order(p_values):
     present = [p for p in p_values if p is not None]
