@@ -96,13 +96,16 @@ def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] |
     try:
         places = {step: place for place, step in enumerate(reference)}
         ranks = [places[step] for step in prediction]
-        if 0 < len(ranks) == len(reference) == len(set(ranks)) and not _is_text(reference, prediction):
+        whole = 0 < len(ranks) == len(reference) == len(set(ranks))
+        # One and the same NaN object is found in a dictionary, and is no id all the same.
+        if whole and float not in map(type, reference) and not _is_text(reference, prediction):
             return ranks
     except (KeyError, TypeError):
         pass
     where = names[row] if names is not None else f"sequence {row}"
     require_reordering(reference, prediction, where=where)
-    raise MetricInputError(f"{where}: the prediction is not a reordering of the reference")
+    places = {step: place for place, step in enumerate(reference)}
+    return [places[step] for step in prediction]
 
 
 def _is_text(*orders: Order) -> bool:
