@@ -610,7 +610,7 @@ def test_intervals_hold_the_value_and_depend_on_the_seed_only():
     for label, score in first:
         assert score.low <= score.value <= score.high, label
         assert (score.n, score.failed, score.skipped) == (40, 2, 1)
-        assert score.signature.parameters["ci"] == "bca-95"
+        assert score.signature.parameters["interval"] == "bca-95"
         assert Signature.parse(str(score.signature)) == score.signature
 
 

@@ -25,13 +25,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
+from proctor.metrics.bootstrap import bootstrap_mean_intervals
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.interval import Interval
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
@@ -47,6 +48,7 @@ __all__ = [
     "average_precision",
     "average_precisions",
     "cell_score",
+    "cell_scores",
     "expected_average_precisions",
     "expected_ndcgs_at_k",
     "expected_precisions_at_k",
@@ -462,54 +464,86 @@ def _depth(ranked: RankedGold, pool: int, k: int | None) -> int:
     return pool if k is None else min(k, pool)
 
 
-def cell_score(
+def cell_score(values: Floats | Sequence[float], signature: Signature, **options: Any) -> Score:
+    """One cell of a table: 100 times the mean over its questions, with its interval; see ``cell_scores``."""
+    return cell_scores(np.asarray(values, dtype=np.float64)[None, :], [signature], **options)[0]
+
+
+def cell_scores(
     values: Floats,
-    signature: Signature,
+    signatures: Sequence[Signature],
     *,
     clusters: Sequence[str] | None = None,
-    failed: int = 0,
+    failed: int | Sequence[int] = 0,
     skipped: int = 0,
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> Score:
-    """One cell of a table: 100 times the mean over its questions, with a bootstrap interval.
+) -> tuple[Score, ...]:
+    """Several measures of the same questions: 100 times each mean, with bootstrap intervals in one pass.
 
     Args:
-        values: of the questions of the cell, 0 to 1.
-        signature: what was measured.
+        values: 0 to 1, shape (measures, questions); ``nan`` where a question does not belong to a measure (it needs
+            no table, say).
+        signatures: what was measured, one a row.
         clusters: what is drawn by the bootstrap, one name a question; each question by itself if None.
-        failed: questions of the cell without a ranking.
-        skipped: questions of the cell that were not asked.
-        confidence: of the interval (BCa).
-        resamples: 0 leaves the interval out.
+        failed: questions without a ranking, for all measures or for each.
+        skipped: questions that were not asked.
+        confidence: of the intervals (BCa).
+        resamples: 0 leaves the intervals out.
         seed: of the draws.
 
     Returns:
-        The score; undefined, with a note, when the cell has no questions.
+        One score a row; undefined, with a note, where no question belongs to it.
 
     Raises:
-        ValueError: if a value is not finite or an option is out of range.
+        MetricInputError: if shapes differ, a value is infinite or an option is out of range.
     """
+    data = np.asarray(values, dtype=np.float64)
+    if data.ndim != 2 or len(data) != len(signatures):
+        raise MetricInputError(f"values of shape {data.shape} for {len(signatures)} signatures")
+    if np.isinf(data).any():
+        raise MetricInputError("a value is infinite", "measures of a question lie between 0 and 1")
+    if clusters is None:
+        # The order of questions must not change the draws.
+        data = data[:, np.lexsort(data)] if data.size else data
+    failures = [failed] * len(data) if isinstance(failed, int) else list(failed)
+    intervals: Sequence[Interval | None] = [None] * len(data)
+    if resamples and data.size:
+        intervals = bootstrap_mean_intervals(
+            data,
+            [f"{i:012d}" for i in range(data.shape[1])] if clusters is None else clusters,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+    return tuple(
+        _cell(row[~np.isnan(row)], signature, interval, failures[i], skipped)
+        for i, (row, signature, interval) in enumerate(zip(data, signatures, intervals, strict=True))
+    )
+
+
+def _cell(
+    values: Floats, signature: Signature, interval: Interval | None, failed: int, skipped: int
+) -> Score:
     if not len(values):
         note = f"no question was scored ({failed} failed)" if failed else "the cell has no questions"
-        return Score(math.nan, signature, 0, failed=failed, skipped=skipped, note=note)
-    names = [f"{i:012d}" for i in range(len(values))] if clusters is None else clusters
-    percent = 100.0 * np.sort(values) if clusters is None else 100.0 * values
-    sums = cluster_sums(np.stack([percent, np.ones(len(values))]), names)
-    value = math.fsum(percent.tolist()) / len(values)
-    if not resamples:
-        return Score(value, signature, len(values), failed=failed, skipped=skipped)
-    found = bootstrap_interval(sums, confidence=confidence, resamples=resamples, seed=seed)
+        return Score(math.nan, signature.having(interval="none"), 0, None, None, failed, skipped, note)
+    value = 100.0 * math.fsum(values.tolist()) / len(values)
+    if interval is None:
+        return Score(value, signature.having(interval="none"), len(values), None, None, failed, skipped)
+    low, high = interval.low, interval.high
+    if low is not None and high is not None:
+        low, high = 100.0 * low, 100.0 * high
     return Score(
         value,
-        signature.having(ci=found.method),
+        signature.having(interval=interval.method),
         len(values),
-        found.low,
-        found.high,
+        low,
+        high,
         failed,
         skipped,
-        found.note,
+        interval.note,
     )
 
 

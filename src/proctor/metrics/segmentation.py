@@ -857,7 +857,7 @@ def segmentation_scores(
         value = float(wanted.statistic(sums.sum(axis=0, keepdims=True))[0]) if n else math.nan
         score = Score(
             value,
-            wanted.signature,
+            wanted.signature.having(interval="none"),
             n,
             failed=failed,
             skipped=skipped + empty,
@@ -869,7 +869,7 @@ def segmentation_scores(
             )
             score = Score(
                 value,
-                wanted.signature.having(ci=found.method),
+                wanted.signature.having(interval=found.method),
                 n,
                 found.low,
                 found.high,
