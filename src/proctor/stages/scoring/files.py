@@ -24,7 +24,7 @@ from proctor.errors import UserError
 from proctor.metrics.errors import MetricInputError
 from proctor.records import decode, read_bytes
 
-__all__ = ["Table", "explained", "read_json_document", "read_table"]
+__all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table"]
 
 T = TypeVar("T")
 
@@ -230,6 +230,15 @@ def read_json_document(path: Path) -> Any:
         UserError: if the file is missing, not readable, or not JSON.
     """
     return decode(_unpacked(path), Any, str(path))
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a text file, gzipped or not, without their ends.
+
+    Raises:
+        UserError: if the file is missing, not readable, or not UTF-8.
+    """
+    return _decoded(path, _unpacked(path)).replace("\r\n", "\n").split("\n")
 
 
 def read_table(path: Path, *, required: Sequence[str] = ()) -> Table:

@@ -25,8 +25,7 @@ from proctor.metrics.segmentation import (
     segmentation_statistics,
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.records import read_bytes
-from proctor.stages.scoring.files import Table, explained, read_table
+from proctor.stages.scoring.files import Table, explained, read_lines, read_table
 
 __all__ = ["Conflict", "Lengths", "score_segmentation"]
 
@@ -217,20 +216,17 @@ def _read_folder(folder: Path) -> Iterator[tuple[str, _Frames]]:
             "the folder has no files.", where=str(folder), hint="one text file a video, one label a line"
         )
     for path in files:
-        try:
-            text = read_bytes(path).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"not UTF-8 at byte {error.start:,}.",
-                where=str(path),
-                hint="keep only label files in this folder: one text file a video",
-            ) from None
-        yield path.name.removesuffix(".txt"), _Frames(np.array(_lines(path, text), dtype=np.str_))
+        yield (
+            path.name.removesuffix(".txt"),
+            _Frames(np.array(_labels(path, read_lines(path)), dtype=np.str_)),
+        )
 
 
-def _lines(path: Path, text: str) -> list[str]:
+def _labels(path: Path, raw: list[str]) -> list[str]:
     """One label a line; or the released results' form: a headline with ###, then all labels in one line."""
-    lines = [line.strip() for line in text.rstrip().splitlines()]
+    lines = [line.strip() for line in raw]
+    while lines and not lines[-1]:
+        lines.pop()
     if lines and lines[0].startswith("###"):
         return " ".join(lines[1:]).split()
     for number, line in enumerate(lines, start=1):
