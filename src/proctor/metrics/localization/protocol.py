@@ -91,7 +91,7 @@ def apply_protocol(
     if label_map is not None:
         renumbered = _is_renumbered(truth, predictions, label_map, notes)
     else:
-        _look_for_renumbering(truth, predictions, protocol, notes)
+        _look_for_renumbering(truth, predictions, notes)
     if protocol == "published":
         truth, predictions = _collided(truth, predictions, label_map, renumbered, counts, notes)
     elif label_map is not None and renumbered:
@@ -165,9 +165,7 @@ def _overlapped(truth: Segments, predictions: Segments) -> int:
     return found
 
 
-def _look_for_renumbering(
-    truth: Segments, predictions: Segments, protocol: Protocol, notes: list[str]
-) -> None:
+def _look_for_renumbering(truth: Segments, predictions: Segments, notes: list[str]) -> None:
     """Say so when the ground truth looks renumbered 0…C−1 and the predictions do not."""
     numbers, predicted = _whole_numbers(truth.used_labels()), _whole_numbers(predictions.used_labels())
     if not numbers or not predicted or set(numbers) != set(range(len(numbers))):
@@ -182,7 +180,7 @@ def _look_for_renumbering(
     if 0 not in predicted:
         seen += ", and 0 is never predicted"
     hint = "pass the label map {raw: renumbered}; if the labels do agree, one that maps each label to itself"
-    if protocol != "published" and len(numbers) >= _MANY_CLASSES and 0 not in predicted:
+    if len(numbers) >= _MANY_CLASSES and 0 not in predicted:
         raise MetricInputError(seen, hint)
     notes.append(f"Beware: {seen}. If they were, every number here is wrong: {hint}.")
 
