@@ -18,7 +18,8 @@ INTERVALS_GUIDE: Final = (
 )
 _HEIGHT: Final = 24
 _DOT: Final = '<circle r="4.5"/>'
-_DIAMOND: Final = '<path d="M0-5.5 5.5 0 0 5.5-5.5 0Z" class="hollow"/>'
+_DIAMOND: Final = '<path d="M0-7.5 7.5 0 0 7.5-7.5 0Z" class="hollow"/>'
+"""Large enough to be seen around the dot when a system is as good as chance."""
 
 
 def draw_intervals(plot: IntervalPlot) -> Markup:

@@ -47,8 +47,8 @@ def matrix_guide(matrix: Matrix) -> str:
     if matrix.kind == "counts":
         return (
             "Each row holds the items of one true class, each column those that were called so; the stronger its "
-            "colour, the larger its share of the row. A framed cell is right, everything beside the frames is a confusion. "
-            "Shares do not depend on how often a class occurs, counts do."
+            f"colour, the larger a cell's share of the row. {_where_right(matrix)}Shares do not depend on how often "
+            "a class occurs, counts do."
         )
     if _diverging(matrix):
         return (
@@ -59,6 +59,14 @@ def matrix_guide(matrix: Matrix) -> str:
         "The stronger the colour of a cell, the higher its value, on the scale below the table. A hatched cell is not defined, for "
         "instance because two people share no item."
     )
+
+
+def _where_right(matrix: Matrix) -> str:
+    if matrix.rows != matrix.columns:
+        return ""
+    if len(matrix.rows) > _MOST_IN_TABLE:
+        return "The diagonal is right, everything beside it is a confusion. "
+    return "A framed cell is right, everything beside the frames is a confusion. "
 
 
 def draw_matrix(matrix: Matrix) -> Markup:
@@ -213,7 +221,7 @@ def _drawing(matrix: Matrix) -> Markup:
         '<svg class="cells" viewBox="-{} -{} {} {}" role="img" aria-label="{}">{}</svg>'
     ).format(
         label(matrix.row_title or "rows"), label(matrix.column_title or "columns"),
-        _MARGIN, _MARGIN // 2, width + _MARGIN + 4, height + _MARGIN // 2 + 4, what, body,
+        _MARGIN, _MARGIN // 2, width + _MARGIN + _MARGIN // 2, height + _MARGIN // 2 + 10, what, body,
     )  # fmt: skip
 
 
