@@ -28,8 +28,8 @@ import numpy as np
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import MEASURES, Floats, Integers, OrderMeasures
 from proctor.metrics.ordering.partial import PartialOrder
-from proctor.metrics.ordering.permutation import measure_ranks
-from proctor.metrics.ordering.references import ReferenceMode, best_of_references
+from proctor.metrics.ordering.permutation import measure_arrays, measure_ranks
+from proctor.metrics.ordering.references import ReferenceMode, choose_references
 from proctor.metrics.ordering.single import Order
 
 __all__ = [
@@ -221,8 +221,11 @@ def _every_order(steps: int) -> Integers:
 
 
 def _mean_of_best(kind: tuple[tuple[int, ...], ...], orders: Integers, mode: ReferenceMode) -> Floats:
-    result = best_of_references([kind] * len(orders), orders.tolist(), mode=mode)
-    means: Floats = result.best.values.mean(axis=0)
+    against = [measure_arrays(np.broadcast_to(reference, orders.shape), orders) for reference in kind]
+    flat = np.stack([measures.values for measures in against], axis=1).reshape(-1, len(MEASURES))
+    lengths = np.full(len(flat), orders.shape[1], dtype=np.int64)
+    counts = np.full(len(orders), len(kind), dtype=np.int64)
+    means: Floats = choose_references(OrderMeasures(flat, lengths), counts, mode).best.values.mean(axis=0)
     return means
 
 

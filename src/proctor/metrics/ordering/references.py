@@ -148,13 +148,25 @@ def best_of_references(
     if (counts == 0).any():
         empty = int(np.flatnonzero(counts == 0)[0])
         raise MetricInputError(f"{_name(empty, names)} has no reference", "give at least one order")
-    item = np.repeat(np.arange(len(counts)), counts)
-    starts = np.cumsum(counts) - counts
+    item = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     flat = measure_orders(
         [order for orders in references for order in orders],
         [order for order, n in zip(predictions, counts.tolist(), strict=True) for _ in range(n)],
         names=[_name(i, names) for i in item.tolist()] if names is not None else None,
     )
+    return choose_references(flat, counts, mode)
+
+
+def choose_references(flat: OrderMeasures, counts: Integers, mode: ReferenceMode) -> BestOfReferences:
+    """Apply the rule to measures against every reference.
+
+    Args:
+        flat: measures of all references of the first item, then of the second, and so on.
+        counts: number of references of each item, at least 1.
+        mode: the rule.
+    """
+    item = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    starts = np.cumsum(counts) - counts
     first = flat.take(starts)
     if mode == "first":
         return BestOfReferences(first, first, np.zeros(len(counts), dtype=np.int64), counts)

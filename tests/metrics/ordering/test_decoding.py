@@ -1,0 +1,101 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proctor.metrics.errors import MetricInputError
+from proctor.metrics.ordering import decode_pairwise
+
+
+def probabilities(n, seed):
+    return np.random.default_rng(seed).uniform(0.02, 0.98, (n, n))
+
+
+def worth(matrix, order):
+    both = (matrix + 1 - matrix.T) / 2
+    return sum(np.log(both[a, b]) for a, b in itertools.combinations(order, 2))
+
+
+@given(st.integers(1, 6), st.integers(0, 10_000))
+@settings(max_examples=50)
+def test_exact_against_all_orders(n, seed):
+    matrix = probabilities(n, seed)
+    found = decode_pairwise(matrix)
+    best = max(worth(matrix, order) for order in itertools.permutations(range(n)))
+    assert found.log_probability == pytest.approx(best, abs=1e-9)
+    assert worth(matrix, found.order) == pytest.approx(best, abs=1e-9)
+    assert found.method == "exact"
+
+
+@given(st.integers(1, 10), st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_how_the_methods_compare(n, seed):
+    matrix = probabilities(n, seed)
+    exact, borda, search = (decode_pairwise(matrix, method=m) for m in ("exact", "borda", "search"))
+    assert exact.log_probability >= search.log_probability - 1e-9
+    assert search.log_probability >= borda.log_probability - 1e-9
+    for found in (exact, borda, search):
+        assert sorted(found.order) == list(range(n))
+        assert found.log_probability == pytest.approx(worth(matrix, found.order), abs=1e-9)
+
+
+def test_no_single_move_improves_a_searched_order():
+    matrix = probabilities(12, 5)
+    order = list(decode_pairwise(matrix, method="search").order)
+    for source, target in itertools.permutations(range(12), 2):
+        moved = list(order)
+        moved.insert(target, moved.pop(source))
+        assert worth(matrix, moved) <= worth(matrix, order) + 1e-9
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 16, 17, 40])
+def test_certain_pairs_give_the_order_they_were_made_from(n):
+    order = np.random.default_rng(n).permutation(n)
+    time = np.argsort(order)
+    found = decode_pairwise((time[:, None] < time).astype(float))
+    assert found.order == tuple(order)
+    assert found.log_probability == pytest.approx(0, abs=1e-6)
+    assert found.method == ("exact" if n <= 16 else "search")
+
+
+def test_ties_are_broken_by_slot_whatever_the_rounding():
+    assert decode_pairwise(np.full((4, 4), 0.5), method="borda").order == (0, 1, 2, 3)
+    assert decode_pairwise(np.full((4, 4), 0.5), method="search").order == (0, 1, 2, 3)
+    assert decode_pairwise(np.full((4, 4), 0.5)).order == (3, 2, 1, 0)
+    cycle = [[0.5, 0.9, 0.2], [0.1, 0.5, 0.8], [0.8, 0.2, 0.5]]
+    assert decode_pairwise(cycle).order == (2, 0, 1)
+
+
+def test_certain_contradictions_still_have_an_order():
+    assert sorted(decode_pairwise([[0, 1, 0], [0, 0, 1], [1, 0, 0]]).order) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("method", [None, "exact", "borda", "search"])
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([], "square"),
+        ([[0.5, 0.5]], r"square matrix is needed, got shape \[1, 2\]"),
+        ([[0.5, 1.2], [0.1, 0.5]], r"P\[0, 1\] = 1.2"),
+        ([[0.5, 0.2], [float("nan"), 0.5]], r"P\[1, 0\] = nan"),
+    ],
+)
+def test_invalid(method, matrix, message):
+    with pytest.raises(MetricInputError, match=message):
+        decode_pairwise(matrix, method=method)
+
+
+def test_limits_and_unknown_methods():
+    with pytest.raises(MetricInputError, match=r"17 slots are too many .* use method='search'"):
+        decode_pairwise(np.full((17, 17), 0.5), method="exact")
+    with pytest.raises(MetricInputError, match="'best' is unknown"):
+        decode_pairwise([[0.5]], method="best")
+
+
+def test_the_matrix_is_not_changed():
+    matrix = probabilities(3, 0)
+    before = matrix.copy()
+    decode_pairwise(matrix)
+    assert np.array_equal(matrix, before)
