@@ -1,0 +1,105 @@
+"""Names of models and what a model has to do.
+
+A model is a string: ``openai/gpt-4o-2024-08-06``, ``anthropic/…``, ``google/…``, ``compat/NAME@http://host:8000/v1``,
+``transformers/PATH``, ``replay/FILE``, ``human/NAME``, ``anyllm/PROVIDER/MODEL``. The part before the first slash names
+the provider, an entry point of the group ``proctor.models``; ours come in by the same door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from proctor.llm.media import MediaStore
+    from proctor.llm.message import Request
+    from proctor.llm.outcome import Outcome
+
+__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider"]
+
+ENTRY_POINTS: Final = "proctor.models"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model's name in its parts.
+
+    Attributes:
+        provider: before the first slash.
+        model: what the provider calls it (may hold slashes), or a path.
+        base_url: after the last ``@http``, without a slash at the end; empty for the provider's own.
+    """
+
+    provider: str
+    model: str
+    base_url: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ModelName:
+        """Split a name.
+
+        Raises:
+            UserError: if it has no provider or no model, or credentials in its URL.
+        """
+        name, url = text, ""
+        for scheme in ("@http://", "@https://"):
+            place = text.rfind(scheme)
+            if place >= 0:
+                name, url = text[:place], text[place + 1 :].rstrip("/")
+        provider, slash, model = name.partition("/")
+        if not (slash and provider and model):
+            raise UserError(
+                f"{text!r} is not the name of a model.",
+                hint="write PROVIDER/MODEL, such as openai/gpt-4o or compat/qwen@http://localhost:8000/v1",
+            )
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise UserError(
+                "the URL of a model must not hold a user name or a key.",
+                hint="keys come from the environment, such as OPENAI_API_KEY",
+            )
+        return cls(provider, model, url)
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+class Model(Protocol):
+    """Anything that answers requests. One attempt only: retries, limits and the store are around it."""
+
+    @property
+    def name(self) -> str:
+        """Full name, as in ``Request.model``."""
+        ...
+
+    @property
+    def endpoint(self) -> str:
+        """What shares one limit: ``https://api.openai.com/v1#gpt-4o``; empty where nothing limits (replay)."""
+        ...
+
+    async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
+        """Send the request once and say what became of it; never raises for what the other side does.
+
+        Args:
+            request: what to ask; ``request.model`` is this model.
+            media: where the bytes of images, video and audio are.
+            timeout: seconds until the attempt is given up.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give connections back; the model is not used afterwards."""
+        ...
+
+
+class Provider(Protocol):
+    """An entry point of ``proctor.models``: makes models of its kind."""
+
+    def __call__(self, name: ModelName) -> Model:
+        """Return the model.
+
+        Raises:
+            UserError: if a key is missing (the message names the variable) or the name makes no sense.
+        """
+        ...

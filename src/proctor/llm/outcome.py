@@ -1,0 +1,127 @@
+"""What became of a call: a reply, a refusal, a truncated reply or a failure. Never a string that looks like an answer."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+import msgspec
+
+__all__ = [
+    "FAILURE_KINDS",
+    "RETRYABLE",
+    "Failure",
+    "FailureKind",
+    "Outcome",
+    "Refusal",
+    "Reply",
+    "Truncated",
+    "Usage",
+    "is_final",
+]
+
+FailureKind = Literal[
+    "rate_limit",  # 429
+    "overload",  # 503, 529, "overloaded"
+    "server",  # other 5xx, malformed or cut-off response bodies
+    "timeout",  # our deadline, or the provider's
+    "connection",  # no connection, reset, name not found
+    "auth",  # 401, 403, no key
+    "bad_request",  # 400, 404, 422: the request will never work as it is
+    "too_large",  # 413, context length: a stated rule may shrink it
+    "content_filter",  # the provider blocked the input or the output
+    "budget",  # our own limit on calls, tokens or money was reached before it was sent
+    "cancelled",  # Ctrl-C, or an earlier error stopped the run
+    "replay_miss",  # replay/ has no such call
+]
+FAILURE_KINDS: Final[tuple[FailureKind, ...]] = get_args(FailureKind)
+RETRYABLE: Final[frozenset[FailureKind]] = frozenset(
+    {"rate_limit", "overload", "server", "timeout", "connection"}
+)
+"""Failures that may go away by themselves."""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens as the provider counted them; None where it did not say.
+
+    Attributes:
+        input: prompt tokens, the cached ones included.
+        output: reply tokens, thinking included.
+        cached: prompt tokens read from the provider's cache.
+        reasoning: tokens of thinking.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="reply"):
+    """The model answered to the end.
+
+    Attributes:
+        text: what it said, thinking left out; may be empty.
+        usage: tokens.
+        model: the version that the provider says it used.
+        stop: the provider's own word for why it stopped.
+        provider_id: the provider's name of the call.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    model: str = ""
+    stop: str = ""
+    provider_id: str = ""
+
+
+class Truncated(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="truncated"):
+    """The reply was cut off by a limit on tokens; ``text`` is what there is. It is paid for, and not an answer."""
+
+    text: str
+    usage: Usage = Usage()
+    model: str = ""
+    stop: str = ""
+    provider_id: str = ""
+
+
+class Refusal(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="refusal"):
+    """The model declined, in the provider's own way of saying so; ``text`` is its explanation, if any."""
+
+    text: str = ""
+    usage: Usage = Usage()
+    model: str = ""
+    stop: str = ""
+    provider_id: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="failure"):
+    """There is no reply.
+
+    Attributes:
+        kind: what went wrong, in a closed list.
+        message: what was seen, without secrets, at most a few hundred characters.
+        status: HTTP status, if one came.
+        retry_after: seconds that the provider asked to wait.
+    """
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    retry_after: float | None = None
+
+    @property
+    def retryable(self) -> bool:
+        """True when trying again may help."""
+        return self.kind in RETRYABLE
+
+
+Outcome = Reply | Truncated | Refusal | Failure
+
+
+def is_final(outcome: Outcome) -> bool:
+    """True when the outcome is kept for good: asking again would cost again and say the same.
+
+    Replies, refusals and truncated replies are final, and so is a content filter, which the same request meets again.
+    Every other failure is tried again when the stage is run again.
+    """
+    return not isinstance(outcome, Failure) or outcome.kind == "content_filter"
