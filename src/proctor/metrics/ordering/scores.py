@@ -19,7 +19,7 @@ import numpy as np
 from proctor.metrics.bootstrap import FEW_CLUSTERS, bootstrap_replicates, cluster_sums
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
-from proctor.metrics.ordering.measures import Floats, OrderMeasures
+from proctor.metrics.ordering.measures import Floats, Integers, OrderMeasures
 from proctor.metrics.ordering.partial import PartialMeasures
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison, compare_paired
@@ -300,7 +300,7 @@ def _multinomial_sums(rows: Floats, resamples: int, rng: np.random.Generator) ->
     Short sequences have few different outcomes, so that a million of them cost no more than a few hundred. Sorted
     rows also make the draws independent of the order of the input.
     """
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    distinct, counts = _distinct_rows(rows)
     shares = counts / counts.sum()
     size = max(1, _MULTINOMIAL_CELLS // len(distinct))
     parts = [
@@ -308,6 +308,21 @@ def _multinomial_sums(rows: Floats, resamples: int, rng: np.random.Generator) ->
         for first in range(0, resamples, size)
     ]
     return np.concatenate(parts)
+
+
+def _distinct_rows(rows: Floats) -> tuple[Floats, Integers]:
+    """Different rows in an order that depends on their values alone, and how often each occurs.
+
+    Groups of equal rows are split column by column. Most columns follow from others (Lq/N from Lq) and split
+    nothing, which is seen without sorting them.
+    """
+    group = np.zeros(len(rows), dtype=np.int64)
+    first = np.zeros(1, dtype=np.int64)
+    for column in np.ascontiguousarray(rows.T):
+        if not np.array_equal(column, column[first][group]):
+            values, place = np.unique(column, return_inverse=True)
+            _, first, group = np.unique(group * len(values) + place, return_index=True, return_inverse=True)
+    return rows[first], np.bincount(group).astype(np.int64)
 
 
 def _interval(values: Floats, weights: Floats, confidence: float, method: str, units: int) -> Interval:
