@@ -423,10 +423,13 @@ def _slices(
 
 
 def _slice_order(name: str) -> tuple[int, list[int], str]:
-    """Single modalities first, in the usual order; everything else by name."""
-    parts = name.replace("×", "+").split("+")
+    """Single modalities first, then pairs, …, in the usual order; everything else by name."""
     rank = {kind: number for number, kind in enumerate(_ORDER)}
-    return len(parts), [rank.get(part, len(_ORDER)) for part in parts], name
+    ranks: list[int] = []
+    for part in name.split("+"):
+        kind, _, n = part.partition("×")
+        ranks += [rank.get(kind, len(_ORDER))] * (int(n) if n.isdecimal() else 1)
+    return len(ranks), ranks, name
 
 
 def _absent_parts(questions: Mapping[str, _Question], absent: Sequence[str]) -> dict[str, int]:
