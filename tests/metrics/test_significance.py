@@ -124,6 +124,11 @@ def test_all_pairs_equal_each_pair_alone_with_holes_and_strata():
                 resamples=300,
             )
             assert replace(pair, p_holm=None) == alone
+    only = compare_all_pairs(everything, clusters, reference="b", resamples=300)
+    assert [(p.a, p.b) for p in only] == [("b", "a"), ("b", "c")]
+    assert replace(only[1], p_holm=None) == compare_paired(b, c, clusters, names=("b", "c"), resamples=300)
+    with pytest.raises(MetricInputError, match="there is no run 'x'; the runs are 'a', 'b', 'c'"):
+        compare_all_pairs(everything, clusters, reference="x")
     assert compare_all_pairs({}, {}) == ()
     assert compare_all_pairs({"a": a}, clusters) == ()
 

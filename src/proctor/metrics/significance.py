@@ -156,6 +156,7 @@ def compare_all_pairs(
     runs: Mapping[str, Marks],
     clusters: Mapping[str, str],
     *,
+    reference: str | None = None,
     strata: Mapping[str, str] | None = None,
     signatures: Mapping[str, Signature] | None = None,
     test: PairedTest = "sign-flip",
@@ -166,16 +167,25 @@ def compare_all_pairs(
 ) -> tuple[Comparison, ...]:
     """Compare every two runs and correct the p-values over all pairs (Holm). Pairs are in the runs' order.
 
-    All pairs see the same draws, in one pass; each equals what ``compare_paired`` finds for it alone.
+    All pairs see the same draws, in one pass; each equals what ``compare_paired`` finds for it alone. With a
+    ``reference`` only its pairs are compared, it first, and p-values are corrected over these.
 
     Raises:
         MetricInputError: see ``compare_paired``.
         ValueError: see ``compare_paired``.
     """
     names = tuple(runs)
+    pairs = tuple(combinations(range(len(names)), 2))
+    if reference is not None:
+        if reference not in runs:
+            raise MetricInputError(
+                f"there is no run {reference!r}; the runs are {', '.join(map(repr, runs))}"
+            )
+        first = names.index(reference)
+        pairs = tuple((first, j) for j in range(len(names)) if j != first)
     found = _compare(
         tuple(runs.values()),
-        tuple(combinations(range(len(names)), 2)),
+        pairs,
         names,
         clusters,
         strata,
