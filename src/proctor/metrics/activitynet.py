@@ -28,6 +28,9 @@ __all__ = [
 
 _OWN: Final = ("label", "segment", "score", "subset")
 """Keys that are not columns."""
+_CSV: Final = ("video-id", "t-start", "t-end", "label")
+_LABEL_TEXT: Final = "label_text"
+"""Column that keeps the text of a label where the class is read from another key."""
 
 
 def is_ground_truth(document: Any) -> bool:
@@ -65,7 +68,8 @@ def parse_ground_truth(
 
     Returns:
         The segments; videos without any are listed in ``videos``. The column ``subset`` and one for every other
-        plain value that annotations have, empty where an annotation lacks it.
+        plain value that annotations have, empty where an annotation lacks it; ``label_text`` has the label where
+        the class was read from another key.
 
     Raises:
         MetricInputError: if the form is wrong (the video and annotation are named) or no video is of the subset;
@@ -136,8 +140,10 @@ def render_ground_truth(segments: Segments, *, subset: str = "", version: str = 
         version: of the whole.
 
     Raises:
-        MetricInputError: if the segments of one video name several subsets.
+        MetricInputError: if the segments of one video name several subsets, or a column is called like a part of
+            every annotation.
     """
+    _require_columns(segments)
     database: dict[str, Any] = {
         str(name): {"subset": subset, "annotations": []} for name in sorted_names(segments.videos)
     }
@@ -173,13 +179,15 @@ def render_csv(segments: Segments) -> str:
     """Write segments as CSV with the columns ``video-id,t-start,t-end,label[,score]`` and further ones, in their order.
 
     Numbers are written so that they read back equal.
+
+    Raises:
+        MetricInputError: if a column is called like one of these.
     """
+    _require_columns(segments)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     scored = segments.score is not None
-    writer.writerow(
-        ["video-id", "t-start", "t-end", "label", *(["score"] if scored else []), *segments.columns]
-    )
+    writer.writerow([*_CSV, *(["score"] if scored else []), *segments.columns])
     columns: list[Sequence[Any]] = [
         [segments.videos[code] for code in segments.video.tolist()],
         segments.start.tolist(),
@@ -191,6 +199,12 @@ def render_csv(segments: Segments) -> str:
     columns += [values.tolist() for values in segments.columns.values()]
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()
+
+
+def _require_columns(segments: Segments) -> None:
+    wrong = [name for name in segments.columns if name in ("label", "segment", "score", *_CSV)]
+    if wrong:
+        raise MetricInputError(f"a column is called {wrong[0]!r}, which is taken", "rename it")
 
 
 def _by_time(segments: Segments) -> list[int]:
@@ -261,7 +275,7 @@ def _further(annotation: Mapping[str, Any], label_key: str) -> dict[str, str]:
         key: _text(value)
         for key, value in annotation.items()
         if key not in _OWN and key != label_key and isinstance(value, str | int | float | bool)
-    } | ({"label": str(annotation["label"])} if label_key != "label" and "label" in annotation else {})
+    } | ({_LABEL_TEXT: str(annotation["label"])} if label_key != "label" and "label" in annotation else {})
 
 
 def _text(value: object) -> str:

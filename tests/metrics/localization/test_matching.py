@@ -33,16 +33,22 @@ def brute_force(truth, predictions, tiou, multiples):
     for t, threshold in enumerate(tiou):
         for p in falling:
             mine = [
-                g for g in range(len(truth)) if truth[g][0] == predictions[p][0] and truth[g][3] == predictions[p][3]
+                g
+                for g in range(len(truth))
+                if truth[g][0] == predictions[p][0] and truth[g][3] == predictions[p][3]
             ]
-            for g in sorted(mine, key=lambda g: (-overlap(truth[g], predictions[p]), truth[g][1], truth[g][2], g)):
+            for g in sorted(
+                mine, key=lambda g: (-overlap(truth[g], predictions[p]), truth[g][1], truth[g][2], g)
+            ):
                 if found[g, t] < 0 and overlap(truth[g], predictions[p]) >= threshold:
                     found[g, t] = p
                     break
     for j, k in enumerate(multiples):
         for g, segment in enumerate(truth):
             n = sum(s[0] == segment[0] and s[3] == segment[3] for s in truth)
-            rivals = [p for p in falling if (predictions[p][0], predictions[p][3]) == (segment[0], segment[3])]
+            rivals = [
+                p for p in falling if (predictions[p][0], predictions[p][3]) == (segment[0], segment[3])
+            ]
             best[g, j] = max((overlap(segment, predictions[p]) for p in rivals[: k * n]), default=0.0)
     return found, best
 
@@ -52,9 +58,9 @@ LENGTH = st.integers(-1, 5)
 TRUTH = st.tuples(st.sampled_from("ab"), START, LENGTH, st.sampled_from("xy")).map(
     lambda r: (r[0], r[1], r[1] + r[2], r[3])
 )
-PREDICTION = st.tuples(
-    st.sampled_from("abc"), START, LENGTH, st.sampled_from("xyz"), st.integers(0, 4)
-).map(lambda r: (r[0], r[1], r[1] + r[2], r[3], r[4] / 4))
+PREDICTION = st.tuples(st.sampled_from("abc"), START, LENGTH, st.sampled_from("xyz"), st.integers(0, 4)).map(
+    lambda r: (r[0], r[1], r[1] + r[2], r[3], r[4] / 4)
+)
 """Few different values, so that ties are everywhere."""
 
 

@@ -71,7 +71,9 @@ def test_no_predictions_is_0_and_not_undefined():
 def test_class_only_in_the_predictions_counts_nothing():
     more = [*PREDICTIONS, ("A", 0, 10, 99, 1.0), ("Z", 0, 10, 99, 1.0)]
     ours = localization_scores(truth_of(TRUTH), predictions_of(more))
-    assert ours.mean_ap.tolist() == mean_average_precision(truth_of(TRUTH), predictions_of(PREDICTIONS)).tolist()
+    assert (
+        ours.mean_ap.tolist() == mean_average_precision(truth_of(TRUTH), predictions_of(PREDICTIONS)).tolist()
+    )
     assert ours.matches.classes == (0, 1)
 
 
@@ -104,7 +106,9 @@ def test_ties_everywhere_in_any_order():
 
 def test_duplicate_predictions_are_false_positives():
     twice = [PREDICTIONS[1], *PREDICTIONS[1:]]
-    result = mean_average_precision(truth_of(TRUTH[:2]), predictions_of([r for r in twice if r[3] == 0]), (0.3,))
+    result = mean_average_precision(
+        truth_of(TRUTH[:2]), predictions_of([r for r in twice if r[3] == 0]), (0.3,)
+    )
     assert result[0] == pytest.approx(100 * (0.5 * 1 + 0.5 * 2 / 3))
 
 
@@ -147,7 +151,9 @@ def test_average_precision_from_the_curve_of_all_predictions(hits, missed):
     total = sum(hits) + missed
     if not total:
         return
-    truth = [(k, 0, 10, "x") for k, hit in enumerate(hits) if hit] + [(100 + k, 0, 10, "x") for k in range(missed)]
+    truth = [(k, 0, 10, "x") for k, hit in enumerate(hits) if hit] + [
+        (100 + k, 0, 10, "x") for k in range(missed)
+    ]
     predictions = [(k, 0, 10, "x", 1 - k / 100) for k in range(len(hits))]
     found = np.cumsum(hits)
     expected = interpolated_average_precision(found / np.arange(1, len(hits) + 1), found / total)
@@ -258,9 +264,7 @@ def test_weights_on_videos_are_copies_of_videos(case, times):
         assert np.isnan(ours).all()
         return
     expected = every(copied_truth, copied)
-    np.testing.assert_allclose(
-        ours, [*expected[0], expected[0].mean(), *expected[1:].ravel()], atol=1e-9
-    )
+    np.testing.assert_allclose(ours, [*expected[0], expected[0].mean(), *expected[1:].ravel()], atol=1e-9)
 
 
 @settings(max_examples=30)

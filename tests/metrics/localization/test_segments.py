@@ -147,7 +147,9 @@ def test_many_equal_rows_do_not_make_many_pairs():
 
 
 times = st.integers(0, 6).map(lambda k: k * 0.0006)
-row = st.tuples(st.sampled_from("ab"), times, times.map(lambda t: t + 1), st.sampled_from("xy"), st.integers(0, 3))
+row = st.tuples(
+    st.sampled_from("ab"), times, times.map(lambda t: t + 1), st.sampled_from("xy"), st.integers(0, 3)
+)
 
 
 @settings(max_examples=60)
