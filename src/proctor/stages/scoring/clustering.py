@@ -113,7 +113,7 @@ def score_clustering(
             where=str(pred),
             hint="give the number of clusters of the model, or leave it out",
         )
-    size = clusters or most
+    size = clusters or max(most, 1)
     settings = {
         "clusters": str(size),
         "pooling": "video" if per_video else (group or "all").replace("|", "/"),
