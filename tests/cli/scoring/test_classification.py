@@ -37,6 +37,7 @@ def test_json(proctor, files):
     assert [figure["title"] for figure in result["figures"]] == [
         "Decisions, all (threshold 0.5)",
         "Scores and the best of the chance rows, all",
+        "Score against share of mistakes, all",
     ]
 
 

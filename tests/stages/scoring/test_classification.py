@@ -9,7 +9,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.metrics import classification as metrics
 from proctor.metrics.aggregation import group_steps
-from proctor.metrics.figure import IntervalPlot, Matrix
+from proctor.metrics.figure import IntervalPlot, Matrix, Reliability
 from proctor.metrics.thresholds import choose_threshold, rescale_min_max
 from proctor.stages.scoring.classification import score_classification
 from proctor.stages.scoring.recognition import read_samples
@@ -413,6 +413,21 @@ def test_figures(files):
     p = sum(labels) / 120
     assert plot.chance[0] == pytest.approx(max(p, 1 - p))
     assert plot.chance[4] == 0.5
+
+
+def test_reliability_of_scores_that_can_be_probabilities(files, write):
+    kinds = [type(f) for f in score_classification(files["pred"], gt=files["gt"], **FAST).figures]
+    assert Reliability in kinds
+    published = score_classification(
+        files["pred"], gt=files["gt"], protocol="published", threshold=0.4, **FAST
+    )
+    assert Reliability not in map(type, published.figures)
+    logits = write("l.csv", "recording,step,label,score\na,1,1,3\na,2,0,-4")
+    assert Reliability not in map(type, score_classification(logits, **FAST).figures)
+    votes = score_classification(write("p.csv", SUBSTEPS), gt=write("g.csv", STEPS), aggregate="vote", **FAST)
+    drawn = [f for f in votes.figures if isinstance(f, Reliability)]
+    assert [f.title for f in drawn] == ["Score against share of mistakes, sub-steps"]
+    assert sum(drawn[0].counts) == 7
 
 
 def test_no_intervals_when_not_asked(files):

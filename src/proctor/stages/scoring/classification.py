@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from proctor.errors import UserError
 from proctor.metrics import classification as metrics
 from proctor.metrics.aggregation import Aggregation, Repeated
+from proctor.metrics.calibration import reliability_bins
 from proctor.metrics.classification import Chance, Options
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.metrics.score import Score
@@ -160,7 +161,7 @@ def score_classification(
                 rows += _sliced(line, samples, rule, settings)
                 if level == "step":
                     rows += _kinds(line, samples, other, rule, settings)
-                figures += _figures(line, samples, rule, rows)
+                figures += _figures(line, samples, rule, rows, settings)
     first = next(iter(parts.values()))["step"]
     notes = tuple(_notes(parts, rules, rows, held_out, settings))
     return ScoreTable(
@@ -434,7 +435,9 @@ def _below_chance(rules: Mapping[str, _Rule | None], rows: Sequence[ScoreRow]) -
                 yield f"{line}: {label} {value:.3f} does not beat '{predictor}' ({chance:.3f})"
 
 
-def _figures(line: str, samples: Samples, rule: _Rule | None, rows: Sequence[ScoreRow]) -> Iterator[Figure]:
+def _figures(
+    line: str, samples: Samples, rule: _Rule | None, rows: Sequence[ScoreRow], settings: _Settings
+) -> Iterator[Figure]:
     calls = samples.calls
     if rule is not None and samples.scores is not None:
         calls = above_threshold(samples.scores, rule.threshold)
@@ -461,6 +464,17 @@ def _figures(line: str, samples: Samples, rule: _Rule | None, rows: Sequence[Sco
         f"Scores and the best of the chance rows, {line}",
         [(row.metric, row.score, _best(chance[row.metric])) for row in plotted],
     )
+    yield from _reliability(line, samples, settings)
+
+
+def _reliability(line: str, samples: Samples, settings: _Settings) -> Iterator[Figure]:
+    """Compare scores that can be probabilities with what came true; rescaled ones and votes are none."""
+    if samples.scores is None or settings.protocol == "published" or not _probable(samples):
+        return
+    if settings.aggregate == "vote" and samples.level == "step":
+        return
+    bins = reliability_bins(samples.labels, samples.scores, interval_confidence=settings.confidence)
+    yield bins.as_figure(f"Score against share of mistakes, {line}")
 
 
 _PLOTTED: Final = ("accuracy", "precision", "recall", "F1", "ROC-AUC", "PR-AUC")
