@@ -30,6 +30,8 @@ _MOST_HOVERS: Final = 4000
 _MOST_LISTED: Final = 20
 _FEW: Final = 8
 """Up to so many columns there is room for the share below the count."""
+_MANY: Final = 20
+"""Up to so many columns cells have their full size."""
 _DRAWING: Final = 720
 _MARGIN: Final = 44
 
@@ -52,7 +54,7 @@ def matrix_guide(matrix: Matrix) -> str:
         )
     if _diverging(matrix):
         return (
-            "Blue cells lie above zero, brown ones below, and the stronger the colour the farther. Zero is what chance alone "
+            "Blue cells lie above zero, orange and brown ones below, and the stronger the colour the farther. Zero is what chance alone "
             "gives. A hatched cell is not defined, for instance because two people share no item."
         )
     return (
@@ -123,7 +125,8 @@ def _table(matrix: Matrix) -> Markup:
     columns = len(matrix.columns)
     names = [label(c) for c in matrix.columns]
     upright = columns > _FEW or (columns > 3 and max(map(len, names)) > 14)
-    classes = ["heat", "few" if columns <= _FEW else "many", "upright" if upright else "level"]
+    room = "few" if columns <= _FEW else "many" if columns <= _MANY else "many crowded"
+    classes = ["heat", room, "upright" if upright else "level"]
     counts = matrix.kind == "counts"
     head = join(
         Markup('<th scope="col"><span title="{0}"><bdi>{0}</bdi></span></th>').format(n) for n in names
