@@ -595,3 +595,11 @@ def test_the_catalogue_names_what_exists():
         assert entry.family == "retrieval"
         assert callable(getattr(module, entry.function.partition(":")[2]))
         assert str(Signature.parse(entry.signature)) == entry.signature
+
+
+def test_many_gold_sources_get_the_same_ranks():
+    ranking = [f"s{i}" for i in range(100)]
+    gold = ranking[::3] + ["absent"]
+    many = rank_gold([gold], [ranking]).rank.tolist()
+    assert many == [*range(1, 101, 3), 0]
+    assert many == [int(rank_gold([[one]], [ranking]).rank[0]) for one in gold]

@@ -662,3 +662,14 @@ def test_real_steps_of_captaincook4d_through_frames(shared_data):
     assert frame_accuracy(gt, gt) == 100.0
     tp, fp, fn = plain_counts([g.tolist() for g in gt], [p.tolist() for p in late], 0.5, ("background",))
     assert segmental_f1(gt, late, background=["background"]) == pytest.approx(200 * tp / (2 * tp + fp + fn))
+
+
+def test_intervals_in_one_pass_are_those_of_each_score_alone():
+    from proctor.metrics.bootstrap import bootstrap_interval, bootstrap_intervals
+
+    draw = np.random.default_rng(0)
+    sums = draw.integers(1, 9, size=(30, 3)).astype(float)
+    statistics = [lambda s: s[:, 0] / s[:, 1], lambda s: s[:, 2] / s[:, 1], lambda s: s[:, 0] * np.nan]
+    together = bootstrap_intervals(sums, statistics, resamples=300, seed=5)
+    assert together == tuple(bootstrap_interval(sums, one, resamples=300, seed=5) for one in statistics)
+    assert bootstrap_intervals(sums[:1], statistics)[0].note.startswith("one cluster")

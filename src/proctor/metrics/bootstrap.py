@@ -31,6 +31,7 @@ __all__ = [
     "Floats",
     "Statistic",
     "bootstrap_interval",
+    "bootstrap_intervals",
     "bootstrap_mean_intervals",
     "bootstrap_replicates",
     "cluster_sums",
@@ -212,6 +213,57 @@ def bootstrap_interval(
     draws = bootstrap_replicates(sums, statistic, resamples=resamples, rng=rng, strata=strata)
     left_out = statistic(sums.sum(axis=0, keepdims=True) - sums) if method == "bca" else None
     return _interval(draws, estimate, left_out, strata, method, confidence, len(sums))
+
+
+def bootstrap_intervals(
+    sums: Floats,
+    statistics: Sequence[Statistic],
+    *,
+    method: BootstrapMethod = "bca",
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    strata: Sequence[str] | None = None,
+) -> tuple[Interval, ...]:
+    """Intervals of several statistics of the same clusters in one pass: each is what it gets by itself.
+
+    Args:
+        sums: from ``cluster_sums``; every statistic reads the columns that it needs.
+        statistics: what to compute of resampled sums, see ``bootstrap_interval``.
+        method: ``bca`` or ``percentile``.
+        confidence: coverage aimed at.
+        resamples: number of draws.
+        seed: of the draws.
+        strata: stratum of each row of ``sums``.
+
+    Raises:
+        MetricInputError: if an option is out of range.
+    """
+    _require_options(method, confidence, resamples)
+    name = f"{method}-{100 * confidence:g}"
+    if len(sums) < 2:
+        return tuple(_too_few(len(sums), name) for _ in statistics)
+    whole = sums.sum(axis=0, keepdims=True)
+    estimates = [float(statistic(whole)[0]) for statistic in statistics]
+    parts: list[list[Floats]] = [[] for _ in statistics]
+    rng = np.random.default_rng(seed)
+    for rows in iter_resamples(sums, resamples=resamples, rng=rng, strata=strata):
+        for part, statistic in zip(parts, statistics, strict=True):
+            part.append(statistic(rows))
+    return tuple(
+        _interval(
+            np.concatenate(part),
+            estimate,
+            statistic(whole - sums) if method == "bca" else None,
+            strata,
+            method,
+            confidence,
+            len(sums),
+        )
+        if np.isfinite(estimate)
+        else Interval(None, None, name, "the value itself is undefined")
+        for part, statistic, estimate in zip(parts, statistics, estimates, strict=True)
+    )
 
 
 def bootstrap_mean_intervals(

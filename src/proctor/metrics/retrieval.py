@@ -73,6 +73,8 @@ Gold = Sequence[Hashable] | Mapping[Hashable, float]
 RecallReading = Literal["fractional", "all", "any"]
 RECALL_READINGS: Final[tuple[RecallReading, ...]] = get_args(RecallReading)
 Gain = Literal["linear", "exponential"]
+_FEW_GOLD: Final = 16
+"""Up to so many gold sources it is faster to search a list for each than to number the whole ranking."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,12 +133,12 @@ def rank_gold(gold: Sequence[Gold], rankings: Sequence[Sequence[Hashable]]) -> R
     counts: list[tuple[int, int, int, int]] = []
     for index, (wanted, ranking) in enumerate(zip(gold, rankings, strict=True)):
         gains, given = _gains(wanted, index)
-        places, offered = _places(ranking, index)
+        distinct, offered = _distinct(ranking, f"the ranking of question {index}")
         question += [index] * len(gains)
         source += gains
-        rank += [places.get(one, 0) for one in gains]
+        rank += _ranks(gains, distinct)
         gain += gains.values()
-        counts.append((len(gains), len(places), given - len(gains), offered - len(places)))
+        counts.append((len(gains), len(distinct), given - len(gains), offered - len(distinct)))
     needed, retrieved, repeated_gold, repeated_ranked = (
         np.array(counts, dtype=np.int64).reshape(len(counts), 4).T
     )
@@ -169,16 +171,19 @@ def _gains(wanted: Gold, index: int) -> tuple[dict[Hashable, float], int]:
     return found, given
 
 
+def _ranks(gains: Mapping[Hashable, float], distinct: Mapping[Hashable, None]) -> list[int]:
+    """Rank of every gold source, from 1; 0 where it is not in the ranking."""
+    if len(gains) <= _FEW_GOLD:
+        places = list(distinct)
+        return [places.index(one) + 1 if one in distinct else 0 for one in gains]
+    rank = dict(zip(distinct, range(1, len(distinct) + 1), strict=True))
+    return [rank.get(one, 0) for one in gains]
+
+
 def _finite(gain: object, index: int) -> float:
     if isinstance(gain, bool) or not isinstance(gain, Real) or not math.isfinite(gain):
         raise MetricInputError(f"a gain of question {index} is no finite number: {gain!r}", "repair it")
     return float(gain)
-
-
-def _places(ranking: Sequence[Hashable], index: int) -> tuple[dict[Hashable, int], int]:
-    """Return rank (from 1) by source, first mention kept, and the length as given."""
-    found, offered = _distinct(ranking, f"the ranking of question {index}")
-    return dict(zip(found, range(1, len(found) + 1), strict=True)), offered
 
 
 def _distinct(values: object, what: str) -> tuple[dict[Hashable, None], int]:

@@ -35,8 +35,9 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proctor.metrics.bootstrap import bootstrap_interval
+from proctor.metrics.bootstrap import bootstrap_intervals
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.interval import Interval
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.temporal import require_times
@@ -851,34 +852,49 @@ def segmentation_scores(
     """
     some = stats.frames > 0
     n, empty = int(some.sum()), int((~some).sum())
+    asked = [*_frame_scores(stats), *_segment_scores(stats), *_boundary_scores(stats.boundaries)]
+    sums = [one.sums[some] for one in asked]
+    values = [
+        float(one.statistic(part.sum(axis=0, keepdims=True))[0]) if n else math.nan
+        for one, part in zip(asked, sums, strict=True)
+    ]
+    intervals: Sequence[Interval | None] = [None] * len(asked)
+    if resamples and n:
+        # One pass: all columns side by side, every statistic reads its own.
+        ends = np.cumsum([part.shape[1] for part in sums]).tolist()
+        intervals = bootstrap_intervals(
+            np.concatenate(sums, axis=1),
+            [
+                _reading(one.statistic, end - part.shape[1], end)
+                for one, part, end in zip(asked, sums, ends, strict=True)
+            ],
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
     out = []
-    for wanted in [*_frame_scores(stats), *_segment_scores(stats), *_boundary_scores(stats.boundaries)]:
-        sums = wanted.sums[some]
-        value = float(wanted.statistic(sums.sum(axis=0, keepdims=True))[0]) if n else math.nan
+    for one, value, interval in zip(asked, values, intervals, strict=True):
+        undefined = math.isnan(value)
+        if interval is None or undefined:
+            note = (one.undefined if n else "no video was scored") if undefined else ""
+            interval = Interval(None, None, "none", note)
         score = Score(
             value,
-            wanted.signature.having(interval="none"),
+            one.signature.having(interval=interval.method),
             n,
-            failed=failed,
-            skipped=skipped + empty,
-            note=(wanted.undefined if n else "no video was scored") if math.isnan(value) else "",
+            interval.low,
+            interval.high,
+            failed,
+            skipped + empty,
+            interval.note,
         )
-        if resamples and not math.isnan(value):
-            found = bootstrap_interval(
-                sums, wanted.statistic, confidence=confidence, resamples=resamples, seed=seed
-            )
-            score = Score(
-                value,
-                wanted.signature.having(interval=found.method),
-                n,
-                found.low,
-                found.high,
-                failed,
-                skipped + empty,
-                found.note,
-            )
-        out.append((wanted.label, score))
+        out.append((one.label, score))
     return tuple(out)
+
+
+def _reading(statistic: Statistic, begin: int, end: int) -> Statistic:
+    """The statistic of these columns."""
+    return lambda sums: statistic(sums[:, begin:end])
 
 
 def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
@@ -957,7 +973,7 @@ def _boundary_scores(errors: BoundaryErrors) -> list[_Wanted]:
         counts = np.zeros((errors.videos, max(len(values), 1)))
         np.add.at(counts, (errors.video, which), 1.0)
         signature = Signature(
-            "boundary_error",
+            "segment_boundary_error",
             {
                 "matching": "one-to-one",
                 "overlap": f"{errors.overlap:g}",
@@ -1041,11 +1057,11 @@ METRICS: Final = (
         ),
     ),
     Metric(
-        name="boundary_error",
+        name="segment_boundary_error",
         label="boundary error",
         family="segmentation",
         function="segmentation:boundary_errors",
-        signature="boundary_error|matching:one-to-one|overlap:0.1|side:start|statistic:median|unit:s",
+        signature="segment_boundary_error|matching:one-to-one|overlap:0.1|side:start|statistic:median|unit:s",
         range="0 s to the length of the video",
         direction="lower",
         definition=(
