@@ -70,6 +70,14 @@ def test_blocks_repeat_the_first_column() -> None:
     assert text.count("Ana") == len(text.split("\n\n")) == 4
 
 
+def test_a_line_without_a_cell_in_a_block_is_left_out_there() -> None:
+    wide = "9" * 40
+    body = [["x", wide, ""], ["y", "", "2"], ["z", "3", wide]]
+    first, second = render_grid(["", "a", "b"], body, text_columns=1, width=60, rules={1}).split("\n\n")
+    assert [line.split() for line in first.splitlines()[2:]] == [["x", wide], ["─", "─" * 40], ["z", "3"]]
+    assert [line.split() for line in second.splitlines()[2:]] == [["y", "2"], ["z", wide]]
+
+
 def test_a_column_wider_than_the_width_stands_alone_and_whole() -> None:
     text = render_grid(["", "v", "w"], [["x", "9" * 200, "1"]], text_columns=1, width=100)
     assert "9" * 200 in text

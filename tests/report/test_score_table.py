@@ -16,6 +16,7 @@ from proctor.report.score_table import (
     render_scores,
     show_ends,
     show_number,
+    show_score,
 )
 
 EVIL = "<script>|\\&%$#_{}~^`*\n\u202e\x00"
@@ -227,3 +228,19 @@ def test_turning_keeps_every_cell(score_tables: dict[str, ScoreTable]) -> None:
     assert upright.rules == {3}
     assert turned.rules == set()
     assert turned.chance == (False, False, False, True, True)
+
+
+def test_chance_below_every_slice_is_not_ruled_off() -> None:
+    rows = [ScoreRow("F1", score(0.5), name, chance) for name in ("a", "b") for chance in (False, True)]
+    grid = lay_out(arrange_scores(table(*rows)), turned=False)
+    assert [line.chance for line in grid.lines] == [False, True, False, True]
+    assert grid.rules == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [(0.00001, 4, "<0.0001"), (0.00006, 4, "0.0001"), (0.0, 4, "0.0000"), (1e-17, 4, "0.0000"), (-0.00001, 4, "0.0000"),
+     (0.2, 0, "<1"), (math.nan, 3, "–")],
+)  # fmt: skip
+def test_small_values_are_not_printed_as_nothing(value: float, digits: int, expected: str) -> None:
+    assert show_score(ScoreRow("p", score(value), digits=digits)) == expected

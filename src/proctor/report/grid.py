@@ -90,13 +90,35 @@ def _text(
     rules: Collection[int],
 ) -> str:
     if width is None or _total(_widths(head, body)) <= width:
-        return _block(head, body, text_columns, rules)
+        return _block(head, body, rules, text_columns)
     head, body = _broken(head, body, text_columns)
-    blocks = []
-    for columns in _column_blocks(_widths(head, body), width):
-        cells = [[line[n] for n in columns] for line in body]
-        blocks.append(_block([head[n] for n in columns], cells, text_columns, rules))
-    return "\n".join(blocks)
+    groups = _column_blocks(_widths(head, body), width)
+    return "\n".join(
+        _block(*_part(head, body, columns, rules, len(groups) > 1), text_columns) for columns in groups
+    )
+
+
+def _part(
+    head: Sequence[str],
+    body: Sequence[Sequence[str]],
+    columns: Sequence[int],
+    rules: Collection[int],
+    several: bool,
+) -> tuple[list[str], list[list[str]], set[int]]:
+    """Take some columns; where there are several blocks, a line that is blank in one is left out there."""
+    kept: list[list[str]] = []
+    moved: set[int] = set()
+    due = False
+    for n, line in enumerate(body):
+        due = due or n in rules
+        cells = [line[column] for column in columns]
+        if several and not any(cells[1:]):
+            continue
+        if due and kept:
+            moved.add(len(kept))
+        due = False
+        kept.append(cells)
+    return [head[n] for n in columns], kept, moved
 
 
 def _broken(
@@ -134,7 +156,7 @@ def _column_blocks(widths: Sequence[int], width: int) -> list[list[int]]:
 
 
 def _block(
-    head: Sequence[str], body: Sequence[Sequence[str]], text_columns: int, rules: Collection[int]
+    head: Sequence[str], body: Sequence[Sequence[str]], rules: Collection[int], text_columns: int
 ) -> str:
     widths = _widths(head, body)
     rule = _GAP.join("─" * w for w in widths)

@@ -30,7 +30,7 @@ from proctor.report.score_table import (
     render_scores,
     show_ends,
     show_label,
-    show_number,
+    show_score,
 )
 
 __all__ = ["FAMILY_TITLES", "render_score_page", "write_score_page"]
@@ -114,7 +114,7 @@ def _environment() -> Environment:
     environment = new_environment()
     environment.globals.update(ends=show_ends, open_lines=_OPEN, most_signatures=_MAX_SIGNATURES)
     environment.filters.update(
-        number=lambda row: show_number(row.score.value, row.digits).replace("-", "−"),
+        number=lambda row: show_score(row).replace("-", "−"),
         minus=lambda text: text.replace("-", "−"),
         line=lambda text: clip_line(str(text), _MAX_TEXT),
         label=show_label,

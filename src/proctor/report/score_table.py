@@ -25,6 +25,7 @@ __all__ = [
     "show_ends",
     "show_label",
     "show_number",
+    "show_score",
     "show_superscript",
 ]
 
@@ -150,6 +151,14 @@ def show_number(value: float, digits: int) -> str:
     return text if float(text) else text.removeprefix("-")
 
 
+def show_score(row: ScoreRow) -> str:
+    """Return the value of a score; one that is above 0 and would be printed as 0 is ``<0.001``, as p values are."""
+    smallest = 10.0**-row.digits
+    if 1e-12 < row.score.value < smallest / 2:
+        return f"<{smallest:.{row.digits}f}"
+    return show_number(row.score.value, row.digits)
+
+
 def show_ends(score: Score, digits: int) -> str:
     """Return ``[low, high]``, empty when the score has no interval."""
     if score.low is None or score.high is None or math.isnan(score.low) or math.isnan(score.high):
@@ -170,7 +179,7 @@ def _line_name(name: str, chance: bool) -> str:
 def _cell(arranged: Arranged, row: ScoreRow | None) -> str:
     if row is None:
         return ""
-    value = show_number(row.score.value, row.digits) + arranged.mark(row)
+    value = show_score(row) + arranged.mark(row)
     return " ".join(filter(None, (value, show_ends(row.score, row.digits))))
 
 
@@ -214,8 +223,10 @@ class ScoreGrid:
 
     @property
     def rules(self) -> set[int]:
-        """Numbers of the lines at which systems end and chance begins, or the other way round."""
-        return {n for n in range(1, len(self.lines)) if self.lines[n].chance != self.lines[n - 1].chance}
+        """The number of the line at which chance begins or ends; none where chance stands below every slice."""
+        chance = [line.chance for line in self.lines]
+        found = {n for n in range(1, len(chance)) if chance[n] != chance[n - 1]}
+        return found if len(found) == 1 else set()
 
 
 def lay_out(arranged: Arranged, *, turned: bool) -> ScoreGrid:
