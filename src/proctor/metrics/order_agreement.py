@@ -28,8 +28,9 @@ Reference: Wu et al. 2022 (arXiv 2110.08486), section on agreement and Algorithm
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -93,12 +94,15 @@ def _require_same_steps(reference: Order, *others: Order) -> None:
     Raises:
         MetricInputError: naming the first id that is there twice, missing or unknown.
     """
-    for order in (reference, *others):
+    known = set(reference)
+    orders = (reference, *others)
+    if all(len(o) == len(known) and not isinstance(o, str) and known == set(o) for o in orders):
+        return
+    for order in orders:
         if isinstance(order, str):
             raise MetricInputError(f"an order is a list of step ids, got the text {order!r}", "split it")
         if twice := [step for step, n in Counter(order).items() if n > 1]:
             raise MetricInputError(f"the order {_shown(order)} holds the step {twice[0]!r} twice")
-    known = set(reference)
     for order in others:
         if known == set(order):
             continue
@@ -188,11 +192,19 @@ def _tau(a: Order, b: Order) -> float | None:
     if len(a) < 2:
         return None
     pairs = len(a) * (len(a) - 1) // 2
-    return (pairs - 2 * _inversions(_places(a, b))) / pairs
+    place: dict[Hashable, int] = {step: i for i, step in enumerate(a)}
+    return (pairs - 2 * _inversions(place[step] for step in b)) / pairs
 
 
-def _inversions(places: NDArray[np.int64]) -> int:
-    return int(np.triu(places[:, None] > places, 1).sum())
+def _inversions(places: Iterable[int]) -> int:
+    """Count pairs in the wrong order, by insertion into a sorted list: faster than arrays at these lengths."""
+    seen: list[int] = []
+    count = 0
+    for place in places:
+        at = bisect(seen, place)
+        count += len(seen) - at
+        seen.insert(at, place)
+    return count
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -208,7 +220,7 @@ def instance_order_agreement(orders: Sequence[Order]) -> float | None:
     Raises:
         MetricInputError: if not all orders hold the same ids.
     """
-    if orders:
+    if len(orders):
         _require_same_steps(*orders)
     taus = [_tau(a, b) for a, b in combinations(orders, 2)]
     return _mean([tau for tau in taus if tau is not None])

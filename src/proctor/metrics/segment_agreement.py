@@ -65,6 +65,8 @@ Boundary = Literal["start", "end", "both"]
 
 DETECTION_THRESHOLDS: Final = (0.1, 0.25, 0.5)
 _NO_PAIR: Final = "no recording was marked by two annotators"
+_BLOCK: Final = 2_000_000
+"""Errors held in memory at a time while resampling (about 16 MB, several times over)."""
 _TIE: Final = 1e-6
 """Weight of the distance of boundaries beside IoU: enough to settle ties."""
 
@@ -340,12 +342,18 @@ def boundary_error(
     value = np.array(errors)
     order = np.argsort(value, kind="stable")
     names, cluster = np.unique(np.array(recordings), return_inverse=True)
-    sums = np.zeros((len(names), len(value)))
-    sums[cluster[order], np.arange(len(value))] = 1.0
+
+    def of_draws(uses: Floats) -> Floats:
+        """Each error occurs as often as its recording was drawn."""
+        rows = max(1, _BLOCK // len(value))
+        parts = np.split(uses, range(rows, len(uses), rows))
+        return np.concatenate(
+            [_weighted_quantile(value[order], p[:, cluster[order]], quantile) for p in parts]
+        )
+
     interval = resampled_interval(
-        sums, lambda uses: _weighted_quantile(value[order], uses, quantile),
-        confidence=confidence, resamples=resamples, seed=seed,
-    )  # fmt: skip
+        np.eye(len(names)), of_draws, confidence=confidence, resamples=resamples, seed=seed
+    )
     middle = float(np.quantile(value, quantile))
     return Score(middle, signature, n, interval.low, interval.high, skipped=skipped, note=interval.note)
 
@@ -355,8 +363,9 @@ def _weighted_quantile(values: Floats, uses: Floats, quantile: float) -> Floats:
     upto = np.cumsum(uses, axis=1)
     place = (upto[:, -1] - 1) * quantile
     low = np.floor(place)
-    first = values[(upto > low[:, None]).argmax(axis=1)]
-    second = values[(upto > np.ceil(place)[:, None]).argmax(axis=1)]
+    # How many sorted values end before the place: searchsorted, for all rows at once.
+    first = values[(upto <= low[:, None]).sum(axis=1)]
+    second = values[(upto <= np.ceil(place)[:, None]).sum(axis=1)]
     result: Floats = first + (place - low) * (second - first)
     return result
 
