@@ -11,6 +11,8 @@ from statsmodels.stats.proportion import proportion_confint
 from proctor.metrics.calibration import (
     brier_decomposition,
     brier_score,
+    calibrated_ece,
+    calibration_test,
     expected_calibration_error,
     maximum_calibration_error,
     negative_log_likelihood,
@@ -26,6 +28,7 @@ ALL = [
     negative_log_likelihood,
     reliability_bins,
     brier_decomposition,
+    calibration_test,
 ]
 
 
@@ -187,26 +190,53 @@ def test_nll_equals_scikit_learn(items):
     assert ours == pytest.approx(log_loss(truth, stated, labels=[False, True]))
 
 
-# -- interval of ECE -------------------------------------------------------------------------------------------
+# -- chance ------------------------------------------------------------------------------------------------------
 
 
-def test_interval_of_ece():
-    rng = np.random.default_rng(1)
-    stated = rng.uniform(0.5, 1, 400)
-    truth = (rng.random(400) < stated - 0.2).astype(float)
-    found = expected_calibration_error(truth, stated, resamples=1_000)
-    assert found.low < 0.2 < found.high
-    assert "interval:percentile-95" in str(found.signature)
-    order = rng.permutation(400)
-    assert expected_calibration_error(truth[order], stated[order], resamples=1_000) == found
-    names = [str(i // 8) for i in range(400)]
-    clustered = expected_calibration_error(
-        np.repeat(truth[::8], 8), np.repeat(stated[::8], 8), clusters=names, resamples=1_000
-    )
-    assert clustered.high - clustered.low > 1.5 * (found.high - found.low)
-    one = expected_calibration_error([1], [0.5], resamples=10)
-    assert one.low is None
-    assert "one cluster" in one.note
+def test_calibrated_ece_is_what_a_calibrated_system_shows():
+    _, stated = calibrated(300)
+    rng = np.random.default_rng(3)
+    shown = [
+        expected_calibration_error((rng.random(300) < stated).astype(float), stated).value for _ in range(400)
+    ]
+    found = calibrated_ece(stated)
+    assert found.value == pytest.approx(np.mean(shown), rel=0.05)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(shown, [0.025, 0.975])), abs=0.01)
+    assert calibrated_ece(stated[::-1]) == found
+    assert calibrated_ece(stated[:50]).value > found.value
+    assert calibrated_ece([0.0, 1.0, 1.0]).value == 0
+
+
+@pytest.mark.parametrize("strategy", ["width", "mass"])
+def test_calibration_test_keeps_its_level_and_finds_what_is_off(strategy):
+    rng = np.random.default_rng(5)
+    alarms = 0
+    for _ in range(150):
+        stated = rng.random(120)
+        p = calibration_test(
+            (rng.random(120) < stated).astype(float), stated, strategy=strategy, resamples=200
+        ).p
+        alarms += p <= 0.05
+    assert alarms / 150 <= 0.1
+    truth, stated = calibrated(500)
+    off = calibration_test(truth, stated**0.4, strategy=strategy)
+    assert off.p == pytest.approx(1 / 2_001)
+    assert off.statistic == expected_calibration_error(truth, stated**0.4, strategy=strategy).value
+    perfect = calibration_test([0, 1], [0.0, 1.0], strategy=strategy)
+    assert (perfect.p, perfect.statistic) == (1.0, 0.0)
+
+
+def test_draws_do_not_depend_on_chunks_and_are_checked(monkeypatch):
+    truth, stated = calibrated(60)
+    first = calibration_test(truth, stated, resamples=100)
+    monkeypatch.setattr("proctor.metrics.calibration._CELLS", 500)
+    assert calibration_test(truth, stated, resamples=100) == first
+    assert calibration_test([], []).note == "there are no items"
+    assert calibrated_ece([]).note == "there are no items"
+    with pytest.raises(MetricInputError, match="resamples"):
+        calibrated_ece([0.5], resamples=0)
+    with pytest.raises(MetricInputError, match="confidence"):
+        calibrated_ece([0.5], level=95)
 
 
 def test_few_items_a_bin_are_noted():

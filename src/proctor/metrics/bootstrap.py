@@ -303,6 +303,7 @@ def bootstrap_mean_intervals(
         raise MetricInputError(
             f"values of shape {data.shape} for {len(clusters)} clusters", "the shape is (systems, items)"
         )
+    parts = None if strata is None else strata_of_clusters(clusters, strata)
     name = f"{method}-{100 * confidence:g}"
     if not len(data):
         return ()
@@ -316,7 +317,6 @@ def bootstrap_mean_intervals(
     if not observed.size or observed.max() < 2:
         return tuple(_too_few(int(count), name) for count in observed)
     sums = np.concatenate([numerators, denominators], axis=1)
-    parts = None if strata is None else strata_of_clusters(clusters, strata)
 
     def means(rows: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -6,24 +6,25 @@ equal-width bins is ``k / bins`` in floating point. Bins of equal mass have thei
 never torn apart, so that there may be fewer bins than asked for. Empty bins have no mean and no share and count nothing.
 
 References: Naeini, Cooper and Hauskrecht (2015) and Guo et al. (2017) for ECE and MCE (their bins are open below and closed
-above); Nixon et al. (2019) for bins of equal mass; Brier (1950); Murphy (1973) for its decomposition; Wilson (1927) for the
+above); Nixon et al. (2019) for bins of equal mass; Bröcker and
+Smith (2007) for what a calibrated system would show; Brier (1950); Murphy (1973) for its decomposition; Wilson (1927) for the
 intervals of the bins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.bootstrap import Floats
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Reliability
-from proctor.metrics.interval import Interval, wilson_interval
+from proctor.metrics.hypothesis_tests import PValue
+from proctor.metrics.interval import Interval, require_confidence, wilson_interval
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
@@ -34,6 +35,8 @@ __all__ = [
     "ReliabilityBins",
     "brier_decomposition",
     "brier_score",
+    "calibrated_ece",
+    "calibration_test",
     "expected_calibration_error",
     "maximum_calibration_error",
     "negative_log_likelihood",
@@ -41,6 +44,8 @@ __all__ = [
 ]
 
 BinStrategy = Literal["width", "mass"]
+_CELLS = 4_000_000
+"""Numbers held in memory at a time (about 32 MB)."""
 _FEW_PER_BIN = 10
 """With fewer items a bin than this ECE is mostly noise, always upwards."""
 
@@ -188,30 +193,20 @@ def _bin_signature(name: str, bins: int, strategy: str) -> Signature:
 
 
 def expected_calibration_error(
-    correct: ArrayLike,
-    confidence: ArrayLike,
-    *,
-    bins: int = 10,
-    strategy: BinStrategy = "width",
-    clusters: Sequence[str] | None = None,
-    interval_confidence: float = 0.95,
-    resamples: int = 0,
-    seed: int = 0,
+    correct: ArrayLike, confidence: ArrayLike, *, bins: int = 10, strategy: BinStrategy = "width"
 ) -> Score:
     """Expected calibration error: mean over items of the gap between confidence and what came true in their bin.
 
-    ``ECE = Σ_b n_b/n · |share_b - confidence_b|``. It is 0 for a calibrated system only with endless data: with few items a
-    bin it is biased upwards, and so is its bootstrap interval. Source: Naeini et al. (2015), Guo et al. (2017).
+    ``ECE = Σ_b n_b/n · |share_b - confidence_b|``. A calibrated system reaches 0 only with endless data: compare with
+    ``calibrated_ece``. There is no interval on purpose: resampling adds a second bias upwards (for calibrated systems with
+    300 items, percentile, BCa and reflected bootstrap intervals held the true 0 in 0, 0 and 65 % of 150 simulations).
+    Source: Naeini et al. (2015), Guo et al. (2017).
 
     Args:
         correct: yes/no, shape (items,).
         confidence: 0 to 1, shape (items,).
         bins: how many.
         strategy: bins of equal ``width`` or ``mass``.
-        clusters: cluster of each item for the interval; None when items are independent.
-        interval_confidence: of the interval.
-        resamples: draws of a percentile bootstrap with the bins held fixed; 0 leaves the interval out.
-        seed: of the draws.
 
     Returns:
         ECE, 0 to 1; undefined without items.
@@ -222,38 +217,115 @@ def expected_calibration_error(
     truth, stated = _inputs(correct, confidence)
     edges = _edges(stated, bins, strategy)
     signature = _bin_signature("expected_calibration_error", bins, strategy)
-    n = truth.size
-    if not n:
+    if not truth.size:
         return Score(math.nan, signature, 0, note="there are no items")
-    index = _bin_of(stated, edges)
-    size = edges.size - 1
-    order = np.lexsort((stated, truth, index))
-    excess = np.bincount(index[order], weights=(truth - stated)[order], minlength=size)
-    value = float(np.abs(excess).sum()) / n
     note = ""
-    if n < _FEW_PER_BIN * size:
-        note = f"{n} items in {size} bins: biased upwards, take fewer bins"
-    if not resamples:
-        return Score(value, signature, n, note=note)
-    columns = np.zeros((size + 1, n))
-    columns[index, np.arange(n)] = truth - stated
-    columns[-1] = 1.0
-    if clusters is None:
-        order = np.lexsort((stated, truth))
-        sums = columns[:, order].T
-    else:
-        sums = cluster_sums(columns, clusters)
-    interval = bootstrap_interval(
-        sums,
-        lambda rows: np.abs(rows[:, :-1]).sum(axis=1) / rows[:, -1],
-        method="percentile",
-        confidence=interval_confidence,
-        resamples=resamples,
-        seed=seed,
+    if truth.size < _FEW_PER_BIN * (edges.size - 1):
+        note = f"{truth.size} items in {edges.size - 1} bins: biased upwards, take fewer bins"
+    return Score(_ece(truth, stated, edges), signature, truth.size, note=note)
+
+
+def _ece(truth: Floats, stated: Floats, edges: Floats) -> float:
+    index = _bin_of(stated, edges)
+    # Added in order, so that the order of the items does not change the last digit.
+    order = np.lexsort((stated, truth, index))
+    excess = np.bincount(index[order], weights=(truth - stated)[order])
+    return float(np.abs(excess).sum()) / truth.size
+
+
+def calibrated_ece(
+    confidence: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: BinStrategy = "width",
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Score:
+    """ECE that a perfectly calibrated system with these confidences would show by chance alone.
+
+    What comes true is drawn with the stated probabilities (consistency resampling, Bröcker and Smith 2007).
+
+    Args:
+        confidence: 0 to 1, shape (items,), independent items.
+        bins: how many.
+        strategy: bins of equal ``width`` or ``mass``.
+        level: share of the draws between the ends.
+        resamples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        Mean of the draws, with the quantiles that hold ``level`` of them; undefined without items.
+
+    Raises:
+        MetricInputError: see ``reliability_bins``.
+    """
+    require_confidence(level)
+    _, stated = _inputs(np.zeros(np.shape(confidence)), confidence)
+    signature = _bin_signature("calibrated_ece", bins, strategy).having(
+        level=f"{level:g}", resamples=str(resamples), seed=str(seed)
     )
-    signature = signature.having(interval=interval.method, resamples=str(resamples), seed=str(seed))
-    notes = "; ".join(filter(None, (note, interval.note)))
-    return Score(value, signature, n, interval.low, interval.high, note=notes)
+    edges = _edges(stated, bins, strategy)
+    if not stated.size:
+        return Score(math.nan, signature, 0, note="there are no items")
+    draws = _calibrated_draws(stated, edges, resamples, seed)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Score(float(draws.mean()), signature, stated.size, float(low), float(high))
+
+
+def calibration_test(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: BinStrategy = "width",
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> PValue:
+    """Is the system's ECE larger than a perfectly calibrated one would show by chance? See ``calibrated_ece``.
+
+    Args:
+        correct: yes/no, shape (items,), independent items.
+        confidence: 0 to 1, shape (items,).
+        bins: how many.
+        strategy: bins of equal ``width`` or ``mass``.
+        resamples: number of draws.
+        seed: of the draws.
+
+    Returns:
+        One-sided p, the observed value counted as one more draw; ``statistic`` is ECE.
+
+    Raises:
+        MetricInputError: see ``reliability_bins``.
+    """
+    truth, stated = _inputs(correct, confidence)
+    signature = _bin_signature("calibration_test", bins, strategy).having(
+        resamples=str(resamples), seed=str(seed), sided="one"
+    )
+    edges = _edges(stated, bins, strategy)
+    if not truth.size:
+        return PValue(None, signature, 0, None, "there are no items")
+    observed = _ece(truth, stated, edges)
+    draws = _calibrated_draws(stated, edges, resamples, seed)
+    extreme = int((draws >= observed - 1e-12).sum())
+    return PValue((1 + extreme) / (1 + resamples), signature, truth.size, observed)
+
+
+def _calibrated_draws(stated: Floats, edges: Floats, resamples: int, seed: int) -> Floats:
+    if resamples < 1:
+        raise MetricInputError(f"resamples must be positive, got {resamples}")
+    ordered = np.sort(stated)
+    # Items in order of confidence: each bin is a stretch of columns.
+    starts = np.flatnonzero(np.diff(_bin_of(ordered, edges), prepend=-1))
+    expected = np.add.reduceat(ordered, starts)
+    rng = np.random.default_rng(seed)
+    step = max(1, _CELLS // ordered.size)
+    parts = []
+    for first in range(0, resamples, step):
+        came = rng.random((min(step, resamples - first), ordered.size)) < ordered
+        counts = np.add.reduceat(came, starts, axis=1, dtype=np.int64)
+        parts.append(np.abs(counts - expected).sum(axis=1) / ordered.size)
+    return np.concatenate(parts)
 
 
 def maximum_calibration_error(
@@ -361,8 +433,33 @@ METRICS: tuple[Metric, ...] = (
         direction="lower",
         definition="Σ_b n_b/n · |share that came true - mean confidence| over bins of confidence.",
         citation="Naeini et al. 2015; Guo et al. 2017; equal mass: Nixon et al. 2019",
-        traps="Biased upwards with few items a bin; depends on number and kind of bins. A confidence of 1.0 belongs into the "
+        traps="Biased upwards with few items a bin, so are bootstrap intervals (none is offered): compare with calibrated_ece. "
+        "Depends on number and kind of bins. A confidence of 1.0 belongs into the "
         "last bin; Guo et al. close bins above instead of below.",
+    ),
+    Metric(
+        name="calibrated_ece",
+        label="ECE if calibrated",
+        family="significance",
+        function="calibration:calibrated_ece",
+        signature="calibrated_ece|binning:width|bins:10|edges:closed-open|level:0.95|norm:l1|resamples:2000|seed:0",
+        range="1 to 0",
+        direction="neither",
+        definition="Mean ECE when what comes true is drawn with the stated confidences.",
+        citation="Bröcker and Smith 2007",
+        traps="Items are taken as independent; with clusters the true value is larger.",
+    ),
+    Metric(
+        name="calibration_test",
+        label="p (calibrated)",
+        family="significance",
+        function="calibration:calibration_test",
+        signature="calibration_test|binning:width|bins:10|edges:closed-open|norm:l1|resamples:2000|seed:0|sided:one",
+        range="0 to 1",
+        direction="neither",
+        definition="Share of draws of a calibrated system with these confidences whose ECE is at least the observed one.",
+        citation="Bröcker and Smith 2007; Vaicenavicius et al. 2019",
+        traps="A large p is no proof of calibration; items are taken as independent.",
     ),
     Metric(
         name="maximum_calibration_error",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from proctor.metrics.calibration import (
     BinStrategy,
     brier_decomposition,
     brier_score,
+    calibrated_ece,
+    calibration_test,
     expected_calibration_error,
     maximum_calibration_error,
     negative_log_likelihood,
@@ -27,6 +30,9 @@ from proctor.stages.scoring.files import explained, read_table
 from proctor.stages.scoring.significance_files import CLUSTER, SYSTEM, Drawing
 
 __all__ = ["score_calibration"]
+
+_DRAWS: Final = 2_000
+"""Draws of calibrated systems; each costs as much as ten of the bootstrap."""
 
 
 def score_calibration(
@@ -66,6 +72,10 @@ def score_calibration(
     with explained(path):
         for name in dict.fromkeys(names.tolist()):
             here = np.flatnonzero(names == name)
+            # The order of the rows must not matter, not even in the last digit of a sum.
+            here = here[np.lexsort((stated[here], truth[here]))]
+            if clusters is not None:
+                here = np.array(sorted(here.tolist(), key=clusters.__getitem__), dtype=np.intp)
             groups = None if clusters is None else [clusters[i] for i in here]
             rows += _calibration_rows(name, truth[here], stated[here], groups, bins, binning, drawing)
             found = reliability_bins(
@@ -76,12 +86,17 @@ def score_calibration(
     notes = []
     if clusters is None and drawing.resamples:
         notes.append("there is no column of clusters, so items count as independent")
-    if drawing.resamples:
-        notes.append(
-            "the interval of ECE holds the bins fixed and lies too high, as ECE itself does with few items a bin"
-        )
+    notes.append(
+        "ECE has no interval, because resampling biases it upwards: compare it with 'ECE if calibrated'"
+    )
     counts = {"items": len(table), "systems": len(figures)}
-    return ScoreTable("significance", tuple(rows), counts=counts, notes=tuple(notes), figures=tuple(figures))
+    return ScoreTable(
+        "significance",
+        tuple(sorted(rows, key=lambda row: row.chance)),
+        counts=counts,
+        notes=tuple(notes),
+        figures=tuple(figures),
+    )
 
 
 def _calibration_rows(
@@ -94,41 +109,33 @@ def _calibration_rows(
     drawing: Drawing,
 ) -> list[ScoreRow]:
     n = int(truth.size)
-    base = float(truth.mean())
     grouping = {"clusters": "no" if clusters is None else "yes"}
     groups = clusters if clusters is not None else [f"{i:012}" for i in range(n)]
     plain = [("accuracy", "accuracy", truth), ("confidence", "mean_confidence", stated)]
     brier = brier_score(truth, stated)
     values = np.stack([*(v for _, _, v in plain), (stated - truth) ** 2])
-    if clusters is None:
-        values = values[:, np.lexsort(values)]
     intervals: Sequence[Interval] = [Interval(None, None, "none")] * 3
     if drawing.resamples:
         intervals = bootstrap_mean_intervals(values, groups, **drawing.arguments)
     scores = [Score(math.fsum(v) / n, drawing.signature(key, **grouping), n) for _, key, v in plain]
     scores.append(Score(brier.value, drawing.signature("brier_score", classes="1", **grouping), n))
     scores = [replace(s, low=i.low, high=i.high, note=i.note) for s, i in zip(scores, intervals, strict=True)]
-    ece = expected_calibration_error(
-        truth,
-        stated,
-        bins=bins,
-        strategy=binning,
-        clusters=clusters,
-        interval_confidence=drawing.confidence,
-        resamples=drawing.resamples,
-        seed=drawing.seed,
-    )
+    options: dict[str, Any] = {"bins": bins, "strategy": binning}
+    draws: dict[str, Any] = {"resamples": min(_DRAWS, drawing.resamples or _DRAWS), "seed": drawing.seed}
     parts = brier_decomposition(truth, stated)
     chance = Score(parts.uncertainty, Signature("brier_score", {"classes": "1", "forecast": "base-rate"}), n)
     return [
         ScoreRow("accuracy", scores[0], name),
         ScoreRow("confidence", scores[1], name),
-        ScoreRow("ECE", ece, name),
-        ScoreRow("MCE", maximum_calibration_error(truth, stated, bins=bins, strategy=binning), name),
+        ScoreRow("ECE", expected_calibration_error(truth, stated, **options), name),
+        ScoreRow(
+            "ECE if calibrated", calibrated_ece(stated, level=drawing.confidence, **options, **draws), name
+        ),
+        ScoreRow(
+            "p (calibrated)", calibration_test(truth, stated, **options, **draws).as_score(), name, digits=4
+        ),
+        ScoreRow("MCE", maximum_calibration_error(truth, stated, **options), name),
         ScoreRow("Brier", scores[2], name),
         ScoreRow("NLL", negative_log_likelihood(truth, stated), name),
-        ScoreRow(
-            "accuracy", Score(base, Signature("accuracy"), n), f"{name}: always its base rate", chance=True
-        ),
         ScoreRow("Brier", chance, f"{name}: always its base rate", chance=True),
     ]
