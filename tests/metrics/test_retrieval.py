@@ -599,7 +599,7 @@ def test_the_catalogue_names_what_exists():
 
 def test_many_gold_sources_get_the_same_ranks():
     ranking = [f"s{i}" for i in range(100)]
-    gold = ranking[::3] + ["absent"]
+    gold = [*ranking[::3], "absent"]
     many = rank_gold([gold], [ranking]).rank.tolist()
     assert many == [*range(1, 101, 3), 0]
     assert many == [int(rank_gold([[one]], [ranking]).rank[0]) for one in gold]

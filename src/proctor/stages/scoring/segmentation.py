@@ -238,9 +238,10 @@ def _labels(path: Path, raw: list[str]) -> list[str]:
 
 
 def _rows_by_video(video: Sequence[str]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    names, index = np.unique(np.asarray(video, dtype=np.str_), return_inverse=True)
-    order = np.argsort(index, kind="stable")
-    yield from zip(names.tolist(), np.split(order, np.cumsum(np.bincount(index))[:-1]), strict=True)
+    number: dict[str, int] = {}
+    index = np.array([number.setdefault(name, len(number)) for name in video], dtype=np.int64)
+    order = np.argsort(index, kind="stable").astype(np.int64)
+    yield from zip(number, np.split(order, np.cumsum(np.bincount(index))[:-1]), strict=True)
 
 
 def _of_frames(table: Table, video: list[str], labels: list[str]) -> Iterator[tuple[str, _Frames]]:
@@ -372,7 +373,7 @@ def _require_same_frames(name: str, wanted: _Frames, given: _Frames, path: Path,
 
 
 def _notes(hidden: list[str], reference: list[Labels], by_itself: bool) -> Iterator[str]:
-    seen = {str(label) for video in reference for label in np.unique(video)}
+    seen = {str(label) for video in reference for label in set(video.tolist())}
     absent = sorted(set(hidden) - seen)
     if by_itself:
         yield f"Frames in no segment are labelled {_FILLING!r}, which is no segment (choose it with --background)."
