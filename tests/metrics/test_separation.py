@@ -208,6 +208,17 @@ def test_swapping_the_classes_and_the_direction_is_the_same(items):
         assert one(here.equal_error_rate()) == pytest.approx(one(there.equal_error_rate()), abs=1e-12)
 
 
+@settings(max_examples=40)
+@given(samples, st.integers(0, 1000))
+def test_counting_pairs_of_clusters_equals_walking(items, seed):
+    labels, scores, clusters = columns(items)
+    ranking = Ranking.of(labels, scores, clusters)
+    counts = np.random.default_rng(seed).integers(0, 4, size=(8, ranking.clusters))
+    together = ranking.roc_auc(counts)  # more resamples than clusters: pairs are counted
+    single = [float(ranking.roc_auc(row[None, :])[0]) for row in counts] if ranking.clusters > 1 else together
+    assert together.tolist() == pytest.approx(single, nan_ok=True, abs=0)
+
+
 def test_large_matrices_are_worked_on_in_parts():
     rng = np.random.default_rng(0)
     labels, scores = rng.random(5000) < 0.4, rng.random(5000)
