@@ -278,6 +278,20 @@ def test_small_portions_of_memory_change_nothing(case, cells):
         np.testing.assert_array_equal(weighted_scores(matches, weights), whole)
 
 
+@settings(max_examples=40)
+@given(cases(), st.sampled_from([1, 5, 10**6]))
+def test_both_ways_to_sum_the_weights(case, cells):
+    matches = match_segments(truth_of(case[0]), predictions_of(case[1]), TIOU)
+    weights = np.random.default_rng(0).integers(0, 3, (5, len(matches.videos))).astype(float)
+    results = []
+    for dense in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scores, "_DENSE", dense)
+            patch.setattr(scores, "_CELLS", cells)
+            results.append(weighted_scores(matches, weights))
+    np.testing.assert_array_equal(*results)
+
+
 def test_weights_of_one_are_the_scores_themselves():
     matches = match_segments(truth_of(TRUTH), predictions_of(PREDICTIONS), TIOU)
     ours = weighted_scores(matches, np.ones((2, 2)))

@@ -8,7 +8,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars, IntervalPlot
-from proctor.metrics.localization import Segments
+from proctor.metrics.localization import METRICS, Segments
 from proctor.stages.scoring.localization import (
     parse_tiou,
     read_ground_truth,
@@ -188,6 +188,11 @@ def test_golden_example(small):
             assert [row.score.low, row.score.high] == found["intervals"][key][place]
     signatures = [str(row.score.signature) for row in table.rows]
     assert len(set(signatures)) == len(signatures)  # no two cells under one name
+
+
+def test_signatures_are_those_of_the_catalogue(small):
+    printed = {str(row.score.signature) for row in score_localization(*small, resamples=0).rows}
+    assert {entry.signature for entry in METRICS} <= printed
 
 
 def test_json_has_the_keys_that_others_rely_on(small):

@@ -70,8 +70,11 @@ def localization(
 ) -> None:
     """Score steps found in time: mAP and recall at k× at each temporal IoU, in per cent, with intervals.
 
-    Both files are CSV, TSV, JSON Lines (each also .gz) with the columns video-id, t-start, t-end (seconds), label,
-    and for predictions score; or ActivityNet JSON ('database' and 'results').
+    Both files are CSV, TSV or JSON Lines (each also .gz), or ActivityNet JSON ('database' and 'results').
+
+    \b
+    Columns of the ground truth: video-id, t-start, t-end (seconds), label
+    Columns of the predictions:  video-id, t-start, t-end (seconds), label, score
 
     Protocols: corrected scores the videos that have predictions (or --videos) against their own ground truth.
     activitynet keeps the ground truth of all videos, also of those without any prediction. published reproduces

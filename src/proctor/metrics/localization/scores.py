@@ -34,6 +34,8 @@ __all__ = [
 
 _CELLS = 4_000_000
 """Numbers held in memory at a time by one step of the resampling."""
+_DENSE = 75
+"""A product of matrices does about so many multiplications in the time that one scattered addition takes."""
 
 
 def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> float:
@@ -72,7 +74,7 @@ def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> f
 
 def average_precision(matches: Matches) -> Floats:
     """Average precision in per cent of each class at each threshold, shape (C, T)."""
-    return 100.0 * _areas(matches, None)[:, :, 0].T
+    return 100.0 * _Curve.of(matches).areas()[:, :, 0].T
 
 
 def recall_at_kx(matches: Matches, multiple: int) -> Floats:
@@ -188,13 +190,18 @@ def weighted_scores(matches: Matches, weights: Floats) -> Floats:
         matches: from ``match_segments``.
         weights: (B, V) how often each of ``matches.videos`` counts; whole numbers from 0.
 
+    A resample equals the same data with copied videos, unless predictions of one class in one video have equal scores:
+    then the copies of one stand together.
+
     Returns:
         (B, T + 1 + 2·K·T) in per cent: mAP at each threshold; average mAP; for each k the macro recall at each
         threshold; for each k the micro recall. Classes whose videos all have weight 0 leave the macro means;
         nan where no segment counts at all.
     """
+    curve = _Curve.of(matches)
+    steps = _Steps.of(matches, curve.position)
     rows = max(1, _CELLS // max(1, matches.found_by.size, len(matches.classes) * len(matches.tiou)))
-    parts = [_weighted(matches, weights[k : k + rows]) for k in range(0, len(weights), rows)]
+    parts = [_weighted(matches, curve, steps, weights[k : k + rows]) for k in range(0, len(weights), rows)]
     return np.concatenate(parts) if parts else np.zeros((0, _columns(matches)))
 
 
@@ -202,13 +209,13 @@ def _columns(matches: Matches) -> int:
     return len(matches.tiou) * (1 + 2 * len(matches.multiples)) + 1
 
 
-def _weighted(matches: Matches, weights: Floats) -> Floats:
+def _weighted(matches: Matches, curve: _Curve, steps: _Steps, weights: Floats) -> Floats:
     by_class = np.argsort(matches.truth_class, kind="stable")
     first = np.searchsorted(matches.truth_class[by_class], np.arange(len(matches.classes)))
     of_segment = np.ascontiguousarray(weights.T)[matches.truth_video[by_class]]
     segments = np.add.reduceat(of_segment, first, axis=0)
     classes, total = (segments > 0).sum(axis=0), segments.sum(axis=0)
-    mean_ap = _shares(_areas(matches, weights).sum(axis=1), classes)
+    mean_ap = _shares(curve.areas(weights, steps).sum(axis=1), classes)
     macro, micro = [], []
     share = np.divide(1.0, segments, out=np.zeros_like(segments), where=segments > 0)
     for multiple in matches.multiples:
@@ -226,93 +233,136 @@ def _shares(part: Floats, whole: NDArray[np.int64] | Floats) -> Floats:
     return result
 
 
-def _areas(matches: Matches, weights: Floats | None) -> Floats:
-    """Average precision (0 to 1) at each threshold, of each class, under each row of weights: (T, C, B).
+@dataclass(frozen=True, slots=True, eq=False)
+class _Curve:
+    """The few places of all precision-recall curves that matter, whatever the weights.
 
-    Recall rises only at true positives, and behind each of them precision is highest at a true positive, so only
-    these few places of the curve are needed.
+    Recall rises only at true positives, and behind each of them precision is highest at a true positive. So a
+    curve is the list of its true positives: one row each, by threshold, class and rank.
     """
-    classes, thresholds = len(matches.classes), len(matches.tiou)
-    rank = np.empty(len(matches.prediction_class), dtype=np.int64)
-    rank[matches.order] = np.arange(len(matches.order))
-    threshold, segment = np.nonzero(matches.found_by.T >= 0)
-    row = matches.found_by[segment, threshold]
-    group = threshold * classes + matches.truth_class[segment]
-    arranged = np.lexsort((rank[row], group))
-    row, group, segment = row[arranged], group[arranged], segment[arranged]
-    if weights is None:
-        begin = np.searchsorted(matches.prediction_class[matches.order], np.arange(classes))
-        predicted = (rank[row] - begin[group % classes] + 1.0)[:, None]
-        weight = np.ones((len(row), 1))
-        total = np.bincount(matches.truth_class, minlength=classes).astype(np.float64)[:, None]
-    else:
-        by_video = np.ascontiguousarray(weights.T)
-        predicted = _weighted_ranks(matches, row, rank, by_video)
-        weight = by_video[matches.truth_video[segment]]
-        total = _by_class(matches.truth_class, by_video[matches.truth_video], classes)
-    area = np.zeros((thresholds * classes, weight.shape[1]))
-    if len(row):
-        starts = np.flatnonzero(np.diff(group, prepend=-1))
-        area[group[starts]] = _envelope_area(weight, predicted, starts)
-    by_threshold = area.reshape(thresholds, classes, -1)
-    return np.divide(by_threshold, total, out=np.zeros_like(by_threshold), where=total > 0)
+
+    classes: int
+    thresholds: int
+    group: Integers
+    """Threshold and class of each row."""
+    starts: Integers
+    """First row of each group."""
+    video: Integers
+    rank: Integers
+    """Place of the prediction among all of its class, from 1."""
+    position: Integers
+    """Place of the prediction in ``Matches.order``."""
+    truth_class: Integers
+    truth_video: Integers
+
+    @classmethod
+    def of(cls, matches: Matches) -> _Curve:
+        classes, thresholds = len(matches.classes), len(matches.tiou)
+        position = np.empty(len(matches.prediction_class), dtype=np.int64)
+        position[matches.order] = np.arange(len(matches.order))
+        threshold, segment = np.nonzero(matches.found_by.T >= 0)
+        at = position[matches.found_by[segment, threshold]]
+        group = threshold * classes + matches.truth_class[segment]
+        arranged = np.lexsort((at, group))
+        at, group, segment = at[arranged], group[arranged], segment[arranged]
+        label = matches.prediction_class[matches.order]
+        begin = np.searchsorted(label, np.arange(classes))
+        return cls(
+            classes,
+            thresholds,
+            group,
+            np.flatnonzero(np.diff(group, prepend=-1)),
+            matches.truth_video[segment],
+            at - begin[group % classes] + 1,
+            at,
+            matches.truth_class,
+            matches.truth_video,
+        )
+
+    def areas(self, weights: Floats | None = None, steps: _Steps | None = None) -> Floats:
+        """Average precision (0 to 1) at each threshold, of each class, under each row of weights: (T, C, B)."""
+        if weights is None or steps is None:
+            weight, predicted = np.ones((len(self.group), 1)), self.rank[:, None].astype(np.float64)
+            total = np.bincount(self.truth_class, minlength=self.classes).astype(np.float64)[:, None]
+        else:
+            by_video = np.ascontiguousarray(weights.T)
+            weight, predicted = by_video[self.video], steps.weighted(by_video)
+            order = np.argsort(self.truth_class, kind="stable")
+            first = np.searchsorted(self.truth_class[order], np.arange(self.classes))
+            total = np.add.reduceat(by_video[self.truth_video[order]], first, axis=0)
+        area = np.zeros((self.thresholds * self.classes, weight.shape[1]))
+        if len(self.group):
+            area[self.group[self.starts]] = _envelope_area(weight, predicted, self.starts)
+        by_threshold = area.reshape(self.thresholds, self.classes, -1)
+        return np.divide(by_threshold, total, out=np.zeros_like(by_threshold), where=total > 0)
 
 
-def _by_class(label: Integers, values: Floats, classes: int) -> Floats:
-    order = np.argsort(label, kind="stable")
-    result: Floats = np.add.reduceat(values[order], np.searchsorted(label[order], np.arange(classes)), axis=0)
-    return result
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """Predictions between one true positive of a class and the next: how much they weigh in each resample.
+
+    ``counts`` (places × videos, running within each class) turns the sums over thousands of predictions into one
+    product of matrices; where that table would be large and nearly empty, the predictions are summed themselves.
+    """
+
+    video: Integers
+    """Video of each prediction up to the last true positive of its class."""
+    first: Integers
+    """First of these predictions that belongs to each place."""
+    starts: Integers
+    """First place of each class."""
+    counts: Floats | None
+    row: Integers
+    """Place of each row that was asked for."""
+
+    @classmethod
+    def of(cls, matches: Matches, positions: Integers) -> _Steps:
+        places, row = np.unique(positions, return_inverse=True)
+        if not len(places):
+            return cls(places, places, places, None, row)
+        label, videos = matches.prediction_class[matches.order], len(matches.videos)
+        video = matches.prediction_video[matches.order]
+        following = np.searchsorted(places, np.arange(places[-1] + 1))
+        same = label[places][following] == label[: places[-1] + 1]
+        following, video = following[same], video[: places[-1] + 1][same]
+        starts = np.flatnonzero(np.diff(label[places], prepend=-1))
+        first = np.searchsorted(following, np.arange(len(places)))
+        counts = None
+        if len(places) * videos <= min(_DENSE * len(video), 4 * _CELLS):
+            cells = np.bincount(following * videos + video, minlength=len(places) * videos)
+            counts = _running(cells.reshape(len(places), videos).astype(np.float64), starts)
+        return cls(video, first, starts, counts, row)
+
+    def weighted(self, by_video: Floats) -> Floats:
+        """Weight of all predictions of the class up to and including each row that was asked for: (rows, B)."""
+        if self.counts is not None:
+            result: Floats = (self.counts @ by_video)[self.row]
+            return result
+        sums = np.empty((len(self.first), by_video.shape[1]))
+        edges = np.append(self.first, len(self.video))
+        begin = 0
+        while begin < len(self.first):
+            room = edges[begin] + max(1, _CELLS // by_video.shape[1])
+            end = max(begin + 1, int(np.searchsorted(edges, room, side="right")) - 1)
+            rows = by_video[self.video[edges[begin] : edges[end]]]
+            sums[begin:end] = np.add.reduceat(rows, edges[begin:end] - edges[begin], axis=0)
+            begin = end
+        return _running(sums, self.starts)[self.row] if len(sums) else sums
+
+
+def _running(values: Floats, starts: Integers) -> Floats:
+    """Cumulative sums down the rows that begin anew at each start; exact for whole numbers."""
+    total = np.cumsum(values, axis=0)
+    total -= np.repeat(total[starts] - values[starts], np.diff(np.append(starts, len(values))), axis=0)
+    return total
 
 
 def _envelope_area(weight: Floats, predicted: Floats, starts: Integers) -> Floats:
     """Σ weight × envelope of precision within each group of true positives (rows from each start to the next)."""
-    found = np.cumsum(weight, axis=0)
+    envelope = np.divide(_running(weight, starts), predicted, out=np.zeros_like(weight), where=predicted > 0)
     size = np.diff(np.append(starts, len(weight)))
-    found -= np.repeat(found[starts] - weight[starts], size, axis=0)
-    envelope = np.divide(found, predicted, out=np.zeros_like(found), where=predicted > 0)
     for place in range(int(size.max()) - 2, -1, -1):
         rows = starts[size > place + 1] + place
         envelope[rows] = np.maximum(envelope[rows], envelope[rows + 1])
     result: Floats = np.add.reduceat(envelope * weight, starts, axis=0)
     return result
-
-
-def _weighted_ranks(matches: Matches, rows: Integers, rank: Integers, by_video: Floats) -> Floats:
-    """Weight of all predictions of the class up to and including each of these rows: (rows, B).
-
-    Counting per video first turns the sums over thousands of predictions into one product of matrices.
-    """
-    places, back = np.unique(rank[rows], return_inverse=True)
-    label = matches.prediction_class[matches.order]
-    video = matches.prediction_video[matches.order]
-    of_place = label[places] if len(places) else places
-    result = np.empty((len(places), by_video.shape[1]))
-    step = max(1, _CELLS // len(by_video))
-    begin = 0
-    while begin < len(places):
-        # Whole classes at a time: the counts start anew with each class.
-        end = max(
-            int(np.searchsorted(of_place, of_place[begin], side="right")),
-            int(np.searchsorted(of_place, of_place[min(begin + step, len(places)) - 1], side="left")),
-        )
-        result[begin:end] = (
-            _counts(places[begin:end], of_place[begin:end], label, video, len(by_video)) @ by_video
-        )
-        begin = end
-    return result[back]
-
-
-def _counts(places: Integers, of_place: Integers, label: Integers, video: Integers, videos: int) -> Floats:
-    """How many predictions of its class each video has up to and including each place: (places, V)."""
-    low = int(np.searchsorted(label, of_place[0], side="left"))
-    high = int(places[-1]) + 1
-    following = np.searchsorted(places, np.arange(low, high))
-    same = of_place[following] == label[low:high]
-    cells = following[same] * videos + video[low:high][same]
-    counts = np.bincount(cells, minlength=len(places) * videos).reshape(len(places), videos)
-    counts = np.cumsum(counts, axis=0)
-    starts = np.flatnonzero(np.diff(of_place, prepend=-1))
-    before = np.zeros((len(starts), videos), dtype=counts.dtype)
-    before[1:] = counts[starts[1:] - 1]
-    counts -= np.repeat(before, np.diff(np.append(starts, len(places))), axis=0)
-    return counts.astype(np.float64)

@@ -28,6 +28,8 @@ SAME_TIME: Final = 1e-3
 EMPTY_LENGTH: Final = 1e-3
 """A segment shorter than this many seconds is empty."""
 _SPARE_CODES: Final = 1_000_000
+_LATEST: Final = 1e100
+"""Later times are refused: their differences would overflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +99,12 @@ class Segments:
                     f"{what}: {len(starts)} starts and {length} {name}", "give one value for each segment"
                 )
         require_times(starts, ends, what)
+        far = np.flatnonzero(np.maximum(np.abs(starts), np.abs(ends)) > _LATEST)
+        if far.size:
+            raise MetricInputError(
+                f"{what}: the times of row {far[0]} are beyond {_LATEST:g} seconds",
+                "repair or remove the row",
+            )
         if scores is not None and not np.isfinite(scores).all():
             row = int(np.flatnonzero(~np.isfinite(scores))[0])
             raise MetricInputError(
