@@ -267,3 +267,17 @@ def test_a_failed_page_leaves_the_old_one(tmp_path: Path) -> None:
         write_score_page(path, ScoreTable("text", (), figures=(Bars("x", ("a",), ()),)))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_signatures_that_differ_in_a_choice_are_joined_and_unfold() -> None:
+    rows = tuple(ScoreRow(f"mAP@{t}", Score(0.5, Signature("map", {"tiou": t}), 3)) for t in ("0.1", "0.3"))
+    found = outline(render_score_page(ScoreTable("localization", rows)))
+    assert found.text("code") == "map|tiou:{0.1 0.3} map|tiou:0.1 map|tiou:0.3"
+    assert "2 signatures in full" in found.text("summary")
+    assert "In braces" in found.text("main")
+
+
+def test_counts_of_nothing_are_left_out() -> None:
+    found = outline(render_score_page(ScoreTable("text", (), {}, {"kept": 1_234, "dropped": 0})))
+    assert "1,234" in found.text("dd")
+    assert "dropped" not in found.text("main")

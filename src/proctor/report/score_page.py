@@ -32,6 +32,7 @@ from proctor.report.score_table import (
     show_label,
     show_score,
 )
+from proctor.report.signatures import group_signatures
 
 __all__ = ["FAMILY_TITLES", "render_score_page", "write_score_page"]
 
@@ -95,6 +96,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
             title=clip_line(title, _MAX_TEXT) if title else FAMILY_TITLES[table.family],
             written=clip_line(written, _MAX_TEXT) if written else "",
             table=table,
+            counts=[(show_label(name), f"{n:,}") for name, n in table.counts.items() if n],
             arranged=arranged,
             grid=lay_out(arranged, turned=arranged.tall),
             chance=any(line.chance for line in arranged.lines),
@@ -117,7 +119,6 @@ def _environment() -> Environment:
         number=lambda row: show_score(row).replace("-", "−"),
         minus=lambda text: text.replace("-", "−"),
         line=lambda text: clip_line(str(text), _MAX_TEXT),
-        label=show_label,
     )
     return environment
 
@@ -136,12 +137,27 @@ def _pictures(figures: Sequence[Figure]) -> list[_Picture]:
     return pictures
 
 
-def _signatures(rows: Sequence[ScoreRow]) -> list[tuple[str, str]]:
-    """Every distinct signature with the metrics that were measured so."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        found.setdefault(str(row.score.signature), {})[show_label(row.metric)] = None
-    return [(_some(list(labels)), clip_text(signature, _MAX_TEXT)) for signature, labels in found.items()]
+@dataclass(frozen=True, slots=True)
+class _Signatures:
+    labels: str
+    joined: str
+    each: tuple[tuple[str, str], ...]
+
+
+def _signatures(rows: Sequence[ScoreRow]) -> list[_Signatures]:
+    """Every measure with its signature; those that differ between scores also one by one."""
+    return [
+        _Signatures(
+            _some([show_label(metric) for metric in group.metrics]),
+            clip_line(group.joined, _MAX_TEXT),
+            tuple(_one(row, text) for row, text in group.each) if len(group.each) > 1 else (),
+        )
+        for group in group_signatures(rows)
+    ]
+
+
+def _one(row: ScoreRow, signature: str) -> tuple[str, str]:
+    return f"{show_label(row.metric)}, {show_label(row.slice)}", clip_line(signature, _MAX_TEXT)
 
 
 def _some(labels: Sequence[str], most: int = 6) -> str:

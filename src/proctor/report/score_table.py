@@ -11,6 +11,7 @@ from proctor.metrics.score import Score
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.report.grid import escape_latex, escape_markdown, fits, render_grid
 from proctor.report.plaintext import clip_line
+from proctor.report.signatures import group_signatures
 
 __all__ = [
     "SCORE_FORMATS",
@@ -301,6 +302,6 @@ def _footnotes(arranged: Arranged, format_: ScoreFormat) -> str:
 
 def _latex_head(table: ScoreTable) -> str:
     """Say what the table needs and what was measured, as comments: a comment ends with its line."""
-    signatures = dict.fromkeys(str(row.score.signature) for row in table.rows)
+    signatures = [group.joined for group in group_signatures(table.rows)]
     lines = ["needs \\usepackage{booktabs}", *signatures]
     return "".join(f"% {clip_line(line, _MAX_NOTE)}\n" for line in lines)

@@ -54,13 +54,15 @@ def matrix_guide(matrix: Matrix) -> str:
         )
     if _diverging(matrix):
         return (
-            "Blue cells lie above zero, orange and brown ones below, and the stronger the colour the farther. Zero is what chance alone "
-            "gives. A hatched cell is not defined, for instance because two people share no item."
+            "Blue cells lie above zero, orange and brown ones below, and the stronger the colour the farther. Zero is "
+            f"no agreement beyond chance, or no difference. {_HATCHED}"
         )
     return (
-        "The stronger the colour of a cell, the higher its value, on the scale below the table. A hatched cell is not defined, for "
-        "instance because two people share no item."
+        f"The stronger the colour of a cell, the higher its value, on the scale below the table. {_HATCHED}"
     )
+
+
+_HATCHED: Final = "A hatched cell is not defined: one with itself, or two that share nothing."
 
 
 def _where_right(matrix: Matrix) -> str:
@@ -136,7 +138,7 @@ def _table(matrix: Matrix) -> Markup:
         '<tr><td></td><th class="axis-title" colspan="{}"><bdi>{}</bdi>&nbsp;<span aria-hidden="true">→</span></th>{}</tr>'
     ).format(columns, label(matrix.column_title or "columns"), Markup("<td></td>") if counts else Markup(""))
     corner = Markup(
-        '<th class="axis-title corner"><bdi>{}</bdi>&nbsp;<span aria-hidden="true">↓</span></th>'
+        '<th class="axis-title corner"><span><bdi>{}</bdi>&nbsp;<span aria-hidden="true">↓</span></span></th>'
     ).format(label(matrix.row_title or "rows"))
     rows = join(_row(matrix, n) for n in range(len(matrix.rows)))
     return Markup('<table class="{}"><thead>{}<tr>{}{}{}</tr></thead><tbody>{}</tbody></table>').format(
