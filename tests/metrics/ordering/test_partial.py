@@ -161,7 +161,7 @@ def test_from_references():
     assert partial_order_from_references([["x"]]).relations == ()
     with pytest.raises(MetricInputError, match="there is no reference"):
         partial_order_from_references([])
-    with pytest.raises(MetricInputError, match="item 3: the prediction lacks 2"):
+    with pytest.raises(MetricInputError, match="item 3: the other reference lacks 2"):
         partial_order_from_references([[1, 2], [1, 3]], where="item 3")
 
 

@@ -52,30 +52,32 @@ def require_order(order: Sequence[Hashable], *, what: str = "order", where: str 
 
 
 def require_reordering(
-    reference: Sequence[Hashable], prediction: Sequence[Hashable], *, where: str = ""
+    reference: Sequence[Hashable],
+    prediction: Sequence[Hashable],
+    *,
+    what: str = "prediction",
+    where: str = "",
 ) -> None:
     """Make sure that a prediction holds the reference's steps, each once.
 
     Args:
         reference: the steps in their right order.
         prediction: the steps in predicted order.
+        what: what the message calls the second order.
         where: which item this is, for the message.
 
     Raises:
         MetricInputError: naming the item and the steps that are missing, unknown or repeated.
     """
+    place = f"{where}: " if where else ""
     require_order(reference, what="reference", where=where)
     if isinstance(prediction, str | bytes):
-        raise MetricInputError(
-            f"{where + ': ' if where else ''}the prediction is a text, {prediction!r}",
-            "pass a list of step ids",
-        )
+        raise MetricInputError(f"{place}the {what} is a text, {prediction!r}", "pass a list of step ids")
     try:
         counts = Counter(prediction)
     except TypeError:
         raise MetricInputError(
-            f"{where + ': ' if where else ''}the prediction holds something that cannot be an id (a list?)",
-            "pass texts or numbers",
+            f"{place}the {what} holds something that cannot be an id (a list?)", "pass texts or numbers"
         ) from None
     known = set(reference)
     problems = {
@@ -85,9 +87,9 @@ def require_reordering(
     }
     found = [f"{word} {named(steps)}" for word, steps in problems.items() if steps]
     if found:
+        repair = ", or repair predictions (repair_order, --mode repair)" if what == "prediction" else ""
         raise MetricInputError(
-            f"{where + ': ' if where else ''}the prediction {' and '.join(found)}",
-            "give every step of the reference once, or repair predictions (repair_order, --mode repair)",
+            f"{place}the {what} {' and '.join(found)}", f"give every step of the reference once{repair}"
         )
 
 

@@ -262,7 +262,7 @@ def partial_order_from_references(
         )
     steps = references[0]
     for order in references:
-        require_reordering(steps, order, where=where)
+        require_reordering(steps, order, what="other reference", where=where)
     places = [{step: t for t, step in enumerate(order)} for order in references]
     pairs = [
         (a, b)

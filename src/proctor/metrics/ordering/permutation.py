@@ -30,9 +30,12 @@ __all__ = ["measure_arrays", "measure_ranks", "ranks_in_reference"]
 _TABLE_STEPS: Final = 7
 _TOGETHER_STEPS: Final = 64
 _BITS: Final = 3
-"""Bits of one place in the index of the table: eight values, of which seven places use at most 0 to 6."""
-_CHUNK: Final = 1 << 15
-"""Sequences done at a time, so that what is in work stays in the processor's cache."""
+"""Bits of one place in the index of the table."""
+_WORD_BITS: Final = 5
+"""Bits of one id in the word that holds the places of all ids."""
+_CHUNK_SHORT: Final = 1 << 12
+_CHUNK: Final = 1 << 14
+"""Sequences done at a time (of at most seven steps, and of more), so that what is in work stays in the cache."""
 
 
 # -- places ----------------------------------------------------------------------------------------------------
@@ -62,8 +65,9 @@ def measure_arrays(references: ArrayLike, predictions: ArrayLike) -> OrderMeasur
     values = np.empty((count, len(MEASURES)))
     if count:
         first = _shared_first_id(reference, prediction)
-        for begin in range(0, count, _CHUNK):
-            part = slice(begin, begin + _CHUNK)
+        size = _CHUNK_SHORT if steps <= _TABLE_STEPS else _CHUNK
+        for begin in range(0, count, size):
+            part = slice(begin, begin + size)
             _measure_chunk(reference[part], prediction[part], first, values[part], begin)
     return OrderMeasures(values, np.full(count, steps, dtype=np.int64))
 
@@ -120,19 +124,23 @@ def _measure_chunk(
     reference: NDArray[Any], prediction: NDArray[Any], first: int | None, out: Floats, begin: int
 ) -> None:
     steps = reference.shape[1]
-    ranks: NDArray[Any] = (
-        _ranks_of_any_ids(reference, prediction, begin)
-        if first is None
-        else _ranks_of_numbers(reference, prediction, first)
-    )
+    ranks: NDArray[Any]
     if steps <= _TABLE_STEPS:
-        rows = _row_of_code(steps)[_codes(ranks)]
+        if first is not None:
+            codes = _codes_of_numbers(reference, prediction, first)
+        else:
+            codes = _codes(_ranks_of_any_ids(reference, prediction, begin))
+        rows = _row_of_code(steps)[codes]
         if rows.min() < 0:
             _name_wrong_row(reference, prediction, begin)
         np.take(_table(steps), rows, axis=0, out=out)
         return
-    if first is not None and not _are_permutations(ranks):
-        _name_wrong_row(reference, prediction, begin)
+    if first is None:
+        ranks = _ranks_of_any_ids(reference, prediction, begin)
+    else:
+        ranks = _ranks_of_numbers(reference, prediction, first)
+        if not _are_permutations(ranks):
+            _name_wrong_row(reference, prediction, begin)
     out[:] = _measured(ranks)
 
 
@@ -187,11 +195,35 @@ def _name_wrong_row(reference: NDArray[Any], prediction: NDArray[Any], begin: in
 
 
 def _codes(ranks: NDArray[Any]) -> Integers:
-    """One number a sequence: three bits a place. "Nowhere" (255) is cut to 7, which no place of seven steps is."""
-    steps = ranks.shape[1]
+    """One number a sequence: three bits a place, which holds the rank plus one."""
     codes = np.zeros(len(ranks), dtype=np.int64)
+    for t in range(ranks.shape[1]):
+        codes |= (ranks[:, t].astype(np.int64) + 1) << (_BITS * t)
+    return codes
+
+
+def _codes_of_numbers(reference: NDArray[Any], prediction: NDArray[Any], first: int) -> Integers:
+    """The same from ids first..first+N-1, by arithmetic alone; 0, which is no code, where something is wrong.
+
+    Each id has five bits of a word, to which the reference adds its place plus one: so an id that it lacks has 0,
+    and one that it repeats has the sum, at most 1 + … + 7 = 28. What the prediction reads out is a permutation of
+    1..N only if the reference wrote each id once and the prediction reads each once: if the reference lacks an id,
+    a whole prediction reads its 0, and one that is not whole reads some place twice.
+    """
+    count, steps = reference.shape
+    places = np.zeros(count, dtype=np.int64)
+    codes = np.zeros(count, dtype=np.int64)
+    summed = np.zeros(count, dtype=np.int64)
     for t in range(steps):
-        codes |= (ranks[:, t].astype(np.int64) & 7) << (_BITS * t)
+        shift = (reference[:, t].astype(np.int64) - first) * _WORD_BITS
+        places += np.int64(t + 1) << shift
+    for t in range(steps):
+        shift = (prediction[:, t].astype(np.int64) - first) * _WORD_BITS
+        place = (places >> shift) & ((1 << _WORD_BITS) - 1)
+        summed |= place
+        codes |= (place & 7) << (_BITS * t)
+    if summed.max() > 7:
+        codes[summed > 7] = 0
     return codes
 
 
@@ -205,7 +237,7 @@ def _table(steps: int) -> Floats:
 @cache
 def _row_of_code(steps: int) -> NDArray[np.int16]:
     rows = np.full(1 << (_BITS * steps), -1, dtype=np.int16)
-    every = np.array(list(permutations(range(steps))), dtype=np.uint8)
+    every = np.array(list(permutations(range(steps))), dtype=np.int64)
     rows[_codes(every)] = np.arange(len(every))
     rows.flags.writeable = False
     return rows

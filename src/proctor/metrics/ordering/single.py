@@ -10,7 +10,7 @@ Source: sequencing.md 5 (Wu et al. 2022, section 5).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Order = Sequence[Hashable]
+_TEXTS: Final = (str, bytes)
 
 
 def measure_order(reference: Order, prediction: Order) -> OrderMeasures:
@@ -98,7 +99,12 @@ def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] |
         ranks = [places[step] for step in prediction]
         whole = 0 < len(ranks) == len(reference) == len(set(ranks))
         # One and the same NaN object is found in a dictionary, and is no id all the same.
-        if whole and float not in map(type, reference) and not _is_text(reference, prediction):
+        if (
+            whole
+            and float not in map(type, reference)
+            and not isinstance(reference, _TEXTS)
+            and not isinstance(prediction, _TEXTS)
+        ):
             return ranks
     except (KeyError, TypeError):
         pass
@@ -106,10 +112,6 @@ def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] |
     require_reordering(reference, prediction, where=where)
     places = {step: place for place, step in enumerate(reference)}
     return [places[step] for step in prediction]
-
-
-def _is_text(*orders: Order) -> bool:
-    return any(isinstance(order, str | bytes) for order in orders)
 
 
 def position_accuracy(reference: Order, prediction: Order) -> float:

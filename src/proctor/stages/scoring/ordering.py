@@ -339,8 +339,6 @@ def _partial_orders(items: Sequence[Item], *, from_references: bool) -> dict[str
     found = {}
     for item in items:
         with explained(item.place):
-            if item.presented is not None:
-                require_reordering(item.steps, item.presented, where=f"presented steps of item {item.id!r}")
             if item.constraints is not None:
                 key: tuple[object, ...] = (item.steps, item.constraints)
                 if key not in built:
@@ -368,10 +366,6 @@ def _partial_orders(items: Sequence[Item], *, from_references: bool) -> dict[str
 def _measured(system: _System, orders: Mapping[str, PartialOrder], options: _Options) -> _System:
     names = [f"item {item.id!r}" for item in system.items]
     if system.items[0].references:
-        for item, name in zip(system.items, names, strict=True):
-            with explained(item.place):
-                for order in item.references:
-                    require_reordering(item.references[0], order, where=f"a reference of {name}")
         system = replace(
             system,
             best=best_of_references(
@@ -489,6 +483,7 @@ def _reference_rows(system: _System, options: _Options) -> list[ScoreRow]:
             scores = score_orders(
                 measures.take(keep),
                 clusters=options.clusters(items),
+                failed=len(system.failed) if name == "all" else 0,
                 parameters=_parameters(replace(options, references=rule), full=True),
                 **options.draws,
             )

@@ -13,7 +13,12 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.metrics.ordering import distinct_references, ranks_to_order
+from proctor.metrics.ordering import (
+    distinct_references,
+    ranks_to_order,
+    require_order,
+    require_reordering,
+)
 from proctor.stages.scoring.files import Table, explained, read_table
 
 __all__ = ["Item", "Prediction", "read_constraints", "read_items", "read_predictions"]
@@ -90,6 +95,9 @@ def read_items(path: Path, labels: Sequence[str] = ()) -> list[Item]:
         replace(item, labels={name: values[row] for name, values in marks.items()})
         for row, item in enumerate(items)
     ]
+    for item in items:
+        with explained(item.place):
+            _require_same_steps(item)
     without = [item for item in items if not item.references]
     if without and len(without) < len(items):
         raise UserError(
@@ -105,6 +113,16 @@ def read_items(path: Path, labels: Sequence[str] = ()) -> list[Item]:
                 hint="give 'order' (a list of step ids), 'references' (a list of such lists), or 'presented'",
             )
     return sorted(items, key=lambda item: item.id)
+
+
+def _require_same_steps(item: Item) -> None:
+    where = f"item {item.id!r}"
+    if item.steps:
+        require_order(item.steps, what="reference" if item.references else "presented order", where=where)
+    for order in item.references[1:]:
+        require_reordering(item.steps, order, what="other reference", where=where)
+    if item.references and item.presented is not None:
+        require_reordering(item.steps, item.presented, what="presented order", where=where)
 
 
 def _unique(items: list[Item]) -> list[Item]:
