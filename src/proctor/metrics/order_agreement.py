@@ -391,7 +391,7 @@ def alternative_series_scores(
         gold: the authored order.
         a: orders of one annotator.
         b: orders of the other.
-        matching: ``greedy`` as published, or ``hungarian`` for the best total.
+        matching: ``greedy`` as published, or ``hungarian`` for the best total of the matched pairs.
         penalty: what an order without a partner scores: ``union`` is f against the authored order (0, or 1 if it is
             the authored order itself); ``tau`` is Kendall's tau against it.
 
