@@ -595,6 +595,7 @@ def test_the_catalogue_names_what_exists():
         assert entry.family == "retrieval"
         assert callable(getattr(module, entry.function.partition(":")[2]))
         assert str(Signature.parse(entry.signature)) == entry.signature
+        assert Signature.parse(entry.signature).name == entry.name
 
 
 def test_many_gold_sources_get_the_same_ranks():

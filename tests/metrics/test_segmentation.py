@@ -633,6 +633,12 @@ def test_the_catalogue_names_what_exists():
         assert entry.family == "segmentation"
         assert callable(getattr(module, entry.function.partition(":")[2]))
         assert str(Signature.parse(entry.signature)) == entry.signature
+        assert Signature.parse(entry.signature).name == entry.name
+
+
+def test_the_catalogue_prints_real_signatures():
+    found = segmentation_scores(segmentation_statistics(*many_videos(5), rate=5), resamples=20)
+    assert {entry.signature for entry in METRICS} <= {str(score.signature) for _, score in found}
 
 
 @pytest.mark.shared

@@ -629,7 +629,10 @@ METRICS: Final = (
         label="R@k",
         family="retrieval",
         function="retrieval:recalls_at_k",
-        signature="recall|gold:fractional|k:5|repeated:first|scale:100",
+        signature=(
+            "recall_at_k|clusters:question|"
+            "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition="|gold ∩ first k| / |gold|, mean over questions, times 100.",
@@ -645,7 +648,10 @@ METRICS: Final = (
         label="all@k",
         family="retrieval",
         function="retrieval:recalls_at_k",
-        signature="recall|gold:all|k:10|repeated:first|scale:100",
+        signature=(
+            "all_gold_at_k|clusters:question|"
+            "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition="Share of questions with every gold source among the first k, times 100.",
@@ -657,7 +663,9 @@ METRICS: Final = (
         label="hit@k",
         family="retrieval",
         function="retrieval:recalls_at_k",
-        signature="recall|gold:any|k:5|repeated:first|scale:100",
+        signature=(
+            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition="Share of questions with at least one gold source among the first k, times 100.",
@@ -669,7 +677,10 @@ METRICS: Final = (
         label="R@k of a modality",
         family="retrieval",
         function="retrieval:part_recalls_at_k",
-        signature="recall|gold:fractional|k:5|part:table|repeated:first|scale:100",
+        signature=(
+            "part_recall_at_k|clusters:question|"
+            "gold:fractional|interval:bca-95|k:5|missing:failed|part:table|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition=(
@@ -684,7 +695,9 @@ METRICS: Final = (
         label="P@k",
         family="retrieval",
         function="retrieval:precisions_at_k",
-        signature="precision|k:5|repeated:first|scale:100",
+        signature=(
+            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition="|gold ∩ first k| / k, mean over questions, times 100.",
@@ -696,7 +709,10 @@ METRICS: Final = (
         label="nDCG@k",
         family="retrieval",
         function="retrieval:ndcgs_at_k",
-        signature="ndcg|discount:log2|gain:linear|k:10|repeated:first|scale:100",
+        signature=(
+            "ndcg_at_k|clusters:question|"
+            "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition=(
@@ -711,7 +727,9 @@ METRICS: Final = (
         label="MRR",
         family="retrieval",
         function="retrieval:reciprocal_ranks",
-        signature="mrr|repeated:first|scale:100",
+        signature=(
+            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition="1 / rank of the first gold source (0 if none was retrieved), mean over questions, times 100.",
@@ -723,7 +741,10 @@ METRICS: Final = (
         label="MAP",
         family="retrieval",
         function="retrieval:average_precisions",
-        signature="map|repeated:first|scale:100",
+        signature=(
+            "ranking_mean_average_precision|clusters:question|"
+            "interval:bca-95|missing:failed|repeated:first|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition=(

@@ -1009,7 +1009,7 @@ METRICS: Final = (
         label="MoF",
         family="segmentation",
         function="segmentation:frame_accuracy",
-        signature="frame_accuracy|average:frames|background:scored|scale:100",
+        signature="frame_accuracy|average:frames|background:scored|interval:bca-95|scale:100",
         range="0 to 100",
         direction="higher",
         definition="Frames with the right label / frames, pooled over videos, times 100.",
@@ -1025,7 +1025,7 @@ METRICS: Final = (
         label="Edit",
         family="segmentation",
         function="segmentation:edit_score",
-        signature="edit_score|average:videos|background:none|norm:longer|scale:100",
+        signature="edit_score|average:videos|background:none|interval:bca-95|norm:longer|scale:100",
         range="0 to 100",
         direction="higher",
         definition=(
@@ -1042,7 +1042,9 @@ METRICS: Final = (
         label="F1@{10,25,50}",
         family="segmentation",
         function="segmentation:segmental_f1",
-        signature="segmental_f1|background:none|counts:summed|matching:published|overlap:0.5|scale:100",
+        signature=(
+            "segmental_f1|background:none|counts:summed|interval:bca-95|matching:published|overlap:0.5|scale:100"
+        ),
         range="0 to 100",
         direction="higher",
         definition=(
@@ -1061,7 +1063,10 @@ METRICS: Final = (
         label="boundary error",
         family="segmentation",
         function="segmentation:boundary_errors",
-        signature="segment_boundary_error|matching:one-to-one|overlap:0.1|side:start|statistic:median|unit:s",
+        signature=(
+            "segment_boundary_error|interval:bca-95|matching:one-to-one|overlap:0.1|side:start|"
+            "statistic:median|unit:s"
+        ),
         range="0 s to the length of the video",
         direction="lower",
         definition=(
@@ -1079,7 +1084,7 @@ METRICS: Final = (
         label="segments ratio",
         family="segmentation",
         function="segmentation:over_segmentation_ratio",
-        signature="over_segmentation_ratio|background:none|counts:summed",
+        signature="over_segmentation_ratio|background:none|counts:summed|interval:bca-95",
         range="0 upwards, 1 is the reference",
         direction="neither",
         definition="Predicted segments / reference segments, summed over videos.",

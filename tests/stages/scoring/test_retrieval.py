@@ -5,6 +5,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
+from proctor.metrics.retrieval import METRICS
 from proctor.stages.scoring.result import table_as_json
 from proctor.stages.scoring.retrieval import score_retrieval
 
@@ -296,3 +297,8 @@ def test_wrong_options_are_named(files, tmp_path):
         assert message in error.value.render()
     with pytest.raises(UserError, match="no columns to cluster by"):
         score_retrieval(write(tmp_path / "a.qrels", "1 0 d 1"), files[1], cluster="recording")
+
+
+def test_the_catalogue_prints_real_signatures(files):
+    table = score_retrieval(*files, resamples=50)
+    assert {entry.signature for entry in METRICS} <= {str(row.score.signature) for row in table.rows}

@@ -48,6 +48,11 @@ _GAIN: Final = ("gain", "relevance")
 _ORDER: Final = ("text", "table", "image")
 _QRELS: Final = (".qrels", ".trec")
 _RUN: Final = (".run", ".trec")
+_RECALLS: Final[dict[RecallReading, str]] = {
+    "fractional": "recall_at_k",
+    "all": "all_gold_at_k",
+    "any": "hit_at_k",
+}
 _RANDOM: Final = "random ranking"
 
 
@@ -471,22 +476,22 @@ class _Measures:
             **{f"R@{k}": self._recall(k, reading) for k in cuts},
             **{f"{label}@{last}": self._recall(last, other) for label, other in readings if other != reading},
             f"nDCG@{last}": _Column(
-                self.signature("ndcg", discount="log2", gain=gain, k=str(last)),
+                self.signature("ndcg_at_k", discount="log2", gain=gain, k=str(last)),
                 ndcgs_at_k(ranked, last, gain),
                 lambda pool: expected_ndcgs_at_k(ranked, pool, last, gain),
             ),
             f"P@{last}": _Column(
-                self.signature("precision", k=str(last)),
+                self.signature("precision_at_k", k=str(last)),
                 precisions_at_k(ranked, last),
                 lambda pool: expected_precisions_at_k(ranked, pool, last),
             ),
             "MRR": _Column(
-                self.signature("mrr"),
+                self.signature("mean_reciprocal_rank"),
                 reciprocal_ranks(ranked),
                 lambda pool: expected_reciprocal_ranks(ranked, pool, self._depth(pool)),
             ),
             "MAP": _Column(
-                self.signature("map"),
+                self.signature("ranking_mean_average_precision"),
                 average_precisions(ranked),
                 lambda pool: expected_average_precisions(ranked, pool, self._depth(pool)),
             ),
@@ -498,7 +503,7 @@ class _Measures:
 
     def _recall(self, k: int, reading: RecallReading) -> _Column:
         return _Column(
-            self.signature("recall", gold=reading, k=str(k)),
+            self.signature(_RECALLS[reading], gold=reading, k=str(k)),
             recalls_at_k(self.ranked, k, reading),
             lambda pool: expected_recalls_at_k(self.ranked, pool, k, reading),
         )
@@ -535,7 +540,9 @@ class _Measures:
             scores = cell_scores(
                 np.stack([one.get(kind, empty) for one in found]),
                 [
-                    self.signature("recall", gold="fractional", k=str(k), part=kind.replace("|", "/"))
+                    self.signature(
+                        "part_recall_at_k", gold="fractional", k=str(k), part=kind.replace("|", "/")
+                    )
                     for k in self.cuts
                 ],
                 clusters=clusters,
