@@ -219,7 +219,7 @@ def test_macro_roc_auc():
     labels, scores = [1, 0, 1, 0, 1, 1], [0.9, 0.1, 0.2, 0.3, 0.5, 0.6]
     score = macro_roc_auc(labels, scores, ["a", "a", "b", "b", "c", "c"])
     assert (score.value, score.n, score.skipped) == (0.5, 2, 1)
-    assert "1 recordings with one class left out" in score.note
+    assert "1 recording with one class left out" in score.note
     assert score.low is not None
 
 

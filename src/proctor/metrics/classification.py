@@ -287,7 +287,7 @@ def macro_roc_auc(
     found = [areas[k] for k in kept]
     sums = cluster_sums([found, [1.0] * len(found)], [str(names[k]) for k in kept])
     interval = _bootstrap(sums, lambda s: s[:, 0] / s[:, 1], options)
-    note = f"{skipped} recordings with one class left out" if skipped else ""
+    note = f"{skipped} recording{'s' * (skipped > 1)} with one class left out" if skipped else ""
     return _score(math.fsum(found) / len(found), signature, len(found), interval, note, options, skipped)
 
 

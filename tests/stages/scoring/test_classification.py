@@ -269,6 +269,37 @@ def test_thresholds_of_kinds_come_from_validation(write):
     assert value(table, "kind=Order", "F1").value == pytest.approx(known.value)
 
 
+def test_validation_that_does_not_hold_everything(write, files):
+    sub = score_classification(
+        write("p.csv", SUBSTEPS), gt=write("g.csv", STEPS), validation=files["validation"], **FAST
+    )
+    assert any("sub-steps: there are no validation predictions for it" in note for note in sub.notes)
+    assert value(sub, "sub-steps", "F1").signature.parameters["threshold"] == "default=0.5"
+    normal = write("n.csv", "recording,step,label,score\na,1,0,0.5\na,2,0,0.7")
+    with pytest.raises(UserError, match=r"--validation: a threshold cannot be chosen on 2 items"):
+        score_classification(files["pred"], gt=files["gt"], validation=normal, **FAST)
+    decided = write("d.csv", "recording,step,label,predicted\na,1,1,1")
+    with pytest.raises(UserError, match="validation predictions have no scores"):
+        score_classification(files["pred"], gt=files["gt"], validation=decided, **FAST)
+
+
+def test_a_kind_that_validation_has_not_gets_the_default(write):
+    head = "recording,step,label,kinds,score,score:Order"
+    test = write("t.csv", head + "\na,1,1,Order,0.9,0.9\na,2,0,,0.1,0.1\nb,1,0,,0.3,0.2")
+    val = write("v.csv", head + "\na,1,1,Timing,0.9,0.9\na,2,0,,0.1,0.1")
+    table = score_classification(test, validation=val, **FAST)
+    assert value(table, "kind=Order", "F1").signature.parameters["threshold"] == "default=0.5"
+
+
+def test_odd_names_of_kinds(write):
+    rows = [
+        {"recording": "a", "step": 1, "label": True, "kinds": ["a|b", " "], "score": 0.9},
+        {"recording": "a", "step": 2, "label": False, "kinds": [], "score": 0.2},
+    ]
+    table = score_classification(write("t.jsonl", "\n".join(map(json.dumps, rows))), **FAST)
+    assert value(table, "kind=a|b", "recall").signature.parameters["kind"] == "a/b"
+
+
 def test_slices_of_the_reference(write):
     rows = [(*r[:3], f"p{int(r[0][1:]) % 3}", r[4]) for r in generated()]
     one = write("all.csv", as_csv("recording,step,label,person,score", rows))

@@ -64,6 +64,7 @@ _CHANCE_NAMES: Final[Mapping[Chance, str]] = {
     "prior": "prior",
 }
 _ALL: Final = "all"
+_NONE: Final = np.zeros(0, dtype=np.bool_)
 _LEVEL_NAMES: Final[Mapping[Level, str]] = {"step": "steps", "sub-step": "sub-steps"}
 
 
@@ -238,7 +239,8 @@ def _rule(samples: Samples, validation: Samples | None, settings: _Settings) -> 
     if validation is not None:
         if validation.scores is None:
             raise UserError("the validation predictions have no scores.", where="--validation")
-        return _chosen(choose_threshold(validation.labels, validation.scores))
+        with explained("--validation"):
+            return _chosen(choose_threshold(validation.labels, validation.scores))
     if settings.threshold is None:
         return _Rule(0.5, "default=0.5")
     kind = "rescaled" if settings.protocol == "published" else "fixed"
@@ -340,7 +342,7 @@ def _kinds(
         scored[kind] = samples.kind_scores[kind] if own else samples.scores
         used = _kind_rule(kind, validation, rule) if own else rule
         name = _line(line, f"kind={kind}")
-        words = {"kind": kind, "scored-by": "own" if own else "error"}
+        words = {"kind": kind.replace("|", "/"), "scored-by": "own" if own else "error"}
         shown = set(_LABELS.values()) if own else {"recall", "ROC-AUC", "PR-AUC"}
         found = _scores(name, samples, used, settings, labels=labels, scores=scored[kind], words=words)
         yield from (row for row in found if row.metric in shown)
@@ -360,7 +362,7 @@ def _kinds(
 def _kind_rule(kind: str, validation: Samples | None, rule: _Rule) -> _Rule:
     if validation is None:
         return rule
-    if kind not in validation.kind_scores or kind not in validation.kinds:
+    if kind not in validation.kind_scores or not validation.kinds.get(kind, _NONE).any():
         return _Rule(0.5, "default=0.5")
     return _chosen(choose_threshold(validation.kinds[kind], validation.kind_scores[kind]))
 
@@ -404,6 +406,8 @@ def _notes(
     if samples.scores is None:
         yield "yes/no decisions have no ROC and no precision-recall curve; give a column 'score' for them"
     for line, rule in rules.items():
+        if rule is not None and held_out and rule.words.startswith("default"):
+            yield f"{line}: there are no validation predictions for it: decisions at threshold 0.5"
         if rule is not None and rule.threshold == -math.inf:
             yield f"{line}: on the validation data nothing had a better F1 than calling everything a mistake"
     if len(set(samples.recordings)) == 1 and settings.resamples:

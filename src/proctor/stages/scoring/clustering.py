@@ -151,7 +151,7 @@ def score_clustering(
         _headline(rows, len(groups), size),
         _counts(truth, groups, background),
         tuple(_notes(groups, clusters, size, rate, background)),
-        tuple(_figures(groups, rows, background)),
+        tuple(_figures(groups, rows)),
     )
 
 
@@ -294,7 +294,7 @@ def _notes(
         yield f"{len(unmatched)} of {total} key steps have no cluster of their own; they count 0"
 
 
-def _figures(groups: Groups, rows: Sequence[ScoreRow], background: Background) -> Iterator[Figure]:
+def _figures(groups: Groups, rows: Sequence[ScoreRow]) -> Iterator[Figure]:
     lines = [row for row in rows if row.slice == rows[0].slice]
     chance = {
         row.metric: row.score.value for row in rows if row.chance and row.slice.startswith(rows[0].slice)
@@ -319,7 +319,7 @@ def _figures(groups: Groups, rows: Sequence[ScoreRow], background: Background) -
         return
     overlap = merge_overlaps(next(iter(groups.values())))
     if overlap.classes and max(len(overlap.classes), len(overlap.clusters)) <= _MOST_CELLS:
-        yield _matrix(overlap, match_key_steps(overlap, background=background))
+        yield _matrix(overlap, match_key_steps(overlap))
 
 
 def _matrix(overlap: Overlap, steps: Sequence[KeyStep]) -> Matrix:
@@ -331,7 +331,7 @@ def _matrix(overlap: Overlap, steps: Sequence[KeyStep]) -> Matrix:
     return Matrix(
         "Frames of key steps and clusters, matched clusters first",
         overlap.classes,
-        tuple(order),
+        tuple(f"cluster {name}" for name in order),
         tuple(tuple(float(cell) for cell in row) for row in cells),
         row_title="key step",
         column_title="cluster",

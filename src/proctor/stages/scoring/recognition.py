@@ -29,7 +29,7 @@ RECORDING: Final = ("recording", "recording_id", "video", "video_id")
 STEP: Final = ("step", "step_id", "id", "item", "frame")
 SEGMENT: Final = ("segment", "execution")
 SUBSTEP: Final = ("substep", "sub_step", "second")
-LABEL: Final = ("label", "is_error", "has_errors", "error", "target")
+LABEL: Final = ("is_error", "has_errors", "label", "error", "target")
 SCORE: Final = ("score", "probability", "prob")
 CALL: Final = ("predicted", "prediction", "pred")
 KINDS: Final = ("kinds", "kind", "tags")
@@ -254,7 +254,9 @@ def _kinds_of_rows(rows: _Rows) -> dict[str, Flags]:
     column = rows.table.find(*KINDS)
     if not column:
         return {}
-    of_row = [[str(kind) for kind in kinds if str(kind)] for kinds in rows.table.lists(column)]
+    of_row = [
+        [str(kind).strip() for kind in kinds if str(kind).strip()] for kinds in rows.table.lists(column)
+    ]
     names = sorted({kind for kinds in of_row for kind in kinds})
     return {name: np.array([name in kinds for kinds in of_row], dtype=np.bool_) for name in names}
 
