@@ -124,6 +124,22 @@ def test_the_smallest_denominator_of_a_column(modality, smallest):
     assert attainable_denominators(BY_MODALITY[modality], largest=smallest - 1) == ()
 
 
+def test_cells_that_the_stated_numbers_of_questions_cannot_give():
+    assert attainable_cells(BY_STYLE["IE"], 158) == (True, False, True, False, False, True)
+    for denominator in (208, 416):
+        assert attainable_cells(BY_STYLE["NUM"], denominator) == (False, False, True, False, False, False)
+    assert attainable_cells(BY_STYLE["CMP"], 412) == (True, True, True, True, True, False)
+    images = (12.0, 14.0, 20.0, 22.2, 84.0, 90.2)
+    assert attainable_denominators(images, largest=158) == ()
+    assert attainable_denominators(images)[0] == 400
+
+
+@pytest.mark.parametrize("denominator", [136, 258, 454])
+def test_a_wrong_denominator_fits_a_cell_as_often_as_it_is_large(denominator):
+    fits = attainable_cells([f"{unit / 10:.1f}" for unit in range(1001)], denominator)
+    assert np.mean(fits) == pytest.approx(denominator / 1000, abs=0.002)
+
+
 @pytest.mark.shared
 def test_forensics_of_the_specification(shared_expected):
     expected = shared_expected("smmqg-instructionbench")

@@ -603,8 +603,15 @@ def attainable_denominators(
 ) -> tuple[int, ...]:
     """Denominators up to ``largest`` that make every printed cell attainable: what a table was divided by.
 
-    SMMQG prints recall for six systems a column but does not say what recall means with two gold sources. Only
-    denominators of twice the number of questions reach all its cells, so recall is fractional.
+    SMMQG prints recall for six systems a column but does not say what recall means with two gold sources. The styles
+    with two sources reach all of their cells (compound: all but one) with twice the number of questions as
+    denominator, with the number of questions itself 2 to 4 of six; so recall is fractional. A column of six cells
+    fits a wrong denominator d with a probability of about (d / 1000)^6, that is 1 % for 454.
+
+    Erratum (our recomputation): not all cells can come from the numbers of questions that the paper states, under any
+    reading. Of information extraction (158 questions, one source each) 53.2, 65.8 and 67.1 can, 56.6, 67.8 and 61.1
+    cannot; of numerical (208, one or two sources) only 76.9 can; of compound, 43.3 cannot; and no number of questions
+    up to 158 gives the six cells of image questions, all of which are information extraction.
 
     Args:
         cells: one column (the same questions for every system), as printed.
@@ -639,7 +646,8 @@ METRICS: Final = (
         citation="Wu et al. 2024 (SMMQG), section 5; fractional reading recovered from its Tables 2 and 3",
         traps=(
             "With several gold sources recall has three readings (fractional, all, any); SMMQG does not say which, "
-            "its printed cells need the fractional one. Repeated ids in a ranking push others out of the first k "
+            "its printed cells need the fractional one, and some cannot come from its numbers of questions under any "
+            "(attainable_denominators). Repeated ids in a ranking push others out of the first k "
             "unless they are removed. SMMQG's E5 rows are favoured: E5 chose the sources of the questions."
         ),
     ),
