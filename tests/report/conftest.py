@@ -219,6 +219,7 @@ THINGS = (
     "dial",
 )
 CLASS_NAMES = tuple(f"{v} the {t}" for v in VERBS for t in THINGS) + tuple(f"step {n}" for n in range(1, 400))
+SYSTEMS = ("people", "model A, 50 frames", "model A, 10 frames", "model B", "text only")
 EVIL = "<script>alert(1)</script>\"'&\u202egnp.exe\x00"
 
 
@@ -342,7 +343,7 @@ def calibration_table() -> ScoreTable:
     high = tuple(
         None if a is None or h is None else min(1.0, a + h) for a, h in zip(accuracy, half, strict=True)
     )
-    systems = (*CLASS_NAMES[:5], "a system with a very long name that says how many frames it saw and which prompt it was given", "undefined", "without an interval")  # fmt: skip
+    systems = (*SYSTEMS, "a system with a very long name that says how many frames it saw and which prompt it was given", "undefined", "without an interval")  # fmt: skip
     values = (0.812, 0.79, 0.745, 0.61, 0.33, 0.502, None, 0.44)
     return ScoreTable(
         "significance",

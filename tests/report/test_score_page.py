@@ -181,7 +181,7 @@ def test_metrics_of_the_catalogue_are_explained(outlines: dict[str, Outline]) ->
 
 
 def test_how_to_read_a_kind_is_said_once(pages: dict[str, str]) -> None:
-    assert pages["classification"].count("Each row holds the items of one true class") == 1
+    assert pages["classification"].count("Rows are what the reference says") == 1
 
 
 def test_a_page_without_scores_says_so(outlines: dict[str, Outline]) -> None:

@@ -39,3 +39,8 @@ def test_equal_signatures_are_one() -> None:
 
 def test_no_scores_no_signatures() -> None:
     assert group_signatures([]) == []
+
+
+def test_a_group_of_chance_alone_says_so() -> None:
+    chance = ScoreRow("F1", Score(0.1, Signature("f1", {"predictor": "prior"}), 3), chance=True)
+    assert [group.chance for group in group_signatures([row("F1", "f1"), chance])] == [False, True]

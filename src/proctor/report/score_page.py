@@ -148,7 +148,7 @@ def _signatures(rows: Sequence[ScoreRow]) -> list[_Signatures]:
     """Every measure with its signature; those that differ between scores also one by one."""
     return [
         _Signatures(
-            _some([show_label(metric) for metric in group.metrics]),
+            _some([show_label(metric) for metric in group.metrics]) + (" (chance)" if group.chance else ""),
             clip_line(group.joined, _MAX_TEXT),
             tuple(_one(row, text) for row, text in group.each) if len(group.each) > 1 else (),
         )

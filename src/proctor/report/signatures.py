@@ -17,11 +17,13 @@ class SignatureGroup:
 
     Attributes:
         metrics: the columns that were measured so.
+        chance: only scores that know nothing were.
         joined: one line for all; where they differ in a choice, its values stand together in braces.
         each: every distinct signature with the first score that has it (metric, slice).
     """
 
     metrics: tuple[str, ...]
+    chance: bool
     joined: str
     each: tuple[tuple[ScoreRow, str], ...]
 
@@ -41,7 +43,8 @@ def _group(rows: Sequence[ScoreRow]) -> SignatureGroup:
         first.setdefault(str(row.score.signature), row)
     metrics = tuple(dict.fromkeys(row.metric for row in rows))
     each = tuple((row, text) for text, row in first.items())
-    return SignatureGroup(metrics, _joined([row.score.signature for row in first.values()]), each)
+    joined = _joined([row.score.signature for row in first.values()])
+    return SignatureGroup(metrics, all(row.chance for row in rows), joined, each)
 
 
 def _joined(signatures: Sequence[Signature]) -> str:

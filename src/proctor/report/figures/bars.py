@@ -19,7 +19,9 @@ BARS_GUIDE: Final = (
 )
 _OPEN: Final = 40
 """So many bars are shown at once; the others unfold."""
-_HEIGHT: Final = 14
+_HEIGHT: Final = 22
+"""Of a line: the drawings touch, so that the ticks run through."""
+_BAR: Final = 10
 _MAX_UNIT: Final = 12
 
 
@@ -94,7 +96,7 @@ def _line(bars: Bars, number: int, scale: Scale) -> Markup:
     body = scale.lines(_HEIGHT)
     if value is not None:
         width = percent(scale.place(value))
-        body += f'<rect class="bar" x="0" y="2" width="{width}" height="{_HEIGHT - 4}"/>'
+        body += f'<rect class="bar" x="0" y="{(_HEIGHT - _BAR) // 2}" width="{width}" height="{_BAR}"/>'
     count = (
         Markup('<td class="num count soft">{:,}</td>').format(bars.counts[number])
         if bars.counts

@@ -48,9 +48,9 @@ def matrix_guide(matrix: Matrix) -> str:
     """Return how to read it."""
     if matrix.kind == "counts":
         return (
-            "Each row holds the items of one true class, each column those that were called so; the stronger its "
-            f"colour, the larger a cell's share of the row. {_where_right(matrix)}Shares do not depend on how often "
-            "a class occurs, counts do."
+            "Rows are what the reference says, or the first of two people; columns are what the other says of the same "
+            f"items. The stronger its colour, the larger a cell's share of the row. {_where_same(matrix)}Shares do not "
+            "depend on how often a class occurs, counts do."
         )
     if _diverging(matrix):
         return (
@@ -65,12 +65,12 @@ def matrix_guide(matrix: Matrix) -> str:
 _HATCHED: Final = "A hatched cell is not defined: one with itself, or two that share nothing."
 
 
-def _where_right(matrix: Matrix) -> str:
+def _where_same(matrix: Matrix) -> str:
     if matrix.rows != matrix.columns:
         return ""
     if len(matrix.rows) > _MOST_IN_TABLE:
-        return "The diagonal is right, everything beside it is a confusion. "
-    return "A framed cell is right, everything beside the frames is a confusion. "
+        return "On the diagonal both say the same, everything beside it is a confusion. "
+    return "In a framed cell both say the same, everything beside the frames is a confusion. "
 
 
 def draw_matrix(matrix: Matrix) -> Markup:
@@ -315,7 +315,9 @@ def _legend(matrix: Matrix) -> Markup:
     ]
     if matrix.kind == "counts" and matrix.rows == matrix.columns and len(matrix.rows) <= _MOST_IN_TABLE:
         items.append(
-            Markup('<li><span class="strip" aria-hidden="true"><i class="p0 right"></i></span> right</li>')
+            Markup(
+                '<li><span class="strip" aria-hidden="true"><i class="p0 right"></i></span> both the same</li>'
+            )
         )
     if any(finite(value) is None for line in matrix.cells for value in line):
         items.append(
