@@ -80,11 +80,11 @@ def agreement(
     labels: 'label'; an empty one is missing. Gives raw and specific agreement, prevalence, Cohen's kappa (weighted too
     from --level ordinal on), Krippendorff's alpha, by slice and by pair, and the mean of the pairs.
 
-    orders: 'order', a list of step ids, first step first: a JSON array, or ids with | between. Gives kappa on pairs of
-    steps, which is Kendall's tau.
+    orders: 'order', a list of step ids, first step first: a JSON array, or in CSV ids with spaces or | between. Gives
+    kappa on pairs of steps, which is Kendall's tau.
 
     alternatives: 'gold', the authored order, and 'orders', the list of other orders that the annotator accepts, may be
-    empty; in CSV '2 1 3|1 3 2'. Gives Algorithm 1 of Wu et al. 2022, Jaccard indices, alpha on pairs of steps, and the
+    empty; in CSV '1 2 3' and '2 1 3|1 3 2'. Gives Algorithm 1 of Wu et al. 2022, Jaccard indices, alpha on pairs of steps, and the
     reference orders of the majority.
 
     segments: columns 'recording', 'annotator', 'step', 'start' and 'end' (seconds), one row a segment. Gives IoU per

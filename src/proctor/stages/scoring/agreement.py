@@ -319,11 +319,22 @@ def _as_order(table: Table, row: int, column: str, value: object, semantics: Sem
         return order_of_ranks(ranks, [str(step) for step in range(len(ranks))])
 
 
+def _order_cells(table: Table, column: str) -> list[list[Any]]:
+    """Return a column of lists of steps; in a text cell without bars the steps stand between spaces."""
+    cells = table.lists(column)
+    for row, raw in enumerate(table.columns[column]):
+        if isinstance(raw, str) and "|" not in raw and not raw.lstrip().startswith("["):
+            cells[row] = raw.split()
+    return cells
+
+
 def _read_orders(
     table: Table, semantics: Semantics, cluster: str | None, slices: Sequence[str]
 ) -> _Judged[Order]:
     column = table.require("order", "steps")
-    orders = [_as_order(table, row, column, v, semantics) for row, v in enumerate(table.lists(column))]
+    orders = [
+        _as_order(table, row, column, v, semantics) for row, v in enumerate(_order_cells(table, column))
+    ]
     return _judged(table, orders, cluster, slices)
 
 
@@ -344,7 +355,7 @@ def _read_alternatives(
         [_as_order(table, row, column, order, semantics) for order in value]
         for row, value in enumerate(table.lists(column))
     ]
-    golds = [_as_order(table, row, "gold", v, semantics) for row, v in enumerate(table.lists("gold"))]
+    golds = [_as_order(table, row, "gold", v, semantics) for row, v in enumerate(_order_cells(table, "gold"))]
     of_unit: dict[str, Order] = {}
     for row, (unit, gold) in enumerate(zip(table.texts(*_UNIT), golds, strict=True)):
         if of_unit.setdefault(unit, gold) != gold:
