@@ -300,6 +300,11 @@ def test_odd_names_of_kinds(write):
     assert value(table, "kind=a|b", "recall").signature.parameters["kind"] == "a/b"
 
 
+def test_is_error_beside_a_label_of_the_step(write):
+    one = write("all.csv", "recording,step,label,is_error,score\na,1,stir,yes,0.9\na,2,pour,no,0.2")
+    assert score_classification(one, **FAST).headline["positives"] == 1
+
+
 def test_slices_of_the_reference(write):
     rows = [(*r[:3], f"p{int(r[0][1:]) % 3}", r[4]) for r in generated()]
     one = write("all.csv", as_csv("recording,step,label,person,score", rows))

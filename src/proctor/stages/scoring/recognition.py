@@ -29,7 +29,9 @@ RECORDING: Final = ("recording", "recording_id", "video", "video_id")
 STEP: Final = ("step", "step_id", "id", "item", "frame")
 SEGMENT: Final = ("segment", "execution")
 SUBSTEP: Final = ("substep", "sub_step", "second")
-LABEL: Final = ("is_error", "has_errors", "label", "error", "target")
+LABEL: Final = ("label", "error", "target")
+IS_ERROR: Final = ("is_error", "has_errors")
+"""Preferred: beside them, a column ``label`` may hold the name of the step."""
 SCORE: Final = ("score", "probability", "prob")
 CALL: Final = ("predicted", "prediction", "pred")
 KINDS: Final = ("kinds", "kind", "tags")
@@ -216,7 +218,7 @@ class _Reference:
     def __init__(self, rows: _Rows, slices: Sequence[str], repeated: Repeated) -> None:
         self.rows = rows
         table = rows.table
-        self.labels = table.flags(*LABEL)
+        self.labels = table.flags(table.find(*IS_ERROR) or table.require(*LABEL))
         self.segments = rows.segments
         if rows.substeps is not None or rows.segments is not None:
             _require_unique(rows, rows.keys())
