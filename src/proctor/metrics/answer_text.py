@@ -142,7 +142,14 @@ def _bag_f1(reference: Sequence[str], prediction: Sequence[str]) -> Overlap:
 
 
 def _bag_overlap(reference: Sequence[str], prediction: Sequence[str]) -> Overlap:
-    shared = (Counter(reference) & Counter(prediction)).total()
+    left: dict[str, int] = {}
+    for word in reference:
+        left[word] = left.get(word, 0) + 1
+    shared = 0
+    for word in prediction:
+        if n := left.get(word, 0):
+            left[word] = n - 1
+            shared += 1
     return Overlap.of(shared, len(reference), len(prediction))
 
 

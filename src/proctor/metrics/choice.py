@@ -86,8 +86,8 @@ _LEAD: Final = r"(?:(?:the|my|an?)\s+)?(?:(?:final|correct|right|best|most\s+\w+
 _LABEL: Final = r"(?:\s*(?:option|choice|letter|answer)\b\s*:?)?"
 _OPENING: Final = r"\s*[(\[{\"']{0,2}\s*"
 _STATEMENT: Final = re.compile(
-    r"(?P<before>\b\w+(?:'t)?\s+)?\b(?:answer|option|choice|letter)\s*"
-    r"(?:(?:is|would\s+be|should\s+be|must\s+be|will\s+be)\b\s*:?(?:\s*(?:clearly|likely|probably|definitely|therefore|thus)\b)?"
+    r"(?P<before>\b\w+(?:'t)?\s+)?\b(?:answer|option|choice|letter)[\"']?\s*"
+    r"(?:(?:is|to\s+be|would\s+be|should\s+be|must\s+be|will\s+be)\b\s*:?(?:\s*(?:clearly|likely|probably|definitely|therefore|thus)\b)?"
     rf"|[:=]){_LABEL}{_OPENING}(?P<letter>[A-Za-z])(?!\w)(?!['-]\w)",
     re.IGNORECASE,
 )
@@ -99,7 +99,7 @@ _DECISION: Final = re.compile(
 _VERDICT: Final = re.compile(
     r"(?<![\w'])(?P<letter>[A-Z])[)\]}\"']{0,2}\s+(?:is|must\s+be|would\s+be|seems|looks)\s+"
     r"(?:(?:the|my)\s+)?(?:(?:most|clearly|likely|final)\s+)?"
-    r"(?:correct|right|accurate|answer|best\s+(?:answer|option|choice)|(?:correct|right)\s+(?:answer|option|choice))\b"
+    r"(?:correct|right|accurate|likely|probable|plausible|appropriate|suitable|fitting|answer|best\s+(?:answer|option|choice)|(?:correct|right)\s+(?:answer|option|choice))\b"
 )
 _ALSO: Final = re.compile(
     r"\s*[)\]}\"']{0,2}\s*(?:(?:,\s*)?(?:and|or|&|/|and/or)|[,/])\s*(?:option\s+)?[(\[\"']?(?P<letter>[A-Z])(?P<end>(?!\w)(?!['-]\w).{0,12})",
@@ -110,6 +110,10 @@ _START: Final = re.compile(
     r"^\s*(?:(?:option|choice|answer|letter)\s+)?[\"']?([A-Za-z])[\"']?\s*[.):](?:(?=\s|$|[\"'])|(?=[A-Z](?!\.)))",
     re.IGNORECASE | re.MULTILINE,
 )
+_SECOND: Final = re.compile(r"\s*[(\"']?([A-Z])[)\"']?\s*(?:[.):](?!\w)|$)", re.MULTILINE)
+_SPELT: Final = re.compile(r"([A-Za-z])[ ,–—-]+(\S.*)")
+_LINE: Final = 40
+"""Characters of a line that can be nothing but a letter."""
 _SOLE: Final = re.compile(r"(?:(?:option|choice|answer|letter)\b[\s:]*)?([A-Za-z])", re.IGNORECASE)
 _NEGATED: Final = re.compile(
     r"\b(?:not|never|neither|nor|cannot|wrong|incorrect|eliminate|exclude|rule\s+out)\b|n't\b", re.IGNORECASE
@@ -131,14 +135,15 @@ def parse_letter(
 ) -> ParsedLetter:
     r"""Read which option a response chooses.
 
-    The rules, the first that finds something decides: with ``opened_bracket``, the first character; an explicit
-    statement ("the answer is B", "I choose B", "B is correct", ``\boxed{B}``); nothing but a letter; a letter in
-    brackets; a letter with ``.``, ``)`` or ``:`` at the start; the exact text of one option. Letters that the question
+    The rules, of which the first that finds something decides: with ``opened_bracket``, the first character; an explicit
+    statement ("the answer is B", "I choose B", "B is correct", ``\boxed{B}``); nothing but a letter
+    on a line; a letter in brackets; a letter with ``.``, ``)`` or ``:``, or with its own option, at the start; the exact text of one option. Letters that the question
     does not have are not letters. Where one rule finds several different letters the response is unparsed
     (``conflict``): no guess is made, except that what is called final, or boxed, outranks other statements.
     "The" is no T and "A good choice" no A: a letter has to stand alone, and *a*, *A* and *I* as words of a sentence
     are told apart by what follows. What stands between ``<think>`` tags is not the response. Lower-case letters are
     read where nothing else can be meant: alone, in brackets, before the punctuation at the start, after "answer is".
+    Statements are understood in English.
 
     Args:
         response: the model's words.
@@ -167,11 +172,11 @@ def parse_letter(
     found = final or _stated(plain, texts, valid)
     if found:
         return _one(found, "answer")
-    if letter := _sole(plain, valid):
-        return ParsedLetter(letter, "sole")
+    if found := _alone(plain, valid):
+        return _one(found, "sole")
     if found := _bracketed(plain, valid):
         return _one(found, "bracketed")
-    if found := _started(plain, valid):
+    if found := _started(plain, texts, valid):
         return _one(found, "start")
     if found := _quoted(plain, texts):
         return _one(found, "text")
@@ -212,6 +217,11 @@ def _sole(text: str, valid: str) -> str | None:
     found = _SOLE.fullmatch(text.strip(_EDGES))
     letter = found[1].upper() if found else ""
     return letter if letter and letter in valid else None
+
+
+def _alone(text: str, valid: str) -> set[str]:
+    """Letters that have a line of their own: all of the response, or before or after an explanation."""
+    return {letter for line in text.split("\n") if len(line) <= _LINE and (letter := _sole(line, valid))}
 
 
 def _stated(text: str, options: Sequence[str], valid: str) -> set[str]:
@@ -275,12 +285,21 @@ def _bracketed(text: str, valid: str) -> set[str]:
     return found
 
 
-def _started(text: str, valid: str) -> set[str]:
+def _started(text: str, options: Sequence[str], valid: str) -> set[str]:
     """The letter at the start; letters at the start of further lines only show that the options were repeated."""
     first = _START.match(text)
-    if not first or first[1].upper() not in valid:
-        return set()
-    return {m[1].upper() for m in _START.finditer(text) if m[1].upper() in valid}
+    if first and first[1].upper() in valid:
+        found = {m[1].upper() for m in _START.finditer(text) if m[1].upper() in valid}
+        found.update(_also(text, first.end(1), valid))
+        said = _SECOND.match(text, first.end())  # "A: B" may mean "answer: B"
+        return found | ({said[1]} if said and said[1] in valid else set())
+    spelt = _SPELT.match(text)
+    letter = spelt[1].upper() if spelt else ""
+    if spelt and letter in valid[: len(options)] and not _quoted(text, options):
+        own = _folded(options[valid.index(letter)])
+        if own and _folded(spelt[2]).startswith(own):
+            return {letter}
+    return set()
 
 
 def _quoted(text: str, options: Sequence[str]) -> set[str]:
