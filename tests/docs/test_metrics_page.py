@@ -1,0 +1,51 @@
+"""docs/metrics.md: its table is generated, its Python runs, its commands exist."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from proctor.cli.score import _FAMILIES
+from proctor.metrics.catalogue import catalogue
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_all_metrics_is_up_to_date():
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "write-metrics", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_example_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "krippendorff_alpha" in done.stdout
+    assert "roc_auc" in done.stdout
+
+
+def test_every_family_has_its_command_on_the_page():
+    assert {line.split()[2] for line in PAGE.splitlines() if line.startswith("proctor score ")} >= set(
+        _FAMILIES
+    )
+
+
+def test_every_entry_of_the_catalogue_is_complete():
+    names = [m.name for m in catalogue()]
+    assert len(names) == len(set(names))
+    for m in catalogue():
+        assert all((m.label, m.signature, m.range, m.definition, m.citation)), m.name
+        assert len(m.definition) > 20, m.name
