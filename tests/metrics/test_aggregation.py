@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -125,3 +126,42 @@ def test_brute_force(items):
         shares = [np.mean([row[3] for row in own if row[2] == e]) for e in executions]
         assert steps.reference[k] == any(share > 0.95 for share in shares)
         assert means[k] == pytest.approx(np.mean([row[4] for row in own]))
+
+
+PUBLISHED_POSITIVES = {  # recognition.md 2.1 and 3: train, val, test of split R
+    None: (1171, 235, 241),
+    "Technique": (373, 65, 59),
+    "Preparation": (287, 42, 49),
+    "Measurement": (234, 46, 50),
+    "Timing": (121, 18, 26),
+    "Temperature": (42, 13, 8),
+    "Order": (489, 149, 142),
+}
+
+
+@pytest.mark.shared
+def test_steps_and_mistakes_of_split_r(shared_data):
+    """Every published count, with the label of the last execution; any execution gives up to six more."""
+    folder = shared_data / "captaincook4d"
+    split = json.loads((folder / "er_annotations/recordings_combined_splits.json").read_text())
+    entries = json.loads((folder / "annotation_json/error_annotations.json").read_text())
+    mixed = []
+    for part, (name, count) in enumerate((("train", 3972), ("val", 681), ("test", 671))):
+        rows = [
+            (entry["recording_id"], str(step["step_id"]), str(k), [e["tag"] for e in step.get("errors", [])])
+            for entry in entries
+            if entry["recording_id"] in split[name]
+            for k, step in enumerate(entry["step_annotations"])
+            if step["start_time"] >= 0
+        ]
+        recordings, steps, segments, tags = map(list, zip(*rows, strict=True))
+        for kind, expected in PUBLISHED_POSITIVES.items():
+            labels = [any(kind is None or tag.startswith(kind) for tag in own) for own in tags]
+            last = group_steps(labels, recordings, steps, segments, repeated="last")
+            any_ = group_steps(labels, recordings, steps, segments)
+            assert len(last.names) == count
+            assert last.reference.sum() == expected[part]
+            assert 0 <= any_.reference.sum() - expected[part] <= 6
+            if kind is None:
+                mixed.append(any_.mixed)
+    assert sum(mixed) == 13
