@@ -51,6 +51,9 @@ FEW_CLUSTERS = 10
 _CELLS = 4_000_000
 """Counts held in memory at a time (about 32 MB)."""
 
+_CELLS_DRAWN = 250_000
+"""Draws made at a time (2 MB), so that they stay in the processor's cache."""
+
 
 def cluster_sums(
     columns: Sequence[Sequence[float] | Floats] | Floats, clusters: Sequence[str] | NDArray[np.intp]
@@ -120,18 +123,36 @@ def iter_resamples(
     Yields:
         Matrices (some resamples, quantities) that make up ``resamples`` rows together.
     """
-    if strata is None:
-        for draw in _count_matrices(len(sums), resamples, rng):
-            yield draw @ sums
-        return
-    if len(strata) != len(sums):
-        raise MetricInputError(f"{len(strata)} strata for {len(sums)} clusters")
-    _, index, sizes = np.unique(np.asarray(strata, dtype=np.str_), return_inverse=True, return_counts=True)
-    order = np.argsort(index, kind="stable")
-    ends = np.repeat(np.cumsum(sizes), sizes)
-    starts = ends - np.repeat(sizes, sizes)
-    for draw in _count_matrices(len(sums), resamples, rng, starts, ends):
-        yield draw @ sums[order]
+    ordered, sizes, streams = sums, [len(sums)], [rng]
+    if strata is not None:
+        if len(strata) != len(sums):
+            raise MetricInputError(f"{len(strata)} strata for {len(sums)} clusters")
+        _, index, counted = np.unique(
+            np.asarray(strata, dtype=np.str_), return_inverse=True, return_counts=True
+        )
+        ordered, sizes = sums[np.argsort(index, kind="stable")], counted.tolist()
+        # One stream a stratum, so that the size of the chunks does not change the draws.
+        streams = rng.spawn(len(sizes)) if len(sizes) > 1 else [rng]
+    step = min(resamples, max(1, _CELLS // max(1, len(sums))))
+    counts = np.empty((step, len(sums)))
+    for first in range(0, resamples, step):
+        rows = min(step, resamples - first)
+        begin = 0
+        for size, stream in zip(sizes, streams, strict=True):
+            _count_draws(counts[:rows, begin : begin + size], stream)
+            begin += size
+        yield counts[:rows] @ ordered
+
+
+def _count_draws(counts: Floats, rng: np.random.Generator) -> None:
+    """Fill in how often each cluster (column) was drawn in each resample (row)."""
+    rows, clusters = counts.shape
+    step = max(1, _CELLS_DRAWN // max(1, clusters))
+    for first in range(0, rows, step):
+        drawn = rng.integers(0, clusters, size=(min(step, rows - first), clusters), dtype=np.int64)
+        # Row by row the counters stay in the processor's cache; all rows at once take four times as long.
+        for row, draw in enumerate(drawn, start=first):
+            counts[row] = np.bincount(draw, minlength=clusters)
 
 
 def bootstrap_replicates(
@@ -146,23 +167,6 @@ def bootstrap_replicates(
     return np.concatenate(
         [statistic(rows) for rows in iter_resamples(sums, resamples=resamples, rng=rng, strata=strata)]
     )
-
-
-def _count_matrices(
-    clusters: int,
-    resamples: int,
-    rng: np.random.Generator,
-    starts: int | NDArray[np.int64] = 0,
-    ends: int | NDArray[np.int64] | None = None,
-) -> Iterator[Floats]:
-    """Yield matrices of how often each cluster (column) was drawn in each resample (row)."""
-    rows = max(1, _CELLS // clusters)
-    ends = clusters if ends is None else ends
-    for first in range(0, resamples, rows):
-        size = min(rows, resamples - first)
-        drawn = rng.integers(starts, ends, size=(size, clusters), dtype=np.int64)
-        drawn += np.arange(size, dtype=np.int64)[:, None] * clusters
-        yield np.bincount(drawn.ravel(), minlength=size * clusters).reshape(size, clusters).astype(np.float64)
 
 
 def _require_options(method: str, confidence: float, resamples: int) -> None:
