@@ -2,6 +2,8 @@ import gzip
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
@@ -302,3 +304,62 @@ def test_wrong_options_are_named(files, tmp_path):
 def test_the_catalogue_prints_real_signatures(files):
     table = score_retrieval(*files, resamples=50)
     assert {entry.signature for entry in METRICS} <= {str(row.score.signature) for row in table.rows}
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.floats()
+    | st.sampled_from(["a", "b", "", "a|b", "text", "[1]"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "gain", "modality"]), inner)
+    ),
+    max_leaves=4,
+)
+IDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
+ROW = st.fixed_dictionaries(
+    {"id": st.sampled_from(["a", "b", 1]) | ANYTHING},
+    optional={
+        "gold": IDS | ANYTHING,
+        "ranking": IDS | ANYTHING,
+        "modalities": st.lists(st.sampled_from(["text", "table", "audio"]), min_size=1, max_size=3)
+        | ANYTHING,
+        "modality": st.sampled_from(["text", "é|x"]) | ANYTHING,
+        "style": st.sampled_from(["IE", "MH"]) | ANYTHING,
+        "M": st.lists(st.integers(0, 3), min_size=3, max_size=3) | ANYTHING,
+    },
+)
+
+
+@settings(max_examples=200)
+@given(
+    gt=st.lists(ROW, min_size=1, max_size=3),
+    pred=st.lists(ROW, min_size=1, max_size=3),
+    pool=st.sampled_from([None, "2", "9"]),
+)
+def test_whatever_the_tables_hold_is_scored_or_explained(tmp_path_factory, gt, pred, pool):
+    folder = tmp_path_factory.mktemp("fuzz")
+    try:
+        table = score_retrieval(
+            write(folder / "g.jsonl", gt),
+            write(folder / "p.jsonl", pred),
+            pool=pool,
+            missing="zero",
+            resamples=20,
+        )
+    except UserError:
+        return
+    json.dumps(table_as_json(table), allow_nan=False)
+
+
+@settings(max_examples=100)
+@given(st.text(alphabet="ab01 .\n\t-", max_size=40), st.text(alphabet="ab01Q .\n\t-", max_size=60))
+def test_whatever_trec_files_hold_is_scored_or_explained(tmp_path_factory, qrels, run):
+    folder = tmp_path_factory.mktemp("fuzz")
+    gt = write(folder / "a.qrels", "q 0 d 1\n" + qrels)
+    try:
+        table = score_retrieval(gt, write(folder / "a.run", "q Q0 d 1 1 t\n" + run), resamples=0)
+    except UserError:
+        return
+    assert table.counts["questions"] >= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -41,6 +41,8 @@ _END: Final = ("end", "end_time", "t-end")
 _DURATION: Final = ("duration", "video_duration")
 _FILLING: Final = "background"
 _SHOWN_LABELS: Final = 25
+_LONGEST: Final = 20_000_000
+"""Frames of a video: a week at 30 a second. A time in another unit would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,6 @@ class _Timed:
 
 
 _Video = _Frames | _Timed
-
-
-@dataclass(slots=True)
-class _Counts:
-    trimmed: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 def score_segmentation(
@@ -116,21 +112,16 @@ def score_segmentation(
         )
     timed = any(isinstance(video, _Timed) for side in (wanted, given) for video in side.values())
     hidden = list(dict.fromkeys(background or ([_FILLING] if timed else [])))
-    counts = _Counts()
-    pairs = [
-        _aligned(
-            name,
-            wanted[name],
-            given[name],
-            (gt, pred),
-            rate,
-            (hidden or [_FILLING])[0],
-            lengths,
-            conflict,
-            counts,
-        )
-        for name in shared
-    ]
+    filling = hidden[0] if hidden else _FILLING
+    pairs = []
+    trimmed = 0
+    for name in shared:
+        a, b = _aligned(name, (wanted[name], given[name]), (gt, pred), rate, filling, conflict)
+        if isinstance(x := wanted[name], _Frames) and isinstance(y := given[name], _Frames):
+            _require_same_frames(name, x, y, pred, lengths)
+        shorter = min(len(a), len(b))
+        trimmed += max(len(a), len(b)) - shorter
+        pairs.append((a[:shorter], b[:shorter]))
     reference, predicted = [a for a, _ in pairs], [b for _, b in pairs]
     failed = len(wanted) - len(shared)
 
@@ -167,7 +158,7 @@ def score_segmentation(
             "videos without a prediction": failed,
             "predicted videos that the reference lacks": len(given) - len(shared),
             "frames": int(stats.frames.sum()),
-            "frames cut off": counts.trimmed,
+            "frames cut off": trimmed,
             "reference segments": int(stats.wanted.sum()),
             "predicted segments": int(stats.given.sum()),
         },
@@ -288,18 +279,16 @@ def _of_segments(table: Table, video: list[str], labels: list[str]) -> Iterator[
 
 def _aligned(
     name: str,
-    wanted: _Video,
-    given: _Video,
+    videos: tuple[_Video, _Video],
     paths: tuple[Path, Path],
     rate: float | None,
     filling: str,
-    lengths: Lengths,
     conflict: Conflict,
-    counts: _Counts,
 ) -> tuple[Labels, Labels]:
+    """Labels of both sides; segments become frames."""
+    frames = _length(name, *videos, paths, rate)
     sides = []
-    frames = _length(name, wanted, given, paths, rate)
-    for video, path in zip((wanted, given), paths, strict=True):
+    for video, path in zip(videos, paths, strict=True):
         if isinstance(video, _Frames):
             sides.append(video.labels)
             continue
@@ -316,11 +305,7 @@ def _aligned(
                     conflict=conflict,
                 )
             )
-    if isinstance(wanted, _Frames) and isinstance(given, _Frames):
-        _require_same_frames(name, wanted, given, paths[1], lengths)
-    shorter = min(map(len, sides))
-    counts.trimmed += max(map(len, sides)) - shorter
-    return sides[0][:shorter], sides[1][:shorter]
+    return sides[0], sides[1]
 
 
 def _length(name: str, wanted: _Video, given: _Video, paths: tuple[Path, Path], rate: float | None) -> int:
@@ -337,13 +322,12 @@ def _length(name: str, wanted: _Video, given: _Video, paths: tuple[Path, Path], 
     timed = [video for video in (wanted, given) if isinstance(video, _Timed)]
     known = [video.duration for video in timed if video.duration is not None]
     seconds = known[0] if known else max(float(video.end.max(initial=0.0)) for video in timed)
-    with explained(f"{paths[0]}, video {name!r}"):
-        frames = seconds * rate
-    if not math.isfinite(frames) or frames > 2**31:
+    frames = seconds * rate
+    if not frames <= _LONGEST:
         raise UserError(
             f"video {name!r} would have {frames:g} frames.",
             where=str(paths[0]),
-            hint="check times and --rate",
+            hint=f"up to {_LONGEST:,} are possible; check times (seconds) and --rate",
         )
     return max(0, math.ceil(frames - 1e-6))
 
