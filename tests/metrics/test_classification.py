@@ -21,6 +21,7 @@ from proctor.metrics.classification import (
     macro_average_precision,
     macro_kind_roc_auc,
     macro_roc_auc,
+    paired_difference,
     precision,
     recall,
     roc_auc,
@@ -253,6 +254,53 @@ def test_macro_roc_auc_brute_force(items):
     score = macro_roc_auc(labels, scores, list(groups), resamples=10)
     assert score.n == len(areas)
     assert score.value == pytest.approx(np.mean(areas) if areas else math.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize("metric", [*DECISIONS, *CURVES])
+def test_paired_difference(metric):
+    labels, scores, clusters = made()
+    noise = np.random.default_rng(9).normal(size=labels.size)
+    a, b = scores + noise, scores
+    if metric in DECISIONS:
+        a, b = a > 0.5, b > 0.5
+    score = paired_difference(metric.__name__, labels, a, b, clusters=clusters, resamples=400)
+    assert score.value == pytest.approx(metric(labels, b).value - metric(labels, a).value, abs=1e-12)
+    assert score.low <= score.value <= score.high
+    back = paired_difference(metric.__name__, labels, b, a, clusters=clusters, resamples=400)
+    assert back.value == pytest.approx(-score.value, abs=1e-12)
+    assert score.signature.name == f"{metric.__name__}_difference"
+    assert paired_difference(metric.__name__, labels, a, b).low is None
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
+def test_a_system_does_not_differ_from_itself(metric):
+    labels, scores, clusters = made()
+    values = scores > 0.5 if metric == "accuracy" else scores
+    score = paired_difference(metric, labels, values, values, clusters=clusters, resamples=50)
+    assert (score.value, score.low, score.high) == (0.0, 0.0, 0.0)
+
+
+def test_pairing_narrows_the_interval():
+    """Two systems that share what is hard: their difference is known better than either."""
+    labels, scores, clusters = made(480)
+    a, b = scores, scores + 0.2 * labels
+    alone = roc_auc(labels, a, clusters=clusters, resamples=500)
+    together = paired_difference("roc_auc", labels, a, b, clusters=clusters, resamples=500)
+    assert together.high - together.low < 0.5 * (alone.high - alone.low)
+    assert together.low > 0
+
+
+def test_paired_difference_undefined_and_invalid():
+    score = paired_difference("recall", [0, 0], [0, 1], [1, 1])
+    assert math.isnan(score.value)
+    assert "no item of the reference is a mistake" in score.note
+    assert "nothing to score" in paired_difference("accuracy", [], [], []).note
+    with pytest.raises(MetricInputError, match=r"no metric 'auc'.*roc_auc"):
+        paired_difference("auc", [1, 0], [1, 0], [1, 0])
+    with pytest.raises(MetricInputError, match="parallel"):
+        paired_difference("accuracy", [1, 0], [1, 0], [1])
+    with pytest.raises(MetricInputError, match="one cluster an item"):
+        paired_difference("accuracy", [1, 0], [1, 0], [1, 0], clusters=["a"])
 
 
 def kinds(n=200, seed=2):

@@ -44,6 +44,7 @@ __all__ = [
     "macro_average_precision",
     "macro_kind_roc_auc",
     "macro_roc_auc",
+    "paired_difference",
     "precision",
     "recall",
     "roc_auc",
@@ -207,7 +208,7 @@ def roc_auc(reference: ArrayLike, scores: ArrayLike, **options: Unpack[Options])
     Raises:
         MetricInputError: if shapes differ or a score is not finite.
     """
-    return _of_ranking("roc_auc", reference, scores, lambda r, w: r.roc_auc(w), True, options)
+    return _of_ranking("roc_auc", reference, scores, _CURVES["roc_auc"], True, options)
 
 
 def average_precision(reference: ArrayLike, scores: ArrayLike, **options: Unpack[Options]) -> Score:
@@ -329,6 +330,59 @@ def macro_kind_roc_auc(
         MetricInputError: if kinds or shapes differ or a score is not finite.
     """
     return _over_kinds("macro_kind_roc_auc", reference, scores, lambda r, w: r.roc_auc(w), options)
+
+
+def paired_difference(
+    metric: str, reference: ArrayLike, a: ArrayLike, b: ArrayLike, **options: Unpack[Options]
+) -> Score:
+    """How much better the second system is than the first on the same items: value of ``b`` minus value of ``a``.
+
+    Both systems see the same resamples, so what makes a recording hard for both does not widen the interval. An
+    interval without 0 is a difference at its level; with many pairs of systems, some will be by chance.
+
+    Args:
+        metric: ``accuracy``, ``precision``, ``recall``, ``f1_score`` (``a`` and ``b`` are decisions), or ``roc_auc``,
+            ``average_precision``, ``equal_error_rate`` (``a`` and ``b`` are scores).
+        reference: 1 or True for a mistake; shape (n,).
+        a: decisions or scores of the first system; shape (n,).
+        b: of the second, for the same items; shape (n,).
+        **options: see ``Options``.
+
+    Returns:
+        Between -1 and 1; undefined with a note where the metric itself is.
+
+    Raises:
+        MetricInputError: if the metric is unknown, shapes differ or a value has no meaning.
+    """
+    if metric not in _STATISTICS and metric not in _CURVES:
+        known = ", ".join([*_STATISTICS, *_CURVES])
+        raise MetricInputError(f"there is no metric {metric!r} to compare", f"choose one of {known}")
+    labels = binary_labels(reference)
+    signature = _signature(f"{metric}_difference", _settings(options))
+    if note := _undefined(metric, labels.size, int(labels.sum())):
+        return Score(math.nan, signature.having(interval="none"), labels.size, note=note)
+    clusters = options.get("clusters")
+    statistic: Callable[[Floats], Floats]
+    if metric in _STATISTICS:
+        single = _STATISTICS[metric]
+        columns = np.concatenate([_outcome_columns(labels, a), _outcome_columns(labels, b)])
+
+        def statistic(sums: Floats) -> Floats:
+            return single(sums[:, 4:]) - single(sums[:, :4])
+
+        value = float(statistic(columns.sum(axis=1)[None, :])[0])
+        sums = None if clusters is None else _clustered(columns, clusters)
+    else:
+        curve = _CURVES[metric]
+        first, second = Ranking.of(labels, a, clusters), Ranking.of(labels, b, clusters)
+
+        def statistic(counts: Floats) -> Floats:
+            return curve(second, counts) - curve(first, counts)
+
+        value = float(statistic(np.ones((1, first.clusters)))[0])
+        sums = None if clusters is None else np.eye(first.clusters)
+    interval = None if sums is None else _bootstrap(sums, statistic, options)
+    return _score(value, signature, labels.size, interval, "", options)
 
 
 def chance_scores(reference: ArrayLike, predictor: Chance, **options: Unpack[Options]) -> dict[str, Score]:
@@ -553,6 +607,18 @@ def _score(
         value, signature.having(**parts), n, interval.low, interval.high, skipped=skipped, note=notes
     )
 
+
+_STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
+    "accuracy": _accuracy,
+    "precision": _precision,
+    "recall": _recall,
+    "f1_score": _f1,
+}
+_CURVES: Final[Mapping[str, _Curve]] = {
+    "roc_auc": lambda ranking, counts: ranking.roc_auc(counts),
+    "average_precision": lambda ranking, counts: ranking.average_precision(counts),
+    "equal_error_rate": lambda ranking, counts: ranking.equal_error_rate(counts),
+}
 
 _TAIL: Final = "|interval:bca-95-recordings|level:step|positive:error|resamples:10000|seed:0"
 _THRESHOLD: Final = "|threshold:validation-f1=0.41"

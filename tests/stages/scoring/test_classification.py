@@ -328,12 +328,34 @@ def test_a_column_of_the_predictions_divides_them(write, files):
     pred = write("p.csv", as_csv("recording,step,observed,score", observed))
     table = score_classification(pred, gt=files["gt"], slices=("observed",), **FAST)
     lines = [row.slice for row in table.rows if row.metric == "ROC-AUC" and not row.chance]
-    assert lines == ["observed=0.1", "observed=0.5", "observed=1"]
+    assert lines[:3] == ["observed=0.1", "observed=0.5", "observed=1"]
+    assert all(line.startswith("difference: ") for line in lines[3:])
     assert value(table, "observed=0.1", "ROC-AUC").n == 120
     assert len({row.slice for row in table.rows if row.chance}) == 3  # the reference is the same
     assert any(isinstance(f, IntervalPlot) and f.title == "ROC-AUC by line" for f in table.figures)
     with pytest.raises(UserError, match="no column 'system'"):
         score_classification(pred, gt=files["gt"], slices=("system",), **FAST)
+
+
+def test_divided_predictions_are_compared_in_pairs(write, files):
+    rows = generated()
+    rng = random.Random(8)
+    systems = [(r[0], r[1], s, round(r[4] + (s == "b") * rng.gauss(0, 0.3), 4)) for s in "abc" for r in rows]
+    pred = write("p.csv", as_csv("recording,step,system,score", systems))
+    table = score_classification(pred, gt=files["gt"], slices=("system",), **FAST)
+    lines = list(dict.fromkeys(row.slice for row in table.rows if row.slice.startswith("difference")))
+    assert lines == [f"difference: system={b} − system={a}" for a, b in ("ab", "ac", "bc")]
+    a, b = (value(table, f"system={s}", "ROC-AUC").value for s in "ab")
+    score = value(table, "difference: system=b − system=a", "ROC-AUC")
+    assert score.value == pytest.approx(b - a)
+    assert value(table, "difference: system=c − system=a", "F1").value == 0.0
+    assert any("not corrected for the number of pairs" in note for note in table.notes)
+    plot = next(f for f in table.figures if f.title == "ROC-AUC by line")
+    assert plot.labels == ("system=a", "system=b", "system=c")
+    part = write("q.csv", as_csv("recording,step,system,score", systems[:-1]))
+    table = score_classification(part, gt=files["gt"], slices=("system",), allow_missing=True, **FAST)
+    lines = {row.slice for row in table.rows if row.slice.startswith("difference")}
+    assert lines == {"difference: system=b − system=a"}  # c lacks a step
 
 
 def test_divided_predictions_have_a_threshold_each(write, files):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -163,6 +164,7 @@ def score_classification(
                 if level == "step":
                     rows += _kinds(line, samples, other, rule, settings)
                 figures += _figures(line, samples, rule, rows, settings)
+        rows += _differences(parts, rules, settings)
     first = next(iter(parts.values()))["step"]
     notes = tuple(_notes(parts, rules, rows, held_out, settings))
     return ScoreTable(
@@ -367,6 +369,45 @@ def _kind_rule(kind: str, validation: Samples | None, rule: _Rule) -> _Rule:
     return _chosen(choose_threshold(validation.kinds[kind], validation.kind_scores[kind]))
 
 
+_DIFFERENCE: Final = "difference: "
+_MOST_PAIRS: Final = 15
+
+
+def _differences(
+    parts: Mapping[str, Mapping[Level, Samples]], rules: Mapping[str, _Rule | None], settings: _Settings
+) -> Iterator[ScoreRow]:
+    """Compare predictions that were divided, on the steps that all of them have; every pair, if they are few."""
+    steps = {part: levels["step"] for part, levels in parts.items()}
+    whole = {part: samples for part, samples in steps.items() if not samples.failed + samples.skipped}
+    pairs = list(combinations(whole, 2))
+    if len(pairs) > _MOST_PAIRS:
+        pairs = [(next(iter(whole)), part) for part in list(whole)[1:]]
+    for a, b in pairs:
+        first, second = _rescaled(whole[a], settings), _rescaled(whole[b], settings)
+        options = settings.options(first)
+        line = f"{_DIFFERENCE}{b} − {a}"
+        calls = [_calls(samples, _rule_of(part, rules)) for part, samples in ((a, first), (b, second))]
+        if calls[0] is not None and calls[1] is not None:
+            for name in ("accuracy", "f1_score"):
+                score = metrics.paired_difference(name, first.labels, calls[0], calls[1], **options)
+                yield _row(line, name, score, first)
+        if first.scores is not None and second.scores is not None:
+            for name in ("roc_auc", "average_precision"):
+                score = metrics.paired_difference(name, first.labels, first.scores, second.scores, **options)
+                yield _row(line, name, score, first)
+
+
+def _rule_of(part: str, rules: Mapping[str, _Rule | None]) -> _Rule | None:
+    """Return the rule of the steps of a part of the predictions."""
+    return rules[part] if part in rules else rules[f"{_LEVEL_NAMES['step']}, {part}"]
+
+
+def _calls(samples: Samples, rule: _Rule | None) -> NDArray[np.bool_] | None:
+    if rule is None or samples.scores is None:
+        return samples.calls
+    return above_threshold(samples.scores, rule.threshold)
+
+
 def _headline(
     rows: Sequence[ScoreRow], samples: Samples, rules: Mapping[str, _Rule | None], settings: _Settings
 ) -> dict[str, object]:
@@ -414,6 +455,8 @@ def _notes(
         yield "there is one recording (or no column 'recording'): intervals over recordings are not possible"
     if samples.counts.get("predictions without a step"):
         yield f"{samples.counts['predictions without a step']:,} predictions are for steps that the reference has not"
+    if any(row.slice.startswith(_DIFFERENCE) for row in rows):
+        yield "differences: both see the same resamples; the intervals are not corrected for the number of pairs"
     unscored = sorted(set(samples.kinds) - set(samples.kind_scores))
     if unscored and samples.scores is not None:
         yield (
@@ -442,9 +485,7 @@ def _below_chance(rules: Mapping[str, _Rule | None], rows: Sequence[ScoreRow]) -
 def _figures(
     line: str, samples: Samples, rule: _Rule | None, rows: Sequence[ScoreRow], settings: _Settings
 ) -> Iterator[Figure]:
-    calls = samples.calls
-    if rule is not None and samples.scores is not None:
-        calls = above_threshold(samples.scores, rule.threshold)
+    calls = _calls(samples, rule)
     if calls is None:
         return
     counts = metrics.count_outcomes(samples.labels, calls)
@@ -491,6 +532,7 @@ def _best(values: Sequence[float]) -> float | None:
 def _comparison(rows: Sequence[ScoreRow]) -> Iterator[Figure]:
     """ROC-AUC of all lines beside each other, where there are several."""
     lines = [row for row in rows if row.metric == "ROC-AUC" and not row.chance]
+    lines = [row for row in lines if not row.slice.startswith(_DIFFERENCE)]
     if len(lines) > 1:
         yield _intervals("ROC-AUC by line", [(row.slice, row.score, 0.5) for row in lines])
 
