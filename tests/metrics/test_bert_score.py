@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from proctor.errors import MissingExtraError
+from proctor.metrics import bert_score as module
 from proctor.metrics.bert_score import (
     LAYERS,
     METRICS,
@@ -426,3 +427,24 @@ def test_broken_models_are_named(model, tmp_path):
 def test_entries_of_the_catalogue():
     assert [m.name for m in METRICS] == ["bert_score"]
     assert list(itertools.chain([m.family for m in METRICS])) == ["answer"]
+
+
+@pytest.mark.parametrize("kind", ["Roberta", "Deberta", "DistilBert"])
+def test_cutting_off_upper_layers_changes_nothing(kind):
+    """Other builds than BERT: the published model is a DeBERTa."""
+    torch, transformers = installed("torch"), installed("transformers")
+    sizes = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 3, "num_attention_heads": 2}
+    if kind == "DistilBert":
+        sizes = {"vocab_size": 30, "dim": 8, "n_layers": 3, "n_heads": 2, "hidden_dim": 16}
+    more = {"relative_attention": True, "pos_att_type": "c2p|p2c"} if kind == "Deberta" else {}
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        config = getattr(transformers, f"{kind}Config")(**sizes, **more)
+        network = getattr(transformers, f"{kind}Model")(config).eval()
+        batch = [[5, 6, 7, 8], [9, 10]]
+        whole = [module._run(torch, network, batch, layer, 1, "cpu") for layer in range(4)]
+        for layer in (2, 1):
+            network = module._without_layers_above(network, layer)
+            for a, b in zip(module._run(torch, network, batch, layer, 1, "cpu"), whole[layer], strict=True):
+                assert a == pytest.approx(b, abs=1e-6)
