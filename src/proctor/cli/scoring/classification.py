@@ -94,7 +94,7 @@ def classification(
     execution of a repeated step), kinds in the reference (kinds of mistake, each scored against the rest, with
     the columns score:Timing, score:Order, ... of the predictions if they are there). --slice takes a column of
     the reference (person), or one that only the predictions have (observed fraction, system): there every value
-    is a prediction of its own. For frames of videos, write video and frame instead of recording and step.
+    is a prediction of its own, and all pairs are compared on the same resamples. For frames of videos, write video and frame instead of recording and step.
 
     The threshold is chosen on validation data (best F1), never on what is scored.
 
