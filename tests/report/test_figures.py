@@ -16,7 +16,7 @@ from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix, Reliabili
 from proctor.metrics.table import ScoreTable
 from proctor.report.document import asset
 from proctor.report.figures import draw_figure, figure_guide
-from proctor.report.figures.matrix import SHADES, shade
+from proctor.report.figures.cells import SHADES, read_cells, shade_name
 from proctor.report.figures.parts import Scale, show, ticks
 
 EVIL = "<script>alert(1)</script>\"'&\u202e\x00\n" + "x" * 1_000_000
@@ -188,11 +188,23 @@ def test_a_confusion_matrix_is_a_table_with_heads_numbers_shares_and_totals() ->
     )  # XML reads line feeds as spaces
 
 
+def shade(matrix: Matrix, value: float | None) -> str:
+    """The shade of one value on the scale of the matrix."""
+    one = replace(matrix, rows=("r",), columns=("c",), cells=((value,),))
+    return shade_name(int(read_cells(one).codes[0, 0]))
+
+
 def test_counts_are_shaded_by_the_share_of_their_row_and_never_fade_to_nothing() -> None:
-    assert [shade(TWO, v, 1000) for v in (0, 1, 500, 1000)] == ["p0", "p1", "p4", "p8"]
-    assert shade(TWO, 0.0, 0.0) == "p0"
-    assert shade(TWO, None, 10) == "void"
-    assert shade(TWO, math.nan, 10) == "void"
+    cells = read_cells(
+        Matrix(
+            "x",
+            ("a", "b", "c"),
+            tuple("wxyz"),
+            ((0.0, 1.0, 500.0, 499.0), (0.0,) * 4, (None, math.nan, math.inf, 4.0)),
+        )
+    )
+    names = [[shade_name(code) for code in line] for line in cells.codes.tolist()]
+    assert names == [["p0", "p1", "p4", "p4"], ["p0"] * 4, ["void", "void", "void", "p8"]]
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=10))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.report.plaintext import clip_text, json_island, show_text
+from proctor.report.plaintext import clip_line, clip_text, json_island, show_text
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,10 @@ def test_islands_are_json_that_cannot_leave_their_element(value: object) -> None
 
 def test_islands_survive_lone_surrogates() -> None:
     assert json.loads(json_island([show_text("\ud83d")])) == ["⟨U+D83D⟩"]
+
+
+def test_clip_line_is_one_visible_line() -> None:
+    assert clip_line(" a\n\n b\tc ", 20) == "a b c"
+    assert clip_line("\n \t", 20) == "(no name)"
+    assert clip_line("\u202eabc", 20) == "⟨U+202E⟩abc"
+    assert clip_line("x" * 30, 10) == "x" * 10 + " … [30 characters, the first 10 are shown]"

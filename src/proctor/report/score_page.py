@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -89,6 +88,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
     """
     style = asset("base.css") + asset("scores.css")
     arranged = arrange_scores(table)
+    grid = lay_out(arranged, turned=arranged.tall)
     return (
         _environment()
         .get_template("scores.html.j2")
@@ -98,7 +98,8 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
             table=table,
             counts=[(show_label(name), f"{n:,}") for name, n in table.counts.items() if n],
             arranged=arranged,
-            grid=lay_out(arranged, turned=arranged.tall),
+            grid=grid,
+            rules=grid.rules,
             chance=any(line.chance for line in arranged.lines),
             intervals=any(show_ends(row.score, 1) for row in table.rows),
             pictures=_pictures(table.figures),
@@ -168,6 +169,5 @@ def _some(labels: Sequence[str], most: int = 6) -> str:
 def _definitions(table: ScoreTable) -> list[Metric]:
     """The entries of the catalogue for what the page shows, in the catalogue's order."""
     names = {row.score.signature.name for row in table.rows}
-    modules = [f"proctor.metrics.{name}" for name in MODULES[table.family]]
-    present = [import_module(name) for name in modules if find_spec(name) is not None]
-    return [entry for module in present for entry in getattr(module, "METRICS", ()) if entry.name in names]
+    modules = (import_module(f"proctor.metrics.{name}") for name in MODULES[table.family])
+    return [entry for module in modules for entry in module.METRICS if entry.name in names]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 from markupsafe import Markup
 
 from proctor.metrics.figure import Matrix
+from proctor.report.figures.cells import SHADES, Cell, Cells, diverging, read_cells, shade_name
 from proctor.report.figures.parts import (
-    finite,
     join,
     label,
     nothing,
@@ -19,13 +18,10 @@ from proctor.report.figures.parts import (
     show,
 )
 
-__all__ = ["draw_matrix", "matrix_guide", "shade"]
-
-SHADES: Final = 8
-"""Steps above the ground; ``p0`` to ``p8``, and ``n1`` to ``n8`` below zero, are classes of the style sheet."""
+__all__ = ["draw_matrix", "matrix_guide"]
 
 _MOST_IN_TABLE: Final = 30
-_MOST_DRAWN: Final = 1000
+_MOST_DRAWN: Final = 500
 _MOST_HOVERS: Final = 4000
 _MOST_LISTED: Final = 20
 _FEW: Final = 8
@@ -36,14 +32,6 @@ _DRAWING: Final = 720
 _MARGIN: Final = 44
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    row: int
-    column: int
-    value: float
-    share: float | None
-
-
 def matrix_guide(matrix: Matrix) -> str:
     """Return how to read it."""
     if matrix.kind == "counts":
@@ -52,7 +40,7 @@ def matrix_guide(matrix: Matrix) -> str:
             f"items. The stronger its colour, the larger a cell's share of the row. {_where_same(matrix)}Shares do not "
             "depend on how often a class occurs, counts do."
         )
-    if _diverging(matrix):
+    if diverging(matrix):
         return (
             "Blue cells lie above zero, orange and brown ones below, and the stronger the colour the farther. Zero is "
             f"no agreement beyond chance, or no difference. {_HATCHED}"
@@ -84,46 +72,18 @@ def draw_matrix(matrix: Matrix) -> Markup:
         require_equal_lengths(matrix.title, columns=matrix.columns, cells=line)
     if not matrix.rows or not matrix.columns:
         return nothing("There is no class to show.")
+    cells = read_cells(matrix)
     if max(len(matrix.rows), len(matrix.columns)) <= _MOST_IN_TABLE:
-        body = scrolling(matrix.title, _table(matrix))
+        body = scrolling(matrix.title, _table(matrix, cells))
     else:
-        body = _drawing(matrix)
-    return body + _legend(matrix) + _listed(matrix) + _names(matrix)
-
-
-def shade(matrix: Matrix, value: float | None, total: float | None = None) -> str:
-    """Return the class of a cell: ``p0`` (ground) to ``p8``, ``n1`` to ``n8`` below zero, ``void`` when undefined.
-
-    Args:
-        matrix: gives the kind and the scale.
-        value: of the cell.
-        total: of the cell's row, for counts.
-    """
-    value = finite(value)
-    if value is None:
-        return "void"
-    if matrix.kind == "counts":
-        share = value / total if total else 0.0
-        return f"p{max(1, _step(share)) if share > 0 else 0}"
-    if _diverging(matrix):
-        step = _step(abs(value) / max(-matrix.low, matrix.high))
-        return f"n{step}" if value < 0 and step else f"p{step}"
-    span = matrix.high - matrix.low
-    return f"p{_step((value - matrix.low) / span if span > 0 else 0.0)}"
-
-
-def _step(share: float) -> int:
-    return round(SHADES * min(1.0, max(0.0, share)))
-
-
-def _diverging(matrix: Matrix) -> bool:
-    return matrix.kind != "counts" and matrix.low < 0 < matrix.high
+        body = _drawing(matrix, cells)
+    return body + _legend(matrix, cells) + _listed(matrix, cells) + _names(matrix)
 
 
 # -- a table -----------------------------------------------------------------------------------------------------
 
 
-def _table(matrix: Matrix) -> Markup:
+def _table(matrix: Matrix, cells: Cells) -> Markup:
     columns = len(matrix.columns)
     names = [label(c) for c in matrix.columns]
     upright = columns > _FEW or (columns > 3 and max(map(len, names)) > 14)
@@ -140,39 +100,34 @@ def _table(matrix: Matrix) -> Markup:
     corner = Markup(
         '<th class="axis-title corner"><span><bdi>{}</bdi>&nbsp;<span aria-hidden="true">↓</span></span></th>'
     ).format(label(matrix.row_title or "rows"))
-    rows = join(_row(matrix, n) for n in range(len(matrix.rows)))
+    rows = join(_row(matrix, cells, n) for n in range(len(matrix.rows)))
     return Markup('<table class="{}"><thead>{}<tr>{}{}{}</tr></thead><tbody>{}</tbody></table>').format(
         " ".join(classes), titles, corner, head, total, rows
     )
 
 
-def _row(matrix: Matrix, number: int) -> Markup:
-    total = _total(matrix, number)
-    cells = join(_data(matrix, number, column, total) for column in range(len(matrix.columns)))
+def _row(matrix: Matrix, cells: Cells, number: int) -> Markup:
+    data = join(_data(matrix, cells, number, column) for column in range(len(matrix.columns)))
     name = label(matrix.rows[number])
-    last = (
-        Markup('<td class="total">{}</td>').format(_count(total, exact=True))
-        if matrix.kind == "counts"
-        else Markup("")
-    )
-    return Markup('<tr><th scope="row" title="{0}"><bdi>{0}</bdi></th>{1}{2}</tr>').format(name, cells, last)
+    total = _count(float(cells.totals[number]), exact=True)
+    last = Markup('<td class="total">{}</td>').format(total) if cells.counts else Markup("")
+    return Markup('<tr><th scope="row" title="{0}"><bdi>{0}</bdi></th>{1}{2}</tr>').format(name, data, last)
 
 
-def _data(matrix: Matrix, row: int, column: int, total: float) -> Markup:
-    value = finite(matrix.cells[row][column])
-    classes = shade(matrix, value, total)
-    if matrix.kind == "counts" and matrix.rows == matrix.columns and row == column:
+def _data(matrix: Matrix, cells: Cells, row: int, column: int) -> Markup:
+    cell = cells.cell(row, column)
+    classes = shade_name(int(cells.codes[row, column]))
+    if cells.counts and matrix.rows == matrix.columns and row == column:
         classes += " right"
-    if matrix.kind == "counts" and value == 0:
+    if cells.counts and cell is not None and cell.value == 0:
         classes += " zero"
     share = Markup("")
-    if matrix.kind == "counts" and value and total and len(matrix.columns) <= _FEW:
-        share = Markup("<small>{} %</small>").format(show(100 * value / total, 0))
-    text = _cell_text(matrix, value)
+    if cell is not None and cell.value and cell.share is not None and len(matrix.columns) <= _FEW:
+        share = Markup("<small>{} %</small>").format(show(100 * cell.share, 0))
     return Markup('<td class="{}" title="{}">{}{}</td>').format(
         classes,
-        _hover(matrix, _Cell(row, column, value or 0.0, _share(matrix, value, total)), value),
-        text,
+        _hover(matrix, row, column, cell),
+        _cell_text(matrix, None if cell is None else cell.value),
         share,
     )
 
@@ -189,19 +144,16 @@ def _count(value: float, *, exact: bool) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
-def _total(matrix: Matrix, row: int) -> float:
-    return sum(v for v in map(finite, matrix.cells[row]) if v is not None)
-
-
-def _share(matrix: Matrix, value: float | None, total: float) -> float | None:
-    return value / total if matrix.kind == "counts" and value is not None and total else None
-
-
-def _hover(matrix: Matrix, cell: _Cell, value: float | None) -> str:
-    row, column = label(matrix.rows[cell.row]), label(matrix.columns[cell.column])
-    number = "undefined" if value is None else _exact(matrix, value)
-    share = "" if cell.share is None else f" ({show(100 * cell.share, 1)} % of the row)"
-    return f"{label(matrix.row_title or 'row')}: {row}\n{label(matrix.column_title or 'column')}: {column}\n{number}{share}"
+def _hover(matrix: Matrix, row: int, column: int, cell: Cell | None) -> str:
+    number = "undefined" if cell is None else _exact(matrix, cell.value)
+    share = "" if cell is None or cell.share is None else f" ({show(100 * cell.share, 1)} % of the row)"
+    return "\n".join(
+        [
+            f"{label(matrix.row_title or 'row')}: {label(matrix.rows[row])}",
+            f"{label(matrix.column_title or 'column')}: {label(matrix.columns[column])}",
+            number + share,
+        ]
+    )
 
 
 def _exact(matrix: Matrix, value: float) -> str:
@@ -211,7 +163,7 @@ def _exact(matrix: Matrix, value: float) -> str:
 # -- a drawing ---------------------------------------------------------------------------------------------------
 
 
-def _drawing(matrix: Matrix) -> Markup:
+def _drawing(matrix: Matrix, cells: Cells) -> Markup:
     rows, columns = len(matrix.rows), len(matrix.columns)
     if max(rows, columns) > _MOST_DRAWN:
         return nothing(
@@ -219,7 +171,7 @@ def _drawing(matrix: Matrix) -> Markup:
         )
     size = max(1, _DRAWING // max(rows, columns))
     width, height = columns * size, rows * size
-    body = _grid_lines(rows, columns, size) + _paths(matrix, size) + _hovers(matrix, size)
+    body = _grid_lines(rows, columns, size) + _paths(cells, size) + _hovers(matrix, cells, size)
     what = f"{label(matrix.title)}: {rows} rows by {columns} columns; the numbers stand in the lists below."
     return Markup(
         '<p class="axis-title"><bdi>{}</bdi> ↓ &emsp; <bdi>{}</bdi> →</p>'
@@ -247,56 +199,39 @@ def _grid_lines(rows: int, columns: int, size: int) -> Markup:
     return frame + across + down
 
 
-def _paths(matrix: Matrix, size: int) -> Markup:
+def _paths(cells: Cells, size: int) -> Markup:
     """Draw one path a shade, in which neighbouring cells of a row are one stroke: small however dense it is."""
-    strokes: dict[str, list[str]] = {}
-    for row in range(len(matrix.rows)):
-        for name, start, end in _runs(matrix, row):
-            y = row * size + size / 2
-            strokes.setdefault(name, []).append(f"M{start * size} {y:g}h{(end - start) * size}")
+    strokes: dict[int, list[str]] = {}
+    for row, codes in enumerate(cells.codes):
+        starts = np.flatnonzero(np.diff(codes, prepend=codes[0] - 1))
+        ends = [*starts[1:].tolist(), len(codes)]
+        for start, end in zip(starts.tolist(), ends, strict=True):
+            stroke = f"M{start * size} {row * size + size / 2:g}h{(end - start) * size}"
+            strokes.setdefault(int(codes[start]), []).append(stroke)
     return join(
-        Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(name, size, "".join(found))
-        for name, found in sorted(strokes.items())
+        Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(shade_name(code), size, "".join(found))
+        for code, found in sorted(strokes.items())
+        if code
     )
 
 
-def _runs(matrix: Matrix, row: int) -> Iterator[tuple[str, int, int]]:
-    total = _total(matrix, row)
-    names = [shade(matrix, value, total) for value in matrix.cells[row]]
-    start = 0
-    for n in range(1, len(names) + 1):
-        if n == len(names) or names[n] != names[start]:
-            if names[start] != "p0":
-                yield names[start], start, n
-            start = n
-
-
-def _hovers(matrix: Matrix, size: int) -> Markup:
+def _hovers(matrix: Matrix, cells: Cells, size: int) -> Markup:
     """Cover the largest cells with shapes that say what they are when they are pointed at."""
-    found = [cell for cell in _filled(matrix) if cell.value]
-    largest = sorted(found, key=lambda c: (-abs(c.value), c.row, c.column))[:_MOST_HOVERS]
+    key = np.where(cells.values == 0, np.nan, -np.abs(cells.values))
+    largest = cells.first(key, _MOST_HOVERS)
     return join(
         Markup('<rect class="hit" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
-            c.column * size, c.row * size, size, size, _hover(matrix, c, c.value)
+            c.column * size, c.row * size, size, size, _hover(matrix, c.row, c.column, c)
         )
         for c in sorted(largest, key=lambda c: (c.row, c.column))
     )
 
 
-def _filled(matrix: Matrix) -> Iterator[_Cell]:
-    for row, line in enumerate(matrix.cells):
-        total = _total(matrix, row)
-        for column, number in enumerate(line):
-            value = finite(number)
-            if value is not None:
-                yield _Cell(row, column, value, _share(matrix, value, total))
-
-
 # -- below -------------------------------------------------------------------------------------------------------
 
 
-def _legend(matrix: Matrix) -> Markup:
-    down = [f"n{n}" for n in range(SHADES, 0, -1)] if _diverging(matrix) else []
+def _legend(matrix: Matrix, cells: Cells) -> Markup:
+    down = [f"n{n}" for n in range(SHADES, 0, -1)] if diverging(matrix) else []
     strip = join(
         Markup('<i class="{}"></i>').format(c) for c in (*down, *(f"p{n}" for n in range(SHADES + 1)))
     )
@@ -305,7 +240,7 @@ def _legend(matrix: Matrix) -> Markup:
         ("0", "100 % of the row")
         if matrix.kind == "counts"
         else (show(-reach, 2), show(reach, 2))
-        if _diverging(matrix)
+        if diverging(matrix)
         else (show(matrix.low, 2), show(matrix.high, 2))
     )
     items = [
@@ -319,42 +254,43 @@ def _legend(matrix: Matrix) -> Markup:
                 '<li><span class="strip" aria-hidden="true"><i class="p0 right"></i></span> both the same</li>'
             )
         )
-    if any(finite(value) is None for line in matrix.cells for value in line):
+    if np.isnan(cells.values).any():
         items.append(
             Markup('<li><span class="strip" aria-hidden="true"><i class="void"></i></span> undefined</li>')
         )
     return Markup('<ul class="legend">{}</ul>').format(join(items))
 
 
-def _listed(matrix: Matrix) -> Markup:
+def _listed(matrix: Matrix, cells: Cells) -> Markup:
     """List the cells that matter most, where the picture has too many to find them."""
     large = max(len(matrix.rows), len(matrix.columns)) > _MOST_IN_TABLE
     square = matrix.rows == matrix.columns
     if matrix.kind == "counts":
         if len(matrix.columns) <= _FEW or not square:
             return (
-                _cell_list(matrix, "The largest cells", _ordered(matrix, falling=True))
+                _cell_list(matrix, "The largest cells", _ordered(cells, falling=True))
                 if large
                 else Markup("")
             )
-        return _cell_list(matrix, "The most frequent confusions", _ordered(matrix, falling=True, off=True))
+        return _cell_list(matrix, "The most frequent confusions", _ordered(cells, falling=True, off=True))
     if not large:
         return Markup("")
-    return _cell_list(matrix, "The highest values", _ordered(matrix, falling=True, off=square)) + _cell_list(
-        matrix, "The lowest values", _ordered(matrix, falling=False, off=square)
+    return _cell_list(matrix, "The highest values", _ordered(cells, falling=True, off=square)) + _cell_list(
+        matrix, "The lowest values", _ordered(cells, falling=False, off=square)
     )
 
 
-def _ordered(matrix: Matrix, *, falling: bool, off: bool = False) -> list[_Cell]:
+def _ordered(cells: Cells, *, falling: bool, off: bool = False) -> list[Cell]:
     """Cells by value; ``off`` leaves out the diagonal. Zero counts say nothing."""
-    cells = [
-        c for c in _filled(matrix) if not (off and c.row == c.column) and (c.value or matrix.kind != "counts")
-    ]
-    sign = -1 if falling else 1
-    return sorted(cells, key=lambda c: (sign * c.value, c.row, c.column))[:_MOST_LISTED]
+    key = -cells.values if falling else cells.values.copy()
+    if off:
+        np.fill_diagonal(key, np.nan)
+    if cells.counts:
+        key[cells.values == 0] = np.nan
+    return cells.first(key, _MOST_LISTED)
 
 
-def _cell_list(matrix: Matrix, title: str, cells: list[_Cell]) -> Markup:
+def _cell_list(matrix: Matrix, title: str, cells: list[Cell]) -> Markup:
     if not cells:
         return Markup("")
     counts = matrix.kind == "counts"
