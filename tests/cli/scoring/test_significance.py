@@ -83,6 +83,13 @@ def test_options_reach_the_stage(proctor, marks, tmp_path):
     assert "confidence:0.9|" in found.json["scores"][0]["signature"]
 
 
+def test_concurrence(proctor, marks):
+    found = proctor("score", "significance", marks, "--concurrence", marks, "--resamples", "200")
+    assert found.status == 0, found.err
+    assert "kendall_tau_b|" in found.out
+    assert "0 of 3 pairs of systems are ranked the other way round" in found.out
+
+
 def test_calibration(proctor, confidences, tmp_path):
     page = tmp_path / "page.html"
     found = proctor(
@@ -101,6 +108,7 @@ def test_calibration(proctor, confidences, tmp_path):
     "options",
     [
         ("--human", "x.csv"),
+        ("--concurrence", "x.csv"),
         ("--judge-calibration", "x.csv"),
         ("--reference", "a"),
         ("--system", "a"),

@@ -12,6 +12,7 @@ from proctor.metrics.figure import IntervalPlot, Matrix, Reliability
 from proctor.metrics.hypothesis_tests import fisher_exact, mann_whitney, mcnemar, permutation_test
 from proctor.metrics.judge_error import JudgeError, corrected_share, prediction_powered_mean
 from proctor.metrics.significance import compare_paired
+from proctor.report.score_page import render_score_page
 from proctor.stages.scoring.result import table_as_json
 from proctor.stages.scoring.significance import TESTS, score_significance
 from proctor.stages.scoring.significance_calibration import score_calibration
@@ -335,6 +336,53 @@ def test_human_marks_of_one_system_need_no_name(tmp_path):
         )
 
 
+# -- another benchmark ------------------------------------------------------------------------------------------------
+
+
+def test_concurrence_of_smmqg_table_5(tmp_path):
+    """One question a benchmark whose marks are the printed scores: tau 0.857, exact p 0.0017."""
+    a, b = [55.0, 61.0, 65.7, 80.7, 73.9, 87.3, 93.0, 96.4], [68.0, 75.0, 78.5, 89.6, 75.9, 86.9, 92.9, 97.4]
+    names = [f"m{k}" for k in range(8)]
+    first, second = (
+        write(tmp_path / f"{n}.csv", ["item", *names], [["q", *v]]) for n, v in (("a", a), ("b", b))
+    )
+    table = score_significance([first], concurrence=second, drawing=FAST)
+    found = scores(table)
+    assert found["concurrence", "τ-b"].value == pytest.approx(0.857143, abs=5e-7)
+    assert found["concurrence", "p"].value == pytest.approx(0.001736, abs=5e-7)
+    assert "fewer than two questions" in found["concurrence", "τ-b"].note
+    assert any("2 of 28 pairs of systems are ranked the other way round" in text for text in table.notes)
+
+
+def test_concurrence_has_an_interval_over_questions(tmp_path, wide):
+    rows = [[item, *row.values()] for item, row in marks(80, seed=5).items()]
+    rows[0][1] = ""
+    other = write(tmp_path / "other.csv", ["item", "base", "new", "other"], rows)
+    table = score_significance([wide], concurrence=other, drawing=FAST)
+    score = scores(table)["concurrence", "τ-b"]
+    assert score.low <= score.value <= score.high
+    assert "only 3 systems" in score.note
+    assert "interval:percentile-95" in str(score.signature)
+    assert any("leaves out 1 items" in text for text in table.notes)
+    without = score_significance([wide], concurrence=other, drawing=Drawing(resamples=0))
+    assert scores(without)["concurrence", "τ-b"].low is None
+
+
+def test_concurrence_needs_the_same_systems(tmp_path, wide):
+    other = write(tmp_path / "o.csv", ["item", "base", "new"], [["1", 1, 0]])
+    with pytest.raises(UserError, match="no marks of 'other'"):
+        score_significance([wide], concurrence=other, drawing=FAST)
+    two = score_significance([wide], systems=("base", "new"), concurrence=other, drawing=FAST)
+    assert ("concurrence", "τ-b") in scores(two)
+    empty = write(tmp_path / "e.csv", ["item", "base", "new"], [["1", 1, ""]])
+    with pytest.raises(UserError, match="'new' has no mark"):
+        score_significance([wide], systems=("base", "new"), concurrence=empty, drawing=FAST)
+    tied = write(tmp_path / "t.csv", ["item", "base", "new"], [["1", 1, 1], ["2", 0, 0]])
+    found = scores(score_significance([wide], systems=("base", "new"), concurrence=tied, drawing=FAST))
+    assert math.isnan(found["concurrence", "τ-b"].value)
+    assert "all systems are tied" in found["concurrence", "p"].note
+
+
 # -- wrong files --------------------------------------------------------------------------------------------------
 
 
@@ -490,6 +538,16 @@ def test_calibration_wrong_cells_are_named(tmp_path, rows, message):
     path = write(tmp_path / "c.csv", ["confidence", "correct"], rows)
     with pytest.raises(UserError, match=f"(?s){message}"):
         score_calibration(path, drawing=FAST)
+
+
+def test_page_of_full_bins_and_of_another_level(tmp_path):
+    rows = [[1.0, 1]] * 30 + [[1.0, 0]] * 5 + [[0.3 + i / 100, i % 2] for i in range(20)]
+    path = write(tmp_path / "c.csv", ["confidence", "correct"], rows)
+    table = score_calibration(path, binning="mass", drawing=Drawing(0.9, 100))
+    assert table.figures[0].title == "Reliability (90 % intervals)"
+    assert table.figures[0].counts[-1] == 35
+    page = render_score_page(table)
+    assert "nan" not in page.lower().replace("font-variant", "")
 
 
 def test_calibration_wrong_options(tmp_path):

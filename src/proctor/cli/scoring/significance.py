@@ -61,6 +61,12 @@ def significance(
         Path | None,
         typer.Option(metavar="FILE", help="People's marks on some items ('item', 'human'): corrects means."),
     ] = None,
+    concurrence: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Marks of the same systems on another benchmark: are they ranked alike?"
+        ),
+    ] = None,
     calibration: Annotated[
         bool, typer.Option("--calibration", help="FILE holds confidences: see below.")
     ] = False,
@@ -91,8 +97,11 @@ def significance(
     --human FILE with people's marks on a random part of the items (and a column 'system' if there are several) gives the mean
     that people would have given (prediction-powered inference, PPI). Both carry the uncertainty of the calibration.
 
+    Benchmarks. --concurrence FILE with marks of the same systems on other items gives Kendall's tau-b of the two rankings, its
+    exact p, and an interval over the questions of both.
+
     Confidences. With --calibration FILE has 'confidence' (0 to 1) and 'correct' (yes/no), perhaps 'system' and 'recording';
-    printed are accuracy, ECE, MCE, Brier score and log loss; --report draws the reliability diagram.
+    printed are accuracy, ECE (beside what a calibrated system would show by chance), MCE, Brier score and log loss; --report draws the reliability diagram.
 
     Example: proctor score significance marks.csv --reference baseline --report comparison.html
     """
@@ -109,6 +118,7 @@ def significance(
             (human, "--human"),
             (reference, "--reference"),
             (system, "--system"),
+            (concurrence, "--concurrence"),
             (difference, "--difference"),
             (stratum, "--stratum"),
         ):
@@ -126,6 +136,7 @@ def significance(
             difference=difference,
             judge_calibration=judge_calibration,
             human=human,
+            concurrence=concurrence,
             drawing=drawing,
         )
     emit_scores(table, as_json=as_json, latex=latex, report=report)

@@ -13,6 +13,7 @@ import numpy as np
 
 from proctor.errors import UserError
 from proctor.metrics.bootstrap import bootstrap_interval, bootstrap_mean_intervals, cluster_sums
+from proctor.metrics.concurrence import concurrence_interval, kendall_tau_b
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.metrics.hypothesis_tests import PValue, fisher_exact, holm, mann_whitney, permutation_test
 from proctor.metrics.interval import Interval
@@ -35,6 +36,8 @@ __all__ = ["TESTS", "UNPAIRED", "Test", "score_significance"]
 Test = Literal["sign-flip", "mcnemar", "mcnemar-mid-p", "permutation", "mann-whitney", "fisher"]
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 UNPAIRED: Final = ("permutation", "mann-whitney", "fisher")
+_CLEAR: Final = 0.9
+"""Below this value of 1 - p the heat-map stays white: only what comes near to significance is shaded."""
 _MANY_PAIRS: Final = 40
 """With more pairs than this the heat-map and the JSON hold them, the table those with the reference or the best."""
 
@@ -50,6 +53,7 @@ def score_significance(
     difference: float | None = None,
     judge_calibration: Path | None = None,
     human: Path | None = None,
+    concurrence: Path | None = None,
     drawing: Drawing | None = None,
 ) -> ScoreTable:
     """Compare systems by their marks.
@@ -64,6 +68,7 @@ def score_significance(
         difference: also say how many items it takes to find a difference of this size.
         judge_calibration: people's and the judge's yes/no on a calibration sample: corrects the shares right.
         human: people's marks on some of the items: corrects the means.
+        concurrence: marks of the same systems on another benchmark: says whether both rank them alike.
         drawing: options of the intervals.
 
     Raises:
@@ -86,6 +91,9 @@ def score_significance(
         rows += corrected
         for pair in _shown(pairs, means, reference):
             rows += _pair_rows(marks, pair, difference, drawing, len(pairs))
+        more: list[str] = []
+        if concurrence is not None:
+            rows += _concurrence(marks, means, concurrence, drawing, more)
     headline: dict[str, object] = {"pairs": [asdict(pair.comparison) for pair in pairs]}
     if error is not None:
         headline["judge"] = _judge_headline(error)
@@ -94,7 +102,7 @@ def score_significance(
         tuple(rows),
         headline=headline,
         counts=_counts(marks),
-        notes=tuple(_notes(marks, test, pairs, means, reference, error)),
+        notes=(*_notes(marks, test, pairs, means, reference, error), *more),
         figures=_figures(means, pairs, corrected),
     )
 
@@ -213,7 +221,12 @@ def _described(marks: Marks, pair: Comparison, test: PairedTest, drawing: Drawin
     first, second = marks.systems[pair.a], marks.systems[pair.b]
     skipped = sum(item not in first or item not in second for item in marks.items)
     if test == "sign-flip":
-        draws = {"resamples": str(drawing.arguments["resamples"]), "seed": str(drawing.seed)}
+        # Which pairs are exact depends on the data; what decides it does not.
+        draws = {
+            "p": "exact-to-30",
+            "resamples": str(drawing.arguments["resamples"]),
+            "seed": str(drawing.seed),
+        }
         signature = Signature(
             "sign_flip", {"clusters": _grouping(marks)["clusters"], "sided": "two", **draws}
         )
@@ -453,6 +466,70 @@ def _judge_headline(error: JudgeError) -> dict[str, object]:
     }
 
 
+# -- another benchmark -----------------------------------------------------------------------------------------------
+
+
+def _concurrence(
+    marks: Marks, means: Mapping[str, Score], path: Path, drawing: Drawing, notes: list[str]
+) -> list[ScoreRow]:
+    """Compare the ranking with that of another benchmark."""
+    other = read_marks([path])
+    lacking = [name for name in marks.systems if name not in other.systems]
+    if lacking:
+        raise UserError(
+            f"the other benchmark has no marks of {lacking[0]!r}.",
+            where=str(path),
+            hint="give the same systems in both, or choose those to compare with --system",
+        )
+    other = replace(other, systems={name: other.systems[name] for name in marks.systems})
+    theirs = _means(other, replace(drawing, resamples=0))
+    undefined = [
+        name for name in marks.systems if math.isnan(means[name].value) or math.isnan(theirs[name].value)
+    ]
+    if undefined:
+        raise UserError(f"the system {undefined[0]!r} has no mark on one benchmark.", where=str(path))
+    found = kendall_tau_b([s.value for s in means.values()], [s.value for s in theirs.values()])
+    interval = None
+    if drawing.resamples and found.tau is not None:
+        complete = [_complete(part) for part in (marks, other)]
+        dropped = sum(
+            len(part.items) - len(matrix) for part, (matrix, _) in zip((marks, other), complete, strict=True)
+        )
+        if dropped:
+            notes.append(f"the interval of τ-b leaves out {dropped} items that some system has no mark on")
+        (first, first_clusters), (second, second_clusters) = complete
+        interval = concurrence_interval(
+            first, second, clusters_a=first_clusters, clusters_b=second_clusters, **drawing.arguments
+        )
+    score = found.as_score(interval)
+    if interval is not None:
+        score = replace(
+            score,
+            signature=score.signature.having(
+                interval=interval.method, resamples=str(drawing.resamples), seed=str(drawing.seed)
+            ),
+        )
+    p = Score(
+        math.nan if found.p is None else found.p,
+        found.signature.having(of="p"),
+        found.n,
+        note="" if found.p is not None else found.note or "undefined",
+    )
+    notes.append(
+        f"concurrence with {path}: {found.discordant} of {found.pairs} pairs of systems are ranked the other way round"
+        + (f", {found.tied} are tied" if found.tied else "")
+    )
+    return [ScoreRow("τ-b", score, "concurrence"), ScoreRow("p", p, "concurrence", digits=4)]
+
+
+def _complete(marks: Marks) -> tuple[Any, list[str]]:
+    """Marks of the items that every system has a mark on, shape (items, systems), and their clusters."""
+    data = _matrix(marks).T
+    here = ~np.isnan(data).any(axis=1)
+    names = [name for name, kept in zip(_clusters(marks), here, strict=True) if kept]
+    return data[here], names
+
+
 # -- around the table ------------------------------------------------------------------------------------------------
 
 
@@ -583,5 +660,6 @@ def _heat_maps(names: tuple[str, ...], cells: Mapping[tuple[str, str], Compariso
             kind="values",
             row_title="system",
             column_title="system",
+            low=_CLEAR,
         ),
     ]

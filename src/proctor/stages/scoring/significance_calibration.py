@@ -31,6 +31,8 @@ from proctor.stages.scoring.significance_files import CLUSTER, SYSTEM, Drawing
 
 __all__ = ["score_calibration"]
 
+_USUAL: Final = 0.95
+"""Pictures say the level of their intervals when it is another."""
 _DRAWS: Final = 2_000
 """Draws of calibrated systems; each costs as much as ten of the bootstrap."""
 
@@ -82,6 +84,8 @@ def score_calibration(
                 truth[here], stated[here], bins=bins, strategy=binning, interval_confidence=drawing.confidence
             )
             title = "Reliability" if name == "all" and system is None else f"Reliability of {name}"
+            if drawing.confidence != _USUAL:
+                title += f" ({100 * drawing.confidence:g} % intervals)"
             figures.append(found.as_figure(title))
     notes = []
     if clusters is None and drawing.resamples:
