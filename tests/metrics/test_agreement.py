@@ -237,6 +237,8 @@ def test_the_unit_of_numeric_labels_changes_nothing(scale):
         ([1.0, math.inf], [1.0, 2.0], {}, "must be finite, got inf"),
         (["y", 1], ["y", "n"], {}, "texts and numbers are mixed"),
         ([("y",)], ["y"], {}, "a text or a number"),
+        ([["y"]], [["y"]], {}, "got a list or an object"),
+        (np.zeros((2, 2)), np.zeros((2, 2)), {}, "got a list or an object"),
         (["y"], ["y"], {"weights": "cubic"}, "none, linear, quadratic, got 'cubic'"),
         (["y"], ["x"], {"values": ["y"]}, "'x' is not in the order given"),
         (["y"], ["y"], {"values": ["y", "y"]}, "holds 'y' twice"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nltk.metrics.agreement import AnnotationTask
 from nltk.metrics.distance import interval_distance
 
+from proctor.metrics import krippendorff as module
 from proctor.metrics.agreement import fleiss_kappa
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import METRICS, coincidence_matrix, krippendorff_alpha
@@ -193,6 +194,29 @@ def test_ordinal_with_many_values():
     assert alpha(data.astype(float), level="ordinal") == pytest.approx(package(data, "ordinal"), abs=1e-12)
 
 
+@pytest.mark.parametrize("clusters", [None, [f"r{k % 9}" for k in range(40)]])
+def test_both_ways_of_ordinal_are_one(monkeypatch, clusters):
+    """Summed coincidences, and ranks within the draws: the same value and the same interval."""
+    data = random_ratings(np.random.default_rng(8), 40, 4, 5, 0.2)
+    ways = []
+    for limit in (0, 50):
+        monkeypatch.setattr(module, "_MANY_COINCIDENCES", limit)
+        monkeypatch.setattr(module, "_BLOCK", 1_000)  # a few draws at a time
+        ways.append(krippendorff_alpha(data, level="ordinal", clusters=clusters, resamples=300))
+    assert ways[0].value == pytest.approx(ways[1].value, abs=1e-12)
+    if clusters is not None:  # without clusters each way sorts the units by what it sums
+        assert (ways[0].low, ways[0].high) == pytest.approx((ways[1].low, ways[1].high), abs=1e-12)
+
+
+def test_many_values_and_units_fit_into_memory():
+    """4,000 values: eight million pairs of them, twenty million numbers of units and values."""
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(2_000, 1)) + rng.normal(size=(2_000, 2)) / 4
+    for level in ("ordinal", "interval"):
+        score = krippendorff_alpha(data, level=level, resamples=20)
+        assert 0.9 < score.low < score.value < score.high < 1.0
+
+
 # -- definition ----------------------------------------------------------------------------------------------------
 
 SMALL = st.lists(st.lists(st.integers(0, 3), min_size=0, max_size=4), min_size=1, max_size=6)
@@ -372,6 +396,7 @@ def test_one_cluster_has_no_interval_and_the_seed_matters():
         ([["y", "n"]], {"level": "ordinal", "values": ["y"]}, "'n' is not in the order given"),
         ([[1, -2]], {"level": "ratio"}, "no negative values, got -2"),
         ([[1, math.inf]], {}, "finite"),
+        ([[1, [2]]], {}, "got a list or an object"),
         ([[1, 2]], {"clusters": ["a", "b"]}, "2 cluster names for 1 units"),
         ([[1, 2]], {"confidence": 0.0}, "confidence"),
         ([[1, 2]], {"resamples": -5}, "resamples"),

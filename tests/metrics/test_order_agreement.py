@@ -171,6 +171,8 @@ def test_perfect_and_empty_data_set():
         ((1, 2), (1, 3), "lacks 2"),
         ((1,), (1, 2), "unknown step 2"),
         ("12", "21", "a list of step ids, got the text '12'"),
+        ([[1], [2]], [[2], [1]], "each a text or a number"),
+        (5, (1, 2), "each a text or a number"),
     ],
 )
 def test_bad_orders_are_named(a, b, message):

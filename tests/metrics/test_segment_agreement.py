@@ -268,6 +268,12 @@ def test_bad_segments_are_named(segments, message):
         compared([("s", 0, 1)], segments)
 
 
+@pytest.mark.parametrize("segment", [("s", "x", 1), ("s", 0), ("s", None, 1), 5])
+def test_what_is_no_segment_is_named(segment):
+    with pytest.raises(MetricInputError, match="recording 'r', annotator 'b': a segment is"):
+        compared([("s", 0, 1)], [segment])
+
+
 def test_bad_options_are_named():
     comparisons = compare_segments(EXAMPLE)
     for threshold in (0, -0.5, 1.5, math.nan):

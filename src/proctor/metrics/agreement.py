@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, Literal, get_args
@@ -189,6 +189,13 @@ def is_missing(label: object) -> bool:
     return label is None or (isinstance(label, float) and math.isnan(label))
 
 
+def _distinct(labels: Iterable[Any]) -> set[Any]:
+    try:
+        return set(labels)
+    except TypeError:
+        raise MetricInputError("a label must be a text or a number, got a list or an object") from None
+
+
 def sorted_labels(seen: set[Any], values: Sequence[Label] | None) -> tuple[Label, ...]:
     """Return the labels in their order: as given, else sorted; numbers that are equal are one label.
 
@@ -242,7 +249,7 @@ def _coded(
             raise MetricInputError(
                 f"a label is missing in row {row} (from 0)", "leave out items that either left out"
             )
-    labels = sorted_labels({*one, *two}, values)
+    labels = sorted_labels(_distinct([*one, *two]), values)
     place: dict[Hashable, int] = {label: i for i, label in enumerate(labels)}
     return (
         labels,
@@ -267,37 +274,40 @@ def rating_counts(
     Raises:
         MetricInputError: if there are not two dimensions, or something is no label.
     """
+    labels, unit, code, units = flat_ratings(ratings, values)
+    counts = np.bincount(unit * len(labels) + code, minlength=units * len(labels))
+    return labels, counts.reshape(units, len(labels)).astype(np.int64)
+
+
+def flat_ratings(
+    ratings: Sequence[Sequence[Label | None]] | NDArray[Any], values: Sequence[Label] | None = None
+) -> tuple[tuple[Label, ...], Ints, Ints, int]:
+    """Return the labels in their order, and of each rating its unit and the place of its label; then all units."""
     if isinstance(ratings, np.ndarray) and ratings.ndim != 2:
         raise MetricInputError(
             f"ratings must have one row a unit and one column a rater, got shape {ratings.shape}"
         )
     if isinstance(ratings, np.ndarray) and ratings.dtype.kind in "iuf" and values is None:
-        return _counted_numbers(ratings.astype(np.float64))
+        return _flat_numbers(ratings.astype(np.float64))
     rows: list[Any] = ratings.tolist() if isinstance(ratings, np.ndarray) else list(ratings)
     for n, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence | np.ndarray):
             raise MetricInputError(f"row {n} (from 0) of the ratings must be a list of labels, got {row!r}")
     given = [(unit, label) for unit, row in enumerate(rows) for label in row if not is_missing(label)]
-    try:
-        seen = {label for _, label in given}
-    except TypeError:
-        raise MetricInputError("a label must be a text or a number, got a list or an object") from None
-    labels = sorted_labels(seen, values)
+    labels = sorted_labels(_distinct(label for _, label in given), values)
     place: dict[Hashable, int] = {label: i for i, label in enumerate(labels)}
-    cells = np.array([unit * len(labels) + place[label] for unit, label in given], dtype=np.int64)
-    counts = np.bincount(cells, minlength=len(rows) * len(labels))
-    return labels, counts.reshape(len(rows), len(labels)).astype(np.int64)
+    unit = np.array([unit for unit, _ in given], dtype=np.int64)
+    return labels, unit, np.array([place[label] for _, label in given], dtype=np.int64), len(rows)
 
 
-def _counted_numbers(ratings: Floats) -> tuple[tuple[Label, ...], Ints]:
-    present = ~np.isnan(ratings)
+def _flat_numbers(ratings: Floats) -> tuple[tuple[Label, ...], Ints, Ints, int]:
     if np.isinf(ratings).any():
-        unit = int(np.flatnonzero(np.isinf(ratings).any(axis=1))[0])
-        raise MetricInputError(f"a label must be finite, got an infinite one in row {unit} (from 0)")
+        row = int(np.flatnonzero(np.isinf(ratings).any(axis=1))[0])
+        raise MetricInputError(f"a label must be finite, got an infinite one in row {row} (from 0)")
+    present = ~np.isnan(ratings)
     values, code = np.unique(ratings[present], return_inverse=True)
-    unit_of = np.broadcast_to(np.arange(len(ratings))[:, None], ratings.shape)[present]
-    counts = np.bincount(unit_of * len(values) + code, minlength=len(ratings) * len(values))
-    return tuple(values.tolist()), counts.reshape(len(ratings), len(values)).astype(np.int64)
+    unit = np.broadcast_to(np.arange(len(ratings))[:, None], ratings.shape)[present]
+    return tuple(values.tolist()), unit.astype(np.int64), code.astype(np.int64), len(ratings)
 
 
 # -- two annotators ----------------------------------------------------------------------------------------------
@@ -609,7 +619,7 @@ def mean_pair_agreement(
     if not pairs:
         return Score(math.nan, signature, 0, note="no two annotators labelled the same")
     items = sorted({i for a, b in pairs for i in labels[a].keys() & labels[b].keys()})
-    seen = {label for a, b in pairs for who in (a, b) for label in labels[who].values()}
+    seen = _distinct(label for a, b in pairs for who in (a, b) for label in labels[who].values())
     known = sorted_labels(seen, values)
     apart = _distances(known, "none" if measure == "raw" else weights, values is not None)
     columns = np.concatenate([_pair_columns(labels[a], labels[b], items, known, apart) for a, b in pairs])

@@ -30,8 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.agreement import (
+    Ints,
     Label,
     bootstrap_signature,
+    flat_ratings,
     grouped_sums,
     rating_counts,
     require_resampling,
@@ -49,6 +51,10 @@ Ratings = Sequence[Sequence[Label | None]] | NDArray[Any]
 
 _MANY_VALUES: Final = 200
 """Beyond this number of different values the expected disagreement of numbers is computed from moments."""
+_MANY_COINCIDENCES: Final = 50
+"""Beyond this number of pairs of values ordinal coincidences are computed from the draws."""
+_BLOCK: Final = 2_000_000
+"""Numbers held in memory at a time by that (about 16 MB, several times over)."""
 _ROUNDING: Final = 1e-13
 
 
@@ -117,23 +123,22 @@ def krippendorff_alpha(
             of range.
     """
     require_resampling(confidence, resamples, seed)
-    known, counts = rating_counts(ratings, values)
+    known, unit, code, units = flat_ratings(ratings, values)
     _require_level(level, known, ordered=values is not None)
-    if clusters is not None and len(clusters) != len(counts):
-        raise MetricInputError(f"{len(clusters)} cluster names for {len(counts)} units")
+    if clusters is not None and len(clusters) != units:
+        raise MetricInputError(f"{len(clusters)} cluster names for {units} units")
     signature = bootstrap_signature("krippendorff_alpha", clusters, confidence, resamples, seed, level=level)
-    pairable = counts.sum(axis=1) >= 2
+    pairable = np.bincount(unit, minlength=units) >= 2
     n, skipped = int(pairable.sum()), int((~pairable).sum())
-    used = counts[pairable]
-    occurs = used.sum(axis=0) > 0
-    if not n or occurs.sum() == 1:
-        only = [value for value, there in zip(known, occurs, strict=True) if there]
-        why = f"every rating is {only[0]!r}: chance is certain" if only else "no unit has two ratings"
+    use = pairable[unit]
+    occurs, code = np.unique(code[use], return_inverse=True)
+    there = [known[k] for k in occurs]
+    if len(there) < 2:
+        why = f"every rating is {there[0]!r}: chance is certain" if there else "no unit has two ratings"
         return Score(math.nan, signature, n, skipped=skipped, note=why)
-    groups = None if clusters is None else [c for c, use in zip(clusters, pairable, strict=True) if use]
-    there = [value for value, use in zip(known, occurs, strict=True) if use]
-    columns, statistic = _prepare(used[:, occurs].astype(np.float64), level, there)
-    sums = grouped_sums(columns, groups)
+    groups = None if clusters is None else [c for c, keep in zip(clusters, pairable, strict=True) if keep]
+    renumbered = np.cumsum(pairable) - 1
+    sums, statistic = _prepare(_Pairable(renumbered[unit[use]], code, n, there, groups), level)
     value = float(statistic(sums.sum(axis=0, keepdims=True))[0])
     if math.isnan(value):
         why = "the values differ too little to be told from rounding"
@@ -152,38 +157,63 @@ def _require_level(level: Level, values: Sequence[Label], *, ordered: bool) -> N
             f"the {level} level needs to know how far values are apart, and {text!r} is a text", hint
         )
     if level == "ratio" and any(not isinstance(v, str) and v < 0 for v in values):
-        raise MetricInputError(f"the ratio level has no negative values, got {min(v for v in values if v)!r}")
+        raise MetricInputError(f"the ratio level has no negative values, got {values[0]!r}")
 
 
 Statistic = Callable[[Floats], Floats]
 
 
-def _prepare(counts: Floats, level: Level, values: Sequence[Label]) -> tuple[Floats, Statistic]:
-    """Return what is summed over units (quantities x units), and alpha of such sums."""
+@dataclass(frozen=True, slots=True)
+class _Pairable:
+    """Ratings of units that have two or more.
+
+    Attributes:
+        unit: of each rating.
+        code: place of each rating's value.
+        units: how many.
+        values: that occur, in their order.
+        clusters: of each unit, None when units are drawn alone.
+    """
+
+    unit: Ints
+    code: Ints
+    units: int
+    values: Sequence[Label]
+    clusters: Sequence[str] | None
+
+    def counts(self) -> Floats:
+        """How often each value (column) was given to each unit (row)."""
+        k = len(self.values)
+        counts = np.bincount(self.unit * k + self.code, minlength=self.units * k)
+        return counts.reshape(self.units, k).astype(np.float64)
+
+    def numbers(self) -> Floats:
+        """The values as numbers; only ratios count, and scaled huge numbers stay finite."""
+        numbers = np.array(self.values, dtype=np.float64)
+        result: Floats = numbers / np.abs(numbers).max()
+        return result
+
+
+def _prepare(ratings: _Pairable, level: Level) -> tuple[Floats, Statistic]:
+    """Return what is resampled (clusters x quantities), and alpha of sums of its rows."""
+    if level == "nominal":
+        return _prepare_nominal(ratings)
     if level == "ordinal":
-        return _prepare_ordinal(counts)
-    numbers = np.arange(len(values), dtype=np.float64)
-    if level != "nominal":
-        numbers = np.array(values, dtype=np.float64)
-        numbers = numbers / np.abs(numbers).max()  # only ratios count, and huge numbers stay finite
-    if level == "interval" and len(values) > _MANY_VALUES:
-        return _prepare_moments(counts, numbers)
-    apart = _distances(numbers, level)
-    weight = 1.0 / (counts.sum(axis=1) - 1)
-    observed = ((counts @ apart) * counts).sum(axis=1) * weight
+        return _prepare_ordinal(ratings)
+    if level == "interval" and len(ratings.values) > _MANY_VALUES:
+        return _prepare_moments(ratings)
+    apart, counts = _distances(ratings.numbers(), level), ratings.counts()
+    observed = ((counts @ apart) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
 
     def alpha(sums: Floats) -> Floats:
         used = sums[:, 1:]
         return _alpha(sums[:, 0], ((used @ apart) * used).sum(axis=1), used.sum(axis=1))
 
-    return np.concatenate([observed[None, :], counts.T]), alpha
+    return grouped_sums(np.concatenate([observed[None, :], counts.T]), ratings.clusters), alpha
 
 
 def _distances(numbers: Floats, level: Level) -> Floats:
     difference = numbers[:, None] - numbers
-    if level == "nominal":
-        differ: Floats = (difference != 0).astype(np.float64)
-        return differ
     if level == "ratio":
         total = numbers[:, None] + numbers
         difference = np.divide(difference, total, out=np.zeros_like(difference), where=total > 0)
@@ -194,32 +224,49 @@ def _distances(numbers: Floats, level: Level) -> Floats:
     return result
 
 
-def _prepare_moments(counts: Floats, numbers: Floats) -> tuple[Floats, Statistic]:
-    """Sums of values and of squares stand for a matrix of all pairs of many different values."""
-    scaled = (numbers - numbers.mean()) / np.ptp(numbers)
+def _prepare_nominal(ratings: _Pairable) -> tuple[Floats, Statistic]:
+    counts = ratings.counts()
     m = counts.sum(axis=1)
-    first, second = counts @ scaled, counts @ scaled**2
-    from_mean = scaled - (first / m)[:, None]
-    observed = 2 * m * (counts * from_mean**2).sum(axis=1) / (m - 1)
+    observed = (m**2 - (counts**2).sum(axis=1)) / (m - 1)
+
+    def alpha(sums: Floats) -> Floats:
+        used = sums[:, 1:]
+        n = used.sum(axis=1)
+        return _alpha(sums[:, 0], n**2 - (used**2).sum(axis=1), n)
+
+    return grouped_sums(np.concatenate([observed[None, :], counts.T]), ratings.clusters), alpha
+
+
+def _prepare_moments(ratings: _Pairable) -> tuple[Floats, Statistic]:
+    """Sums of values and of squares stand for a matrix of all pairs of many different values."""
+    numbers = ratings.numbers()
+    scaled = ((numbers - numbers.mean()) / np.ptp(numbers))[ratings.code]
+
+    def of_units(weights: Floats) -> Floats:
+        return np.bincount(ratings.unit, weights=weights, minlength=ratings.units).astype(np.float64)
+
+    m, first, second = of_units(np.ones_like(scaled)), of_units(scaled), of_units(scaled**2)
+    from_mean = scaled - (first / m)[ratings.unit]
+    observed = 2 * m * of_units(from_mean**2) / (m - 1)
 
     def alpha(sums: Floats) -> Floats:
         n = sums[:, 1]
         expected = 2 * (n * sums[:, 3] - sums[:, 2] ** 2)
         return _alpha(sums[:, 0], np.where(expected > _ROUNDING * n**2, expected, 0.0), n)
 
-    return np.stack([observed, m, first, second]), alpha
+    return grouped_sums(np.stack([observed, m, first, second]), ratings.clusters), alpha
 
 
-def _prepare_ordinal(counts: Floats) -> tuple[Floats, Statistic]:
+def _prepare_ordinal(ratings: _Pairable) -> tuple[Floats, Statistic]:
     """The distances depend on how often values are used, so the coincidences themselves are summed.
 
     The distance of two values is the squared difference of their mean ranks, and the mean of all mean ranks is n/2.
     """
+    counts = ratings.counts()
     k, low, high = counts.shape[1], *np.triu_indices(counts.shape[1], 1)
-    weight = 1.0 / (counts.sum(axis=1) - 1)
-    together = counts[:, low] * counts[:, high] * weight[:, None]
-    occurs = together.any(axis=0)
-    low, high = low[occurs], high[occurs]
+    if len(low) > _MANY_COINCIDENCES:
+        return _prepare_ranks(counts, ratings.clusters)
+    together = counts[:, low] * counts[:, high] / (counts.sum(axis=1) - 1)[:, None]
 
     def alpha(sums: Floats) -> Floats:
         used = sums[:, :k]
@@ -229,7 +276,32 @@ def _prepare_ordinal(counts: Floats) -> tuple[Floats, Statistic]:
         expected = 2 * n * (used * (rank - n[:, None] / 2) ** 2).sum(axis=1)
         return _alpha(observed, expected, n)
 
-    return np.concatenate([counts.T, together[:, occurs].T]), alpha
+    return grouped_sums(np.concatenate([counts.T, together.T]), ratings.clusters), alpha
+
+
+def _prepare_ranks(counts: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Statistic]:
+    """With many values, units are fewer than pairs of values: keep the draws, and square ranks within units."""
+    if clusters is None:
+        counts = counts[np.lexsort(counts.T)]
+        cluster, drawn = np.arange(len(counts)), len(counts)
+    else:
+        names, cluster = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
+        drawn = len(names)
+    m = counts.sum(axis=1)
+
+    def of_draws(uses: Floats) -> Floats:
+        times = uses[:, cluster]
+        used = times @ counts
+        n = used.sum(axis=1)
+        rank = np.cumsum(used, axis=1) - used / 2 - n[:, None] / 2
+        within = (m * (rank**2 @ counts.T) - (rank @ counts.T) ** 2) / (m - 1)
+        return _alpha(2 * (times * within).sum(axis=1), 2 * n * (used * rank**2).sum(axis=1), n)
+
+    def alpha(uses: Floats) -> Floats:
+        rows = max(1, _BLOCK // sum(counts.shape))
+        return np.concatenate([of_draws(part) for part in np.split(uses, range(rows, len(uses), rows))])
+
+    return np.eye(drawn), alpha
 
 
 def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:

@@ -94,14 +94,18 @@ def _require_same_steps(reference: Order, *others: Order) -> None:
     Raises:
         MetricInputError: naming the first id that is there twice, missing or unknown.
     """
-    known = set(reference)
     orders = (reference, *others)
-    if all(len(o) == len(known) and not isinstance(o, str) and known == set(o) for o in orders):
-        return
-    for order in orders:
+    try:
+        known = set(reference)
+        if all(len(o) == len(known) and not isinstance(o, str) and known == set(o) for o in orders):
+            return
+        counted = [Counter(order) for order in orders]
+    except TypeError:
+        raise MetricInputError("an order is a list of step ids, each a text or a number") from None
+    for order, count in zip(orders, counted, strict=True):
         if isinstance(order, str):
             raise MetricInputError(f"an order is a list of step ids, got the text {order!r}", "split it")
-        if twice := [step for step, n in Counter(order).items() if n > 1]:
+        if twice := [step for step, n in count.items() if n > 1]:
             raise MetricInputError(f"the order {_shown(order)} holds the step {twice[0]!r} twice")
     for order in others:
         if known == set(order):

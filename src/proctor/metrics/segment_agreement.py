@@ -137,7 +137,13 @@ _NOTHING: Final = np.zeros((0, 2))
 def _by_step(recording: str, annotator: str, segments: Sequence[TimedStep]) -> dict[str, Floats]:
     """Starts and ends of each step in order of time, shape (executions, 2)."""
     times: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for step, start, end in segments:
+    for segment in segments:
+        try:
+            step, start, end = segment[0], float(segment[1]), float(segment[2])
+        except (TypeError, ValueError, IndexError):
+            raise MetricInputError(
+                f"recording {recording!r}, annotator {annotator!r}: a segment is (step, start, end), got {segment!r}"
+            ) from None
         where = f"recording {recording!r}, annotator {annotator!r}, step {step!r}"
         if not (math.isfinite(start) and math.isfinite(end)):
             raise MetricInputError(
@@ -152,7 +158,7 @@ def _by_step(recording: str, annotator: str, segments: Sequence[TimedStep]) -> d
             raise MetricInputError(
                 f"{where}: the segment from {start:g} to {end:g} s is there twice", "remove one"
             )
-        times[step].append((float(start), float(end)))
+        times[step].append((start, end))
     return {step: np.array(sorted(listed)) for step, listed in times.items()}
 
 
