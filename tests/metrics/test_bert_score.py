@@ -448,3 +448,14 @@ def test_cutting_off_upper_layers_changes_nothing(kind):
             network = module._without_layers_above(network, layer)
             for a, b in zip(module._run(torch, network, batch, layer, 1, "cpu"), whole[layer], strict=True):
                 assert a == pytest.approx(b, abs=1e-6)
+
+
+def test_every_pair_is_reported():
+    done = []
+    bert_score(["ab", ["cd", "ab"]], ["ab", "ba"], toy_encoder(), step=lambda: done.append(1))
+    assert len(done) == 3
+
+
+def test_a_device_that_does_not_exist_is_named(model):
+    with pytest.raises(MetricInputError, match="device exists"):
+        load_bert_encoder(model, device="abacus")

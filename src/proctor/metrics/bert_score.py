@@ -9,8 +9,10 @@ The numbers depend on the model, its layer, the tokenizer, and on rescaling: all
 model is a folder on this machine; nothing is ever downloaded. ``greedy_match`` needs NumPy only and takes vectors of
 any origin; ``bert_score`` needs the packages of the extra ``bertscore`` (torch, transformers), imported when called.
 
-Differences from the package ``bert-score`` 0.3: cosines below 0 are kept (there the best one of a padded row is at
-least 0); of several references the one with the best F1 gives all three values (there each value takes its own best).
+Differences from the package ``bert-score`` 0.3.13: cosines below 0 are kept (there the best one of a padded row is at
+least 0); of several references the one with the best F1 gives all three values (there each value takes its own best);
+RoBERTa's first word is read as inside of a text, as in the published numbers (with transformers 5 the package loses
+that space without a word, which moves its values; given a tokenizer that keeps it, both agree).
 
 References: Zhang et al. 2020; SMMQG A2.2 (microsoft/deberta-xlarge-mnli, F1).
 """
@@ -318,7 +320,8 @@ def load_bert_encoder(model: Path, *, layer: int | None = None, device: str = "c
     layer = depth if layer is None else layer
     if isinstance(layer, bool) or not 0 <= layer <= depth:
         raise MetricInputError(f"{model.name} has the layers 0 to {depth}, asked for {layer}")
-    network = _without_layers_above(network, layer).to(device).eval()
+    with _explained(model):
+        network = _without_layers_above(network, layer).to(device).eval()
     limit = _longest(tokenizer, config)
     marks = frozenset(i for i in (tokenizer.cls_token_id, tokenizer.sep_token_id) if i is not None)
 
@@ -367,7 +370,7 @@ class _explained:  # noqa: N801 (used as a function)
             lines = str(error).strip().splitlines() or [""]
             raise MetricInputError(
                 f"the model in {self.model} cannot be loaded ({type(error).__name__}: {lines[0][:200]})",
-                "check that the folder is complete, and load it once with transformers itself",
+                "check that the folder is complete and the device exists, and load it once with transformers itself",
             ) from error
 
 
@@ -476,6 +479,7 @@ def bert_score(
     baseline: Path | None = None,
     batch: int = 64,
     device: str = "cpu",
+    step: Callable[[], None] | None = None,
 ) -> BertScores:
     """Compute BERTScore of candidates against their references with a local model.
 
@@ -488,6 +492,7 @@ def bert_score(
         baseline: file for rescaling, see ``read_baseline``.
         batch: texts run at a time.
         device: of torch.
+        step: called once per pair of texts that is done, for a progress bar.
 
     Returns:
         Values by pair; the order of the pairs changes nothing.
@@ -519,6 +524,8 @@ def bert_score(
             match = match if base is None else rescale(match, base)
             if i not in best or _rank(match) > _rank(best[i]):
                 best[i] = match
+            if step is not None:
+                step()
     return BertScores(
         matches=tuple(best[i] for i in range(len(candidates))),
         parameters={

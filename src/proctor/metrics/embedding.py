@@ -84,7 +84,8 @@ def mean_pairwise_cosine(vectors: ArrayLike) -> float:
         vectors: shape (n, d), n >= 2.
 
     Returns:
-        (|Σu|² - n) / (n (n - 1)), -1/(n-1) to 1. Less is more varied.
+        (|Σu|² - n) / (n (n - 1)), -1/(n-1) to 1, to twelve places, so that the order of the rows does not show. Less is
+        more varied.
 
     Raises:
         MetricInputError: if there are fewer than two rows, or as ``unit_vectors``.
@@ -93,7 +94,7 @@ def mean_pairwise_cosine(vectors: ArrayLike) -> float:
     n = len(unit)
     _require_two(n)
     total = unit.sum(axis=0)
-    return float(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0))
+    return float(np.round(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0), 12))
 
 
 def mean_cross_cosine(reference: ArrayLike, prediction: ArrayLike) -> float:

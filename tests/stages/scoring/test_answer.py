@@ -296,6 +296,18 @@ def test_judgements_alone(score):
     assert len(table.rows) == 1
 
 
+def test_judgements_of_consistency(score):
+    gt = [{"id": str(i), "answer": "x"} for i in range(4)]
+    said = [{"id": str(i), "judgement": j} for i, j in enumerate(("yes", "No", True, False))]
+    found = values(score(gt, said))["score", "all"]
+    assert (found.value, found.n) == (50.0, 4)
+
+
+def test_blank_references_are_no_references(score):
+    table = score([{"id": "1", "answers": ["", "salt"]}], [{"id": "1", "response": ""}])
+    assert values(table)["EM", "all"].value == 0.0
+
+
 def test_judge_scales(score):
     gt = [{"id": "1", "answer": "x"}]
     pred = [{"id": "1", "judgement": "Judge: first 0, then 1"}]
@@ -369,7 +381,7 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
         (GT, [{"id": "q1", "response": ["x"]}], {}, "text was expected"),
         (GT, [{"id": "q1", "judgement": 3}], {}, "0, 1 or 2, got 3"),
         (GT, [{"id": "q1", "judgement": "-1"}], {}, "0, 1 or 2, got -1"),
-        (GT, [{"id": "q1", "judgement": True}], {}, "text was expected"),
+        (GT, [{"id": "q1", "judgement": [1]}], {}, "text was expected"),
         (GT, PRED, {"metrics": ["choice"]}, "options with a gold letter"),
         (GT, [{"id": "q1", "response": "x"}], {"metrics": ["judge"]}, "no judgements"),
         (GT, [{"id": "q1", "judgement": 1}], {"metrics": ["exact"]}, "needs the responses"),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, command_app
+from proctor.cli.console import JsonFlag, SeedOption, command_app, progress
 from proctor.cli.scoring.common import (
     ConfidenceOption,
     LatexFlag,
@@ -106,7 +106,7 @@ def answer(
     Files are CSV, TSV, JSON Lines or JSON, joined by id. Open questions have answer (a text) or answers (a list,
     any of them is right; in CSV split at |). Multiple choice has options (a list, in the order shown) and gold
     (the letter, or the text of the right option). Predictions have response, or judgement (0 wrong, 1 partial,
-    2 match, or the judge's words), or both. Columns recording, recording_id, video_id or cluster say what belongs
+    2 match; yes or no; or the judge's words), or both. Columns recording, recording_id, video_id or cluster say what belongs
     together; intervals come from drawing these as a whole.
 
     \b
@@ -126,25 +126,27 @@ def answer(
     from proctor.stages.scoring.answer import score_answer
 
     chosen = [*(metric or ()), *(["choice"] if choices else [])]
-    table = score_answer(
-        gt,
-        pred,
-        metrics=chosen,
-        normalisation=normalisation,
-        tokeniser=tokeniser,
-        model=model,
-        layer=layer,
-        idf=idf,
-        baseline=baseline,
-        device=device,
-        option_count=option_count,
-        opened_bracket=opened_bracket,
-        judge_scale=judge_scale,
-        missing=missing,
-        slices=tuple(slices or ()),
-        cluster=cluster,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed or 0,
-    )
+    with progress("BERTScore", quiet="bertscore" not in chosen) as step:
+        table = score_answer(
+            gt,
+            pred,
+            metrics=chosen,
+            normalisation=normalisation,
+            tokeniser=tokeniser,
+            model=model,
+            layer=layer,
+            idf=idf,
+            baseline=baseline,
+            device=device,
+            option_count=option_count,
+            opened_bracket=opened_bracket,
+            judge_scale=judge_scale,
+            missing=missing,
+            slices=tuple(slices or ()),
+            cluster=cluster,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed or 0,
+            step=step,
+        )
     emit_scores(table, as_json=as_json, latex=latex, report=report)

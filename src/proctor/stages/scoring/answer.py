@@ -129,6 +129,7 @@ def score_answer(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
+    step: Callable[[], None] | None = None,
 ) -> ScoreTable:
     """Score answers.
 
@@ -152,6 +153,7 @@ def score_answer(
         confidence: of the intervals.
         resamples: of the bootstrap; 0 leaves the intervals out.
         seed: of the bootstrap.
+        step: called once per pair of texts that BERTScore has compared, for a progress bar.
 
     Raises:
         UserError: if a file or an option cannot be used.
@@ -172,10 +174,10 @@ def score_answer(
     headline: dict[str, object] = {}
     notes = _reading_notes(data, missing)
     letters: list[ParsedLetter | None] = []
-    with explained(pred):
+    with explained(gt):
         for metric in chosen:
             if metric == "bertscore":
-                found = _bert(data, model, layer, idf, baseline, device)
+                found = _bert(data, model, layer, idf, baseline, device, step)
             elif metric == "choice":
                 letters = _letters(data, opened_bracket)
                 found = _choice(data, letters, opened_bracket)
@@ -352,7 +354,13 @@ def _lost_note(data: AnswerData, tokeniser: Tokeniser) -> list[str]:
 
 
 def _bert(
-    data: AnswerData, model: Path | None, layer: int | None, idf: bool, baseline: Path | None, device: str
+    data: AnswerData,
+    model: Path | None,
+    layer: int | None,
+    idf: bool,
+    baseline: Path | None,
+    device: str,
+    step: Callable[[], None] | None,
 ) -> _Measured:
     if model is None:
         raise UserError(
@@ -369,6 +377,7 @@ def _bert(
             idf=idf,
             baseline=baseline,
             device=device,
+            step=step,
         )
     values = {q.id: m.f1 for (q, _), m in zip(pairs, scores.matches, strict=True)}
     notes = [scores.note] if scores.note else []

@@ -22,7 +22,13 @@ _GOLD: Final = ("gold", "letter", "gold_letter", "answer_letter")
 _RESPONSE: Final = ("response", "answer", "prediction", "predicted", "letter")
 _JUDGEMENT: Final = ("judgement", "judgment", "judge")
 _CLUSTER: Final = ("recording", "recording_id", "video_id", "cluster")
-_JUDGED: Final = {"0": 0, "1": 1, "2": 2, "0.0": 0, "1.0": 1, "2.0": 2}
+_JUDGED: Final = {"0": 0, "1": 1, "2": 2, "0.0": 0, "1.0": 1, "2.0": 2} | {
+    "yes": 2,
+    "no": 0,
+    "true": 2,
+    "false": 0,
+}
+"""Judgements written out; a judge of consistency says yes or no, which are the ends of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +167,7 @@ def _read_questions(
     values = [table.texts(name) for name in slices]
     out = []
     for row, name in enumerate(ids):
-        right = [_text(table, row, several or "", v) for v in references[row]]
+        right = [text for v in references[row] if (text := _text(table, row, several or "", v)).strip()]
         if not right and one and singles[row] not in (None, ""):
             right = [_text(table, row, one, singles[row])]
         texts = tuple(_text(table, row, options_column or "", v) for v in options[row])
@@ -237,9 +243,9 @@ def _judgement(table: Table, row: int, column: str | None, scale: JudgeScale) ->
     value = table.columns[column][row] if column else None
     if column is None or value in (None, ""):
         return None, False
-    text = _text(table, row, column, value).strip()
-    if text in _JUDGED:
-        return _JUDGED[text], False
+    text = str(value) if isinstance(value, bool) else _text(table, row, column, value).strip()
+    if text.lower() in _JUDGED:
+        return _JUDGED[text.lower()], False
     if isinstance(value, int | float) or text.lstrip("-").replace(".", "", 1).isdigit():
         raise table.wrong(
             row, column, f"a judgement is 0, 1 or 2, got {text}.", "use the scale 0 wrong, 1 partial, 2 match"

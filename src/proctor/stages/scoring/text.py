@@ -321,7 +321,7 @@ def _alike(part: str, units: Floats, settings: _Settings) -> list[ScoreRow]:
         (
             "nearest",
             "nearest_cosine",
-            float(nearest_cosine(units)[0].mean()) if known else math.nan,
+            math.fsum(nearest_cosine(units)[0]) / len(units) if known else math.nan,
             {"search": "exact"},
         ),
         (
