@@ -78,10 +78,11 @@ def test_options_reach_the_scores(proctor, files, tmp_path):
     videos.write_text("B\n")
     found = score(
         proctor, *files, "--videos", videos, "--drop-duplicates", "--drop-empty", "--label-key", "label",
-        "--tiou", "0.5:0.6:0.05", "--confidence", "0.9", "--resamples", "10", "--json",
+        "--tiou", "0.5:0.6:0.05", "--confidence", "0.9", "--matches", tmp_path / "m.csv", "--resamples", "10", "--json",
     ).json  # fmt: skip
     assert found["tiou"] == [0.5, 0.55, 0.6]
     assert found["videos"] == 1
+    assert "score@0.55" in (tmp_path / "m.csv").read_text()
     assert "dropped:duplicates,empty" in found["scores"][0]["signature"]
     assert "interval:centred-90" in found["scores"][0]["signature"]
 

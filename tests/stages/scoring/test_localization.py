@@ -2,9 +2,12 @@ import csv
 import gzip
 import json
 import math
+import re
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars, IntervalPlot
@@ -323,6 +326,29 @@ def test_repeated_and_empty_segments_go_only_when_asked(write):
     assert "dropped:duplicates,empty" in str(dropped.rows[0].score.signature)
 
 
+def test_matches_written(small, tmp_path):
+    path = tmp_path / "m.csv"
+    table = score_localization(*small, tiou=(0.3, 0.7), slice_column="has_error", resamples=0, matches=path)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert [(r["video-id"], r["label"], r["has_error"]) for r in rows] == [
+        ("A", "c0", "1"),
+        ("A", "c0", "0"),
+        ("B", "c1", "0"),
+    ]
+    assert [r["score@0.3"] for r in rows] == ["0.9", "0.7", "0.5"]
+    assert [r["score@0.7"] for r in rows] == ["0.9", "", ""]
+    assert [float(r["iou@5x"]) for r in rows] == pytest.approx([1.0, 9 / 15, 3 / 5])
+    recalled = [100 * np.mean([float(r["iou@5x"]) >= t for r in rows]) for t in (0.3, 0.7)]
+    assert recalled == pytest.approx(table.headline["micro_R@5x"])
+
+
+def test_matches_of_nothing(write, tmp_path):
+    gt = write("gt.csv", GT)
+    pred = write("p.csv", "video-id,t-start,t-end,label,score\nA,90,99,zzz,1\n")
+    score_localization(gt, pred, resamples=0, matches=tmp_path / "m.csv")
+    assert "A,0.0,10.0,c0,,,,,,0.0,0.0" in (tmp_path / "m.csv").read_text()
+
+
 def test_order_of_the_rows_changes_nothing(write, small):
     head, *rest = PRED.splitlines()
     again = score_localization(small[0], write("p.csv", "\n".join([head, *rest[::-1]])), resamples=30)
@@ -463,3 +489,87 @@ def test_segments_written_and_read(tmp_path, small):
 def test_every_value_is_finite_or_explained(small):
     for row in score_localization(*small, resamples=10, slice_column="has_error").rows:
         assert not math.isnan(row.score.value) or row.score.note
+
+
+CELLS = [
+    "",
+    "nan",
+    "-1",
+    "1e99",
+    "1e101",
+    "x",
+    "0",
+    "-0.0",
+    "1e-320",
+    "c0",
+    "A",
+    "7.0",
+    '"',
+    ",",
+    "\n",
+    "\x00",
+    "é",
+    "1_0",
+    " 5 ",
+]
+VALUES = [None, True, [], {}, "", "x", -1, 0, 1e99, 1e101, 7.0, [1, 2], {"a": 1}, 2**70]
+
+
+def broken_json(draw, document):
+    """Replace or remove one value somewhere in a copy of a document."""
+    document = json.loads(json.dumps(document))
+    spot, path = document, []
+    while isinstance(spot, dict | list) and spot:
+        keys = list(spot) if isinstance(spot, dict) else list(range(len(spot)))
+        key = draw(st.sampled_from(keys))
+        path.append((spot, key))
+        spot = spot[key]
+        if draw(st.integers(0, 3)) == 0:
+            break
+    holder, key = path[-1]
+    if draw(st.booleans()):
+        holder[key] = draw(st.sampled_from(VALUES))
+    else:
+        del holder[key]
+    return document
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_broken_files_give_a_result_or_a_named_error(tmp_path, data):
+    """No traceback, no warning (those are errors here), no value that is nan without a reason."""
+    truth = {
+        "A": {
+            "subset": "s",
+            "annotations": [{"label": "c0", "segment": [0, 10]}, {"label": "c0", "segment": [20, 30]}],
+        }
+    }
+    found = {
+        "A": [
+            {"label": "c0", "score": 0.5, "segment": [1, 9]},
+            {"label": "c1", "score": 0.4, "segment": [0, 10]},
+        ]
+    }
+    if data.draw(st.booleans()):
+        gt, pred = tmp_path / "gt.json", tmp_path / "pred.json"
+        documents = [{"database": truth}, {"results": found}]
+        which = data.draw(st.integers(0, 1))
+        documents[which] = broken_json(data.draw, documents[which])
+        for path, document in zip((gt, pred), documents, strict=True):
+            path.write_text(json.dumps(document))
+    else:
+        gt, pred = tmp_path / "gt.csv", tmp_path / "pred.csv"
+        texts = [GT, PRED]
+        which = data.draw(st.integers(0, 1))
+        cells = re.split("([,\n])", texts[which])
+        cells[data.draw(st.integers(0, len(cells) - 1))] = data.draw(st.sampled_from(CELLS))
+        texts[which] = "".join(cells)
+        for path, text in zip((gt, pred), texts, strict=True):
+            path.write_text(text, encoding="utf-8", newline="")
+    try:
+        table = score_localization(gt, pred, resamples=5, protocol=data.draw(st.sampled_from(sorted(GOLDEN))))
+    except UserError:
+        return
+    for row in table.rows:
+        assert 0 <= row.score.value <= 100 or row.score.note
+    json.dumps(table_as_json(table), allow_nan=False)

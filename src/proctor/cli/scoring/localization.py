@@ -61,6 +61,14 @@ def localization(
             "--slice", metavar="COLUMN", help="Also recall by a column of the ground truth (has_error)."
         ),
     ] = None,
+    matches: Annotated[
+        Path | None,
+        typer.Option(
+            "--matches",
+            metavar="FILE",
+            help="Also write how each segment was found (CSV): score of its match, best overlap.",
+        ),
+    ] = None,
     resamples: ResamplesOption = 1000,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = None,
@@ -87,7 +95,7 @@ def localization(
     they are counted.
 
     Example: proctor score localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error
-    """
+    """  # noqa: D301  # \b keeps the lines of the columns apart
     from proctor.stages.scoring.localization import parse_tiou, score_localization
 
     table = score_localization(
@@ -102,6 +110,7 @@ def localization(
         drop_duplicates=drop_duplicates,
         drop_empty=drop_empty,
         slice_column=slice_column,
+        matches=matches,
         resamples=resamples,
         confidence=confidence,
         seed=seed or 0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
 from proctor.metrics.localization.protocol import PROTOCOLS, Prepared, Protocol, apply_protocol
-from proctor.metrics.localization.resampling import score_intervals
+from proctor.metrics.localization.resampling import difference_intervals, score_intervals
 from proctor.metrics.localization.scores import (
     LocalizationScores,
     average_precision,
@@ -35,6 +35,7 @@ __all__ = [
     "Segments",
     "apply_protocol",
     "average_precision",
+    "difference_intervals",
     "interpolated_average_precision",
     "localization_scores",
     "macro_mean",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from proctor.errors import UserError
 from proctor.metrics.activitynet import (
@@ -76,6 +77,7 @@ def score_localization(
     drop_duplicates: bool = False,
     drop_empty: bool = False,
     slice_column: str | None = None,
+    matches: Path | None = None,
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -94,6 +96,7 @@ def score_localization(
         drop_duplicates: leave out repeated segments on both sides.
         drop_empty: leave out segments shorter than a millisecond on both sides.
         slice_column: column of the ground truth by whose values recall is given too.
+        matches: CSV to write: one row a segment of the ground truth, and how it was found.
         resamples: of the bootstrap over videos; 0 for no intervals.
         confidence: level of the intervals.
         seed: of the bootstrap.
@@ -127,6 +130,8 @@ def score_localization(
         parts = (
             _parts(scores, prepared.truth, slice_column, resamples, confidence, seed) if slice_column else []
         )
+    if matches is not None:
+        _write_matches(matches, scores, prepared)
     dropped = [name for name, drop in (("duplicates", drop_duplicates), ("empty", drop_empty)) if drop]
     choices = _Choices(
         {"protocol": prepared.protocol, "unit": "percent"}
@@ -270,6 +275,24 @@ def write_segments(path: Path, segments: Segments) -> None:
         else:
             scored = segments.score is not None
             write_json(path, render_results(segments) if scored else render_ground_truth(segments))
+
+
+def _write_matches(path: Path, scores: LocalizationScores, prepared: Prepared) -> None:
+    """Write what happened to each segment: the score of the prediction that took it, and the best overlaps."""
+    record, truth = scores.matches, prepared.truth
+    columns: dict[str, NDArray[np.object_]] = dict(truth.columns)
+    confidence = np.append(
+        np.zeros(0) if prepared.predictions.score is None else prepared.predictions.score, 0.0
+    )
+    for t, threshold in enumerate(record.tiou):
+        found = record.found_by[:, t]
+        cells = [repr(s) if p >= 0 else "" for p, s in zip(found, confidence[found].tolist(), strict=True)]
+        columns[f"score@{threshold:g}"] = np.array(cells, dtype=np.object_)
+    for j, k in enumerate(record.multiples):
+        columns[f"iou@{k}x"] = np.array([repr(v) for v in record.best_iou[:, j].tolist()], dtype=np.object_)
+    order = np.lexsort((truth.label, truth.end, truth.start, truth.video))
+    with explained(path), atomic_write(path) as stream:
+        stream.write(render_csv(replace(truth, columns=columns).take(order)).encode("utf-8"))
 
 
 def read_label_map(path: Path) -> dict[Name, Name]:
