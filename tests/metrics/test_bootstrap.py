@@ -38,6 +38,12 @@ def test_cluster_sums_refuses_what_is_not_finite(bad):
         cluster_sums([[1.0, bad]], ["a", "b"])
 
 
+def test_values_too_large_to_be_added_are_refused():
+    with pytest.raises(MetricInputError, match="values of 1e\\+91 are too large"):
+        cluster_sums([[1.0, -1e91]], ["a", "b"])
+    assert bootstrap_interval(sums_of([1e90, -1e90, 3.0], ["a", "b", "c"]), resamples=50).defined
+
+
 def test_cluster_sums_refuses_other_lengths():
     with pytest.raises(ValueError, match="1 cluster names"):
         cluster_sums([[1.0, 2.0]], ["a"])

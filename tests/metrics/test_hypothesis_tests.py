@@ -204,6 +204,18 @@ def test_sign_flip_undefined_and_refused():
         sign_flip_tests(np.array([1.0]))
 
 
+def test_values_too_large_to_be_added_are_refused():
+    for call in (
+        lambda: sign_flip_test([1e300]),
+        lambda: sign_flip_tests(np.array([[1e300]])),
+        lambda: permutation_test([1e300], [-1e300]),
+        lambda: mann_whitney([1e300], [1.0]),
+    ):
+        with pytest.raises(MetricInputError, match="too large"):
+            call()
+    assert permutation_test([1e90] * 5, [-1e90] * 5).p == pytest.approx(2 / 252)
+
+
 def test_sign_flip_keeps_its_level():
     """Without a difference, p ≤ 0.05 in at most about 5 % of worlds (400 worlds)."""
     rng = np.random.default_rng(8)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from proctor.metrics.interval import normal_cdf, normal_quantile, wilson_interval
 
@@ -20,6 +21,22 @@ def test_wilson_equals_scipy(k, n, confidence):
 def test_wilson_golden():
     ours = wilson_interval(406, 467)
     assert (ours.low, ours.high) == pytest.approx((0.83577, 0.89688), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high"),
+    [
+        (197, 300, 0.6012598042, 0.7081120648),
+        (177, 300, 0.533548215, 0.6441760502),
+        (68, 100, 0.5833738139, 0.7633085268),
+        (0, 100, 0.0, 0.0369934982),
+        (100, 100, 0.9630065018, 1.0),
+    ],
+)
+def test_wilson_golden_of_the_sequencing_paper(k, n, low, high):
+    ours = wilson_interval(k, n)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=5e-11)
+    assert (ours.low, ours.high) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
 
 
 def test_wilson_of_nothing_is_undefined_with_a_note():

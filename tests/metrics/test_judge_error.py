@@ -287,3 +287,5 @@ def test_prediction_powered_mean_refuses():
         prediction_powered_mean([1.0, None], [1.0, 1.0], clusters=["a"])
     with pytest.raises(MetricInputError, match="confidence"):
         prediction_powered_mean([1.0], [1.0], confidence=2)
+    with pytest.raises(MetricInputError, match="too large"):
+        prediction_powered_mean([1e300, None], [1.0, 1.0])

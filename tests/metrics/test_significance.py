@@ -182,3 +182,5 @@ def test_bad_marks_and_strata_are_named():
         compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": math.nan}, {"x": "x", "y": "y"})
     with pytest.raises(MetricInputError, match="1 items have no stratum, such as 'y'"):
         compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": "x", "y": "y"}, strata={"x": "s"})
+    with pytest.raises(MetricInputError, match="too large"):
+        compare_paired({"x": 1e300}, {"x": -1e300}, {"x": "x"})

@@ -27,6 +27,7 @@ from proctor.metrics.interval import Interval, normal_cdf, normal_quantile, requ
 
 __all__ = [
     "FEW_CLUSTERS",
+    "LARGEST",
     "BootstrapMethod",
     "Floats",
     "Statistic",
@@ -37,6 +38,7 @@ __all__ = [
     "cluster_sums",
     "iter_resamples",
     "mean_of_sums",
+    "require_sizes",
     "strata_of_clusters",
 ]
 
@@ -47,6 +49,9 @@ Statistic = Callable[[Floats], Floats]
 
 FEW_CLUSTERS = 10
 """Below this number of clusters the intervals are known to be too narrow; they carry a note."""
+
+LARGEST = 1e90
+"""Larger values are refused: their cubes would leave the range of floating point."""
 
 _CELLS = 4_000_000
 """Counts held in memory at a time (about 32 MB)."""
@@ -65,18 +70,30 @@ def cluster_sums(
         clusters: cluster of each item.
 
     Raises:
-        MetricInputError: if lengths differ or a value is not finite.
+        MetricInputError: if lengths differ, or a value is not finite or larger than 1e90.
     """
     data = np.asarray(columns, dtype=np.float64)
     if data.ndim != 2 or data.shape[1] != len(clusters):
         raise MetricInputError(f"{len(clusters)} cluster names for values of shape {data.shape}")
     if not np.isfinite(data).all():
         raise MetricInputError("values must be finite", "leave failed items out and count them")
+    require_sizes(data)
     if not len(clusters):
         return np.zeros((0, data.shape[0]))
     _, index = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     count = int(index.max()) + 1
     return np.stack([np.bincount(index, weights=column, minlength=count) for column in data], axis=1)
+
+
+def require_sizes(values: Floats) -> None:
+    """Make sure that squares and cubes of finite values can be added.
+
+    Raises:
+        MetricInputError: if a value is too large.
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST:
+        raise MetricInputError(f"values of {largest:g} are too large to be added", "take another unit")
 
 
 def mean_of_sums(sums: Floats) -> Floats:

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proctor.metrics.bootstrap import Floats, cluster_sums
+from proctor.metrics.bootstrap import Floats, cluster_sums, require_sizes
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
@@ -106,6 +106,7 @@ def _numbers(values: ArrayLike, what: str) -> Floats:
             f"{what} must be finite, number {place} (from 0) is {found[place]}",
             "leave out what failed and count it",
         )
+    require_sizes(found)
     return found
 
 
@@ -261,6 +262,7 @@ def sign_flip_tests(totals: Floats, *, resamples: int = 10_000, seed: int = 0) -
             f"totals must be a finite matrix (clusters, pairs), got shape {values.shape}",
             "leave out what failed and count it",
         )
+    require_sizes(values)
     # Sums of marks are exact in floating point up to rounding of the last digits; equal sums must count as ties.
     reached = np.abs(values.sum(axis=0)) - 1e-9 * np.abs(values).sum(axis=0)
     exact = [_exact_sign_p(values[:, j], float(reached[j])) for j in range(values.shape[1])]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from proctor.metrics.bootstrap import FEW_CLUSTERS, Floats
+from proctor.metrics.bootstrap import FEW_CLUSTERS, Floats, require_sizes
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, normal_quantile, require_confidence, wilson_interval
 from proctor.metrics.metric import Metric
@@ -254,6 +254,7 @@ def prediction_powered_mean(
     if clusters is not None and len(clusters) != said.size:
         raise MetricInputError(f"{said.size} items, {len(clusters)} clusters")
     here = ~np.isnan(truth)
+    require_sizes(np.concatenate([truth[here], said]))
     n, others = int(here.sum()), int((~here).sum())
     base = Signature(
         "prediction_powered_mean",

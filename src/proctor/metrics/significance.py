@@ -19,7 +19,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.bootstrap import BootstrapMethod, Floats, bootstrap_mean_intervals, cluster_sums
+from proctor.metrics.bootstrap import (
+    BootstrapMethod,
+    Floats,
+    bootstrap_mean_intervals,
+    cluster_sums,
+    require_sizes,
+)
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import PValue, discordant_counts, holm, mcnemar, sign_flip_tests
 from proctor.metrics.interval import Interval
@@ -274,7 +280,9 @@ def _matrix(runs: Sequence[Marks], names: Sequence[str], ids: Sequence[str]) -> 
                 "write None for what failed",
             )
         rows.append([math.nan if v is None else float(v) for v in values])
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(ids))
+    found = np.array(rows, dtype=np.float64).reshape(len(rows), len(ids))
+    require_sizes(np.nan_to_num(found, nan=0.0))
+    return found
 
 
 def _tests(
