@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,8 +21,9 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
 from proctor.metrics.ordering.measures import Floats, Integers, OrderMeasures
 from proctor.metrics.ordering.partial import PartialMeasures
+from proctor.metrics.power import detectable_difference
 from proctor.metrics.score import Score, Signature
-from proctor.metrics.significance import Comparison, compare_paired
+from proctor.metrics.significance import Comparison
 
 __all__ = [
     "ORDER_COLUMNS",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 _MULTINOMIAL_CELLS: Final = 4_000_000
+_TEST_DRAWS: Final = 10_000
+"""Sign patterns drawn by the test when no intervals were asked for."""
 _PERFECT: Final = "perfect_match_ratio"
 
 
@@ -361,7 +364,7 @@ def compare_orders(
         clusters: what is drawn together, one name a sequence; every sequence alone when not given.
         names: of the systems.
         confidence: of the percentile intervals of the differences.
-        resamples: of the bootstrap and of the sign-flip test.
+        resamples: of the bootstrap and of the sign-flip test; 0 leaves the intervals out, the test then draws 10,000.
         seed: of both.
 
     Returns:
@@ -377,33 +380,46 @@ def compare_orders(
             f"{len(a)} and {len(b)} measured sequences for {len(set(items))} different names of {len(items)}",
             "pass the same sequences for both systems, each with its own name",
         )
-    groups = dict(zip(items, clusters if clusters is not None else items, strict=True))
-    found = {}
-    for column in ORDER_COLUMNS:
-        if column.name.startswith("micro"):
-            continue
-        marks = [dict(zip(items, (column.scale * column.values(m)).tolist(), strict=True)) for m in (a, b)]
-        found[column.name] = compare_paired(
-            marks[0],
-            marks[1],
-            groups,
-            names=names,
-            method="percentile",
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-        )
+    from proctor.metrics.hypothesis_tests import mcnemar, sign_flip_tests
+
+    columns = [column for column in ORDER_COLUMNS if not column.name.startswith("micro")]
+    if not len(items):
+        why = "there are no sequences that both predicted"
+        nothing = Comparison(*names, 0, 0, None, None, None, None, None, None, 0, 0, 0, note=why)
+        return {column.name: nothing for column in columns}
+    marks = [np.array([column.scale * column.values(m) for column in columns]) for m in (a, b)]
+    differences = marks[1] - marks[0]
+    sums = cluster_sums(differences, items if clusters is None else clusters)
+    draws = resamples or _TEST_DRAWS
+    tests = list(sign_flip_tests(sums, resamples=draws, seed=seed))
+    methods = ["cluster-sign-flip"] * len(columns)
     if clusters is None:
-        found[_PERFECT] = _with_mcnemar(found[_PERFECT])
+        at = [column.name for column in columns].index(_PERFECT)
+        tests[at] = mcnemar(int((differences[at] < 0).sum()), int((differences[at] > 0).sum()))
+        methods[at] = "mcnemar-exact"
+    intervals = _intervals(differences, np.ones_like(differences), clusters, confidence, resamples, seed)
+    means = [found.mean(axis=1) for found in (*marks, differences)]
+    found = {}
+    for i, column in enumerate(columns):
+        note = "; ".join(dict.fromkeys(part for part in (intervals[i].note, tests[i].note) if part))
+        found[column.name] = Comparison(
+            a=names[0],
+            b=names[1],
+            n=len(items),
+            clusters=len(sums),
+            mean_a=float(means[0][i]),
+            mean_b=float(means[1][i]),
+            difference=float(means[2][i]),
+            low=intervals[i].low,
+            high=intervals[i].high,
+            p=tests[i].p,
+            wins=int((differences[i] > 0).sum()),
+            losses=int((differences[i] < 0).sum()),
+            ties=int((differences[i] == 0).sum()),
+            detectable=detectable_difference(
+                differences[i], items if clusters is None else clusters
+            ).difference,
+            method=f"{intervals[i].method}|{methods[i]}|resamples:{draws}|seed:{seed}",
+            note=note,
+        )
     return found
-
-
-def _with_mcnemar(found: Comparison) -> Comparison:
-    """Perfect match is yes or no: the exact test counts the sequences that only one system got right."""
-    from proctor.metrics.hypothesis_tests import mcnemar
-
-    test = mcnemar(found.losses, found.wins)
-    # The sign-flip test's note on few differences does not belong to this p; the interval's does.
-    method = found.method.replace("cluster-sign-flip", "mcnemar-exact")
-    note = "; ".join(dict.fromkeys(part for part in (found.note, test.note) if part))
-    return replace(found, p=test.p, method=method, note=note) if found.n else found

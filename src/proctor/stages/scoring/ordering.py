@@ -221,9 +221,8 @@ def _names(pred: Path, compare: Path | None) -> list[str]:
 def _read_system(name: str, path: Path, items: Sequence[Item], options: _Options) -> _System:
     """Read a prediction file; every item ends as scored or as failed, nothing disappears."""
     predictions = read_predictions(path)
-    unknown = [
-        prediction for key, prediction in predictions.items() if key not in {item.id for item in items}
-    ]
+    known = {item.id for item in items}
+    unknown = [prediction for key, prediction in predictions.items() if key not in known]
     if unknown and options.mode == "strict":
         raise UserError(
             f"{len(unknown)} predictions are for items that the reference does not have.",
@@ -612,7 +611,7 @@ def _comparison(systems: Sequence[_System], options: _Options) -> dict[str, Comp
         clusters=options.clusters(shared),
         names=(first.name, second.name),
         confidence=options.confidence,
-        resamples=max(options.resamples, 1),
+        resamples=options.resamples,
         seed=options.seed,
     )
 
@@ -635,8 +634,7 @@ def _comparison_rows(
             shown = "p undefined" if pair.p is None else f"p = {pair.p:.4g}"
             wins = (pair.losses, pair.wins) if column.lower else (pair.wins, pair.losses)
             note = f"{shown}, {names[1]} better on {wins[0]}, worse on {wins[1]}, equal on {pair.ties}"
-            low, high = (pair.low, pair.high) if options.resamples else (None, None)
-            score = Score(pair.difference, signature, pair.n, low, high, note=note)
+            score = Score(pair.difference, signature, pair.n, pair.low, pair.high, note=note)
         rows.append(_row(column.label, score, f"{names[1]} − {names[0]}"))
     return rows
 
