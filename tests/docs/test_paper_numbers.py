@@ -56,9 +56,10 @@ def test_only_a_few_models_beat_always_error(script):
     assert split_r.found.endswith("3DResNet V1, ImageBind VADT")
 
 
-def test_impossible_f1(script):
-    (finding,) = findings(script, "error_recognition_f1")
-    assert "R ImageBind A" in finding.where
+def test_one_misprint_explains_one_row(script):
+    (finding,) = findings(script, "error_recognition_misprints")
+    assert finding.where.endswith("R ImageBind A: recall")
+    assert finding.found.startswith("86.72: the other three numbers fix 209 true and 377 false")
 
 
 def test_fisher_and_kendall_of_smmqg(script):
@@ -75,6 +76,8 @@ def test_fisher_and_kendall_of_smmqg(script):
 
 
 def test_denominators_of_recall(script):
-    (finding,) = findings(script, "smmqg_recall")
+    finding, other = findings(script, "smmqg_recall")
+    assert "IE: 3 of 6 with 2·158" in other.found
+    assert "NUM: 1 of 6 with 2·208, 1 with 208" in other.found
     assert "CC: 6 of 6 with 2·227, 4 with 227" in finding.found
     assert "MH: 6 of 6 with 2·225, 2 with 225" in finding.found

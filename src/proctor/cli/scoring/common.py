@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,6 @@ from proctor.cli.console import emit, note
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
-    from proctor.metrics.score import Signature
     from proctor.metrics.table import ScoreTable
 
 __all__ = [
@@ -60,23 +58,11 @@ def emit_scores(
 
 def _text(table: ScoreTable) -> str:
     from proctor.report.score_table import render_scores
+    from proctor.report.signatures import group_signatures
 
     parts = [render_scores(table).rstrip("\n")]
     if seen := [f"{name} {n:,}" for name, n in table.counts.items() if n]:
         parts.append(", ".join(seen))
     parts += [f"note: {text}" for text in table.notes]
-    parts.append("\n".join(_joined([row.score.signature for row in table.rows])))
+    parts.append("\n".join(group.joined for group in group_signatures(table.rows)))
     return "\n\n".join(part for part in parts if part)
-
-
-def _joined(signatures: Sequence[Signature]) -> list[str]:
-    """Print each measure once: where signatures differ in a value, the values stand together in braces."""
-    alike: dict[tuple[str, tuple[str, ...]], list[Signature]] = {}
-    for signature in signatures:
-        alike.setdefault((signature.name, tuple(sorted(signature.parameters))), []).append(signature)
-    lines = []
-    for (name, keys), group in alike.items():
-        values = {key: list(dict.fromkeys(s.parameters[key] for s in group)) for key in keys}
-        parts = [f"{k}:{v[0]}" if len(v) == 1 else f"{k}:{{{' '.join(v)}}}" for k, v in values.items()]
-        lines.append("|".join([name, *parts]))
-    return lines

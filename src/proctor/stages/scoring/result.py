@@ -24,7 +24,7 @@ def table_as_json(table: ScoreTable) -> dict[str, Any]:
         "notes": list(table.notes),
         "scores": [_row(row) for row in table.rows],
         "figures": [
-            {"kind": type(figure).__name__, **{k: _plain(v) for k, v in asdict(figure).items()}}
+            {"type": type(figure).__name__, **{k: _plain(v) for k, v in asdict(figure).items()}}
             for figure in table.figures
         ],
     }
