@@ -169,6 +169,7 @@ def test_labels_go_into_signatures_whatever_they_hold():
     for label in ("a|b", "", "a:b"):
         assert specific_agreement([label], [label], label).value == 1.0
         assert str(prevalence([label], [label], label).signature)
+    assert prevalence([1.0], [1.0], 1.0).signature.parameters["label"] == "1"
 
 
 # -- weighted kappa ------------------------------------------------------------------------------------------------
@@ -357,6 +358,8 @@ def test_mean_of_pairs_leaves_out_what_is_undefined_and_says_so():
     kappa = mean_pair_agreement(labels, "kappa")
     assert kappa.value == 1.0  # ana and cem on 1 and 3
     assert "2 of 3 pairs used one label only and were left out" in kappa.note
+    assert "3 of 3 pairs share fewer than 10 items" in kappa.note
+    assert "share" not in mean_pair_agreement(labels).note
     alike = mean_pair_agreement({"ana": {"1": "y"}, "ben": {"1": "y"}}, "kappa")
     assert math.isnan(alike.value)
     assert "every pair used one label only" in alike.note

@@ -60,6 +60,8 @@ Ints = NDArray[np.int64]
 _BLOCK: Final = 8_000_000
 """Sums held in memory at a time while resampling (about 64 MB)."""
 _ROUNDING: Final = 1e-12
+_FEW_ITEMS: Final = 10
+"""Below this number of common items the kappa of a pair is noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +400,8 @@ def prevalence(
 
 def _part(label: Label) -> str:
     """Return a label as part of a signature, which knows neither emptiness nor bars."""
-    return str(label).replace("|", "/") or "(empty)"
+    text = f"{label:.12g}" if isinstance(label, float) else str(label)
+    return text.replace("|", "/") or "(empty)"
 
 
 def _uses_of(a: Labels, b: Labels, label: Label) -> tuple[Floats, int]:
@@ -637,6 +640,11 @@ def mean_pair_agreement(
     interval = resampled_interval(sums, mean, confidence=confidence, resamples=resamples, seed=seed)
     left = int(np.isnan(each).sum())
     notes = [f"{left} of {len(pairs)} pairs used one label only and were left out"] if left else []
+    small = [p for p in pairs if len(labels[p[0]].keys() & labels[p[1]].keys()) < _FEW_ITEMS]
+    if small and measure == "kappa":
+        notes.append(
+            f"{len(small)} of {len(pairs)} pairs share fewer than {_FEW_ITEMS} items: their kappas say little"
+        )
     return Score(
         value,
         signature,

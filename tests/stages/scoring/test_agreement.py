@@ -433,6 +433,40 @@ def test_bad_segments_say_what_and_where(tmp_path, row, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("segments", {"cluster": "kind"}, "the option 'cluster' does not go with segments; it belongs to labels and orders"),
+        ("segments", {"level": "ordinal"}, "'level' does not go with segments; it belongs to labels."),
+        ("labels", {"thresholds": [0.3]}, "'thresholds' does not go with labels"),
+        ("orders", {"quorum": 2}, "'quorum' does not go with orders"),
+        ("labels", {"semantics": "ranks"}, "it belongs to orders and alternatives"),
+    ],
+)  # fmt: skip
+def test_options_of_another_kind_are_refused(tmp_path, kind, options, message):
+    with pytest.raises(UserError) as error:
+        score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), kind, **options)
+    assert message in str(error.value)
+
+
+def test_a_crowd_is_shown_as_a_heat_map_only(tmp_path):
+    rows = [(f"u{k}", f"w{(k + j) % 8}", "yes" if (k * j) % 3 else "no") for k in range(40) for j in range(3)]
+    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), resampling=QUICK)
+    assert not any("–" in row.slice for row in table.rows)
+    assert len(table.figures[0].cells) == 8
+    assert table.figures[0].cells[0][1] is not None
+    assert table.figures[0].cells[0][4] is None  # never met
+    orders = [
+        {"unit": f"u{k}", "annotator": f"w{j}", "order": [1, 2] if j else [2, 1]}
+        for k in range(3)
+        for j in range(7)
+    ]
+    crowd = score_agreement(jsonl(tmp_path, orders), "orders", resampling=QUICK)
+    assert [row.slice for row in crowd.rows] == ["all"]
+    assert crowd.figures[0].cells[0][1] == -1.0
+    assert crowd.rows[0].score.low is not None
+
+
 def test_bad_threshold(tmp_path):
     with pytest.raises(UserError, match="threshold must lie above 0"):
         score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", thresholds=[2.0], resampling=QUICK)

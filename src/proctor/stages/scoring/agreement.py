@@ -68,6 +68,18 @@ _STEP: Final = ("step", "step_id", "label")
 _START: Final = ("start", "start_time", "t-start")
 _END: Final = ("end", "end_time", "t-end")
 
+_OPTIONS: Final[Mapping[str, tuple[object, tuple[Kind, ...]]]] = {
+    "level": ("nominal", ("labels",)),
+    "order": ((), ("labels",)),
+    "cluster": (None, ("labels", "orders", "alternatives")),
+    "semantics": ("order", ("orders", "alternatives")),
+    "matching": ("greedy", ("alternatives",)),
+    "penalty": ("union", ("alternatives",)),
+    "pooling": ("pooled", ("alternatives",)),
+    "quorum": (1, ("alternatives",)),
+    "thresholds": (DETECTION_THRESHOLDS, ("segments",)),
+}
+"""Of options that not all kinds have: the default, and the kinds."""
 _FEW_LABELS: Final = 6
 """With more labels than this, their specific agreement and prevalence are left out of the table."""
 _FEW_STEPS: Final = 30
@@ -136,6 +148,10 @@ def score_agreement(
         require_resampling(drawn.confidence, drawn.resamples, drawn.seed)
     if kind not in KINDS:
         raise UserError(f"the kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+    _require_of_kind(
+        kind, level=level, order=tuple(order), cluster=cluster, semantics=semantics, matching=matching,
+        penalty=penalty, pooling=pooling, quorum=quorum, thresholds=tuple(thresholds),
+    )  # fmt: skip
     table = read_table(path)
     with explained(path):
         if kind == "labels":
@@ -146,6 +162,21 @@ def score_agreement(
             read = _read_alternatives(table, semantics, cluster, slices)
             return _score_alternatives(read, (matching, penalty, pooling), quorum, drawn)
         return _score_segments(_read_segments(table, slices), thresholds, drawn)
+
+
+def _require_of_kind(kind: Kind, **given: object) -> None:
+    """Make sure that no option was given that this kind does not look at.
+
+    Raises:
+        UserError: naming the option and the kinds that know it.
+    """
+    for name, value in given.items():
+        default, kinds = _OPTIONS[name]
+        if value != default and kind not in kinds:
+            raise UserError(
+                f"the option {name!r} does not go with {kind}; it belongs to {' and '.join(kinds)}.",
+                hint="segments are always drawn by recording" if name == "cluster" else "leave it out",
+            )
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -457,7 +488,8 @@ def _score_labels(judged: _Judged[Label], level: Level, drawn: Resampling) -> Sc
         for row in _label_rows(judged, judged.within(units), name, level, drawn)
     ]
     pairs = list(judged.pairs())
-    by_pair = {(a, b): _pair_rows(judged, a, b, both, level, drawn) for a, b, both in pairs}
+    of_pairs = drawn if len(pairs) <= _MANY_PAIRS else replace(drawn, resamples=0)
+    by_pair = {(a, b): _pair_rows(judged, a, b, both, level, of_pairs) for a, b, both in pairs}
     if len(pairs) > 1:
         rows += _mean_rows(judged, level, drawn)
         if len(pairs) <= _MANY_PAIRS:
@@ -649,7 +681,8 @@ def _confusions(
     one, two = min(by_pair, key=lambda pair: (by_pair[pair][0].score.value, pair))
     both = [by for by in judged.said.values() if one in by and two in by]
     title = f"Labels of {one} and {two}" + (", the pair that agrees least" if len(by_pair) > 1 else "")
-    yield _confusion(title, known, [by[one] for by in both], [by[two] for by in both], one, two)
+    first, second = f"label of {one}", f"label of {two}"
+    yield _confusion(title, known, [by[one] for by in both], [by[two] for by in both], first, second)
 
 
 def _confusion(
@@ -679,7 +712,10 @@ def _score_orders(judged: _Judged[Order], drawn: Resampling) -> ScoreTable:
         return ScoreRow("κ = τ", _named(order_agreement(said, **options), cluster=judged.cluster_name), name)
 
     rows = [row(judged.within(units), name) for name, units in judged.slices.items()]
-    by_pair = {(a, b): row(both, _pair_name(a, b)) for a, b, both in judged.pairs()}
+    pairs = list(judged.pairs())
+    if len(pairs) > _MANY_PAIRS:
+        options["resamples"] = 0  # their intervals are shown nowhere
+    by_pair = {(a, b): row(both, _pair_name(a, b)) for a, b, both in pairs}
     if 1 < len(by_pair) <= _MANY_PAIRS:
         rows += by_pair.values()
     figures: list[Figure] = []
