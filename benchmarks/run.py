@@ -1,11 +1,12 @@
 """Run every benchmark and write docs/performance.md with the machine described.
 
-Run: make bench (or python benchmarks/run.py). Each script prints rows of one table: what, measured, target.
+Run: make bench (or python benchmarks/run.py [--only Metrics]). Each script prints rows of one table: what, measured, target.
 A script that lacks what it needs (the real annotations, an extra) says so and is listed as not run.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import subprocess
@@ -14,13 +15,26 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("pipeline.py", "oracle.py", "judge.py", "report.py", "media/frames.py")
 SECTIONS = {
-    "media/frames.py": (
+    "The job": ("pipeline.py", "oracle.py", "judge.py", "report.py"),
+    "Metrics": (
+        "metrics/imports.py",
+        "metrics/localization.py",
+        "metrics/ordering.py",
+        "metrics/significance.py",
+        "metrics/agreement.py",
+        "metrics/classification.py",
+        "metrics/clustering.py",
+        "metrics/segmentation.py",
+        "metrics/retrieval.py",
+        "metrics/answer.py",
+    ),
+    (
         "Frames: 50 uniform frames of a 10-minute 720p H.264 file at 360p, processor seconds (wall); "
         "target: at least 5 times less than the whole file when keyframes are 1–2 s apart"
-    ),
+    ): ("media/frames.py",),
 }
+HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"
 
 INTRODUCTION = """\
@@ -34,11 +48,10 @@ never asserted in a test. Figures are as good as the machine was quiet.
 def machine() -> str:
     """Describe the machine in one paragraph."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    packages = ", ".join(f"{name} {version(name)}" for name in ("msgspec", "numpy", "av"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("msgspec", "numpy", "scipy", "av"))
     return (
         f"Machine: {processor()}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GB memory, "
-        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {packages}. "
-        f"Load average at the start: {os.getloadavg()[0]:.1f}."
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {packages}."
     )
 
 
@@ -60,22 +73,45 @@ def rows_of(script: str) -> tuple[list[str], str]:
     return rows, why
 
 
-def main() -> None:
-    """Run everything and write the page."""
-    rows, tables, skipped = [], [], []
-    for script in SCRIPTS:
+def section(scripts: tuple[str, ...]) -> str:
+    """Run the scripts of a section and return its body: one table, or the script's own with another head."""
+    rows: list[str] = []
+    skipped: list[str] = []
+    for script in scripts:
         print(f"benchmarks/{script} ...", flush=True)
         found, why = rows_of(script)
-        if any(line.startswith("|---") for line in found):
-            tables += [f"\n## {SECTIONS.get(script, script)}\n", *found]
-        else:
-            rows += found
+        rows += found
         if why:
             skipped.append(f"- `benchmarks/{script}` was not run: {why}")
         print("\n".join(found) or why, flush=True)
-    head = [INTRODUCTION, machine(), "", "| what | measured | target |", "|---|---|---|"]
-    text = "\n".join([*head, *rows, *tables, "", *skipped])
-    TARGET.write_text(text.rstrip() + "\n", encoding="utf-8")
+    own_head = any(row.startswith("|---") for row in rows)
+    load = f"Load average at the start: {os.getloadavg()[0]:.1f}."
+    return "\n".join([load, "", *([] if own_head or not rows else HEAD), *rows, *skipped])
+
+
+def written() -> dict[str, str]:
+    """Return the sections of the page as it is, by title."""
+    text = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    parts = (part.partition("\n") for part in text.split("\n## ")[1:])
+    return {title.strip(): body.strip() for title, _, body in parts}
+
+
+def main() -> None:
+    """Run everything, or one section, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--only", help="run the section whose title begins like this; the others stay as they are"
+    )
+    only = parser.parse_args().only
+    before = written()
+    bodies = {
+        title: section(scripts)
+        if only is None or title.lower().startswith(only.lower())
+        else before.get(title, "Not run.")
+        for title, scripts in SECTIONS.items()
+    }
+    parts = [INTRODUCTION, machine(), *(f"\n## {title}\n\n{body}" for title, body in bodies.items())]
+    TARGET.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
     print(f"written: {TARGET}")
 
 

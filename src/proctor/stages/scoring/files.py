@@ -7,6 +7,7 @@ counted as an editor shows them: the line number in CSV and JSON Lines, the posi
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import io
 import math
@@ -294,28 +295,46 @@ def _read_csv(path: Path, data: bytes, delimiter: str) -> Table:
     text = _decoded(path, data)
     csv.field_size_limit(_FIELD_LIMIT)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    lines: list[int] = []
     try:
         head = [name.strip() for name in next(reader, [])]
         _require_header(path, head)
-        for row in reader:
-            if not row or (len(row) == 1 and not row[0].strip()):
-                continue
-            if len(row) != len(head):
-                raise UserError(
-                    f"{len(row)} values for {len(head)} columns.",
-                    where=f"{path}, line {reader.line_num}",
-                    hint="quote values that hold the separator, and complete cut-off lines",
-                )
-            rows.append(row)
-            lines.append(reader.line_num)
+        with _without_collector():
+            rows, lines = _csv_rows(path, reader, len(head))
     except csv.Error as error:
         raise UserError(f"not a valid table: {error}.", where=f"{path}, line {reader.line_num}") from None
     columns = zip(*rows, strict=True) if rows else ([] for _ in head)
     return Table(
         path, {name: list(values) for name, values in zip(head, columns, strict=True) if name}, lines
     )
+
+
+def _csv_rows(path: Path, reader: Any, width: int) -> tuple[list[list[str]], list[int]]:
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for row in reader:
+        if not row or (len(row) == 1 and not row[0].strip()):
+            continue
+        if len(row) != width:
+            raise UserError(
+                f"{len(row)} values for {width} columns.",
+                where=f"{path}, line {reader.line_num}",
+                hint="quote values that hold the separator, and complete cut-off lines",
+            )
+        rows.append(row)
+        lines.append(reader.line_num)
+    return rows, lines
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Stop the garbage collector while millions of rows are made: it would look at all of them again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _decoded(path: Path, data: bytes) -> str:
