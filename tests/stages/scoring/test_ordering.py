@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
@@ -330,7 +330,7 @@ def test_files_of_one_name_are_told_apart(gold, predicted, tmp_path):
 def test_figures(gold, predicted):
     plot, matrix = score_ordering(gold, predicted, references="first", resamples=100).figures
     assert isinstance(plot, IntervalPlot)
-    assert plot.labels == ("Acc", "PMR", "Lq/N", "Lr/N", "tau", "Dist/max")
+    assert plot.labels == ("Acc", "PMR", "Lq/N", "Lr/N", "tau", "Dist/max (lower is better)")
     assert plot.values[0] == pytest.approx(0.7)
     assert all(0 <= value <= 1 for value in plot.chance)
     assert all(plot.scale[0] <= low <= plot.scale[1] for low in plot.low)
@@ -490,3 +490,71 @@ def test_strict_and_repair_agree_on_whole_predictions(tmp_path_factory, orders):
     assert values(strict)["Acc"] == pytest.approx(
         100 * measure_orders([range(4)] * len(orders), orders).means()["position_accuracy"]
     )
+
+
+STEP = st.one_of(st.integers(-1, 4), st.sampled_from(["a", "b", "", "0", 1.0, 1.5, None, True, [0], {}]))
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 9),
+    st.sampled_from(["", "a", "a|b", "[0, 1]", "[0", "{}", "ranks", "order"]),
+    st.lists(STEP, max_size=5),
+    st.lists(st.lists(STEP, max_size=4), max_size=3),
+    st.dictionaries(st.sampled_from(["0", "1", "a"]), st.one_of(st.integers(0, 2), STEP), max_size=3),
+)
+GOOD = st.permutations(range(3))
+COLUMNS = {
+    "gold": ("order", "references", "presented", "semantics", "constraints"),
+    "pred": ("order", "scores", "semantics"),
+    "edges": ("constraints", "before", "after"),
+}
+
+
+@st.composite
+def almost_good_files(draw):
+    """Files that are fine, of which up to two cells are then replaced by anything."""
+    files = {
+        "gold": [
+            {"id": "x", "order": draw(GOOD), "presented": draw(GOOD), "constraints": [[0, 2]]},
+            {"id": "y", "references": draw(st.lists(GOOD, min_size=1, max_size=3)), "presented": draw(GOOD)},
+        ],
+        "pred": [
+            {"id": "x", "order": draw(GOOD)},
+            {"id": "y", "scores": draw(st.lists(st.integers(0, 3), min_size=3, max_size=3))},
+        ],
+        "edges": [{"id": "y", "constraints": [[1, 0]]}],
+    }
+    for _ in range(draw(st.integers(0, 2))):
+        name = draw(st.sampled_from(sorted(files)))
+        row = draw(st.sampled_from(files[name]))
+        row[draw(st.sampled_from(COLUMNS[name]))] = draw(ANYTHING)
+    return files
+
+
+@given(
+    almost_good_files(),
+    st.sampled_from(["strict", "repair"]),
+    st.sampled_from(["joint", "independent", "first"]),
+    st.booleans(),
+)
+@settings(max_examples=200)
+def test_whatever_the_files_hold_there_is_a_result_or_an_explanation(
+    tmp_path_factory, files, mode, references, flag
+):
+    folder = tmp_path_factory.getbasetemp()
+    paths = []
+    for name, rows in ((f"fuzz-{k}.jsonl", v) for k, v in files.items()):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        paths.append(folder / name)
+    options = {"mode": mode, "references": references, "resamples": 5, "compare": paths[1]}
+    if flag:
+        options |= {"constraints": paths[2], "constraints_from_references": True}
+    try:
+        table = score_ordering(paths[0], paths[1], **options)
+    except UserError:
+        event("explained")
+        return
+    event("scored")
+    json.dumps(table_as_json(table), allow_nan=False)
+    scored = [row.score for row in table.rows if "_difference" not in row.score.signature.name]
+    assert all(score.note for score in scored if np.isnan(score.value))

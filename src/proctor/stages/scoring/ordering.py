@@ -158,11 +158,11 @@ def score_ordering(
     rows: list[ScoreRow] = []
     for system in systems:
         rows += _rows(system, options, slices if system is main else ())
-    chance = _chance_rows(main, orders, options)
-    rows += chance
     headline: dict[str, Any] = {
         row.score.signature.name: row.score.value for row in rows if row.slice == names[0]
     }
+    chance = _chance_rows(main, orders, options)
+    rows += chance
     headline["chance"] = {row.score.signature.name: row.score.value for row in chance}
     notes = _notes(systems, chance, options)
     if main.best is not None and references != "first" and (main.best.references > 1).any():
@@ -710,11 +710,11 @@ def _figures(
         return ()
     guessed = {row.score.signature.name: row.score for row in chance}
     lines = [
-        (f"{row.metric} ({system.name})" if len(systems) > 1 else row.metric, row.score)
+        (_plotted_label(row, system.name if len(systems) > 1 else ""), row.score)
         for name in _PLOTTED
         for system in systems
         for row in rows
-        if row.score.signature.name == name and row.slice == system.name
+        if row.score.signature.name == name and row.slice == system.name and not row.chance
     ]
     # All six on one scale: percentages become shares, lengths and distances are divided by their largest value.
     plot = IntervalPlot(
@@ -733,6 +733,11 @@ def _figures(
     )
     matrices = (matrix for system in systems if (matrix := _matrix(system, len(systems) > 1)))
     return (plot, *matrices)
+
+
+def _plotted_label(row: ScoreRow, system: str) -> str:
+    better = " (lower is better)" if row.score.signature.name == "normalised_displacement" else ""
+    return f"{row.metric}{better}" + (f" ({system})" if system else "")
 
 
 def _share(score: Score, value: float | None) -> float | None:
