@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.judge_error import JudgeError, corrected_share, judge_error, prediction_powered_mean
+from proctor.metrics.judge_error import (
+    JudgeError,
+    corrected_share,
+    judge_accuracy,
+    judge_correlation,
+    judge_error,
+    prediction_powered_mean,
+)
 
 GOOD = JudgeError(right=60, right_yes=54, wrong=40, wrong_no=32)
 """Sensitivity 0.9, specificity 0.8."""
@@ -54,6 +62,101 @@ def test_judge_error_refuses():
         JudgeError(4, 5, 1, 1)
     with pytest.raises(MetricInputError, match="confidence"):
         JudgeError(4, 4, 1, 1, confidence=95)
+
+
+# -- agreement of judge and people ---------------------------------------------------------------------------------
+
+
+def test_judge_accuracy_and_correlation_golden():
+    human, judge = [0, 1, 2, 2, 1, 0], [0, 1, 2, 1, 1, 1]
+    found = judge_accuracy(human, judge)
+    assert found.value == pytest.approx(4 / 6)
+    assert (found.low, found.high) == pytest.approx(proportion_confint(4, 6, method="wilson"))
+    assert judge_correlation(human, judge, resamples=0).value == pytest.approx(
+        stats.pearsonr(human, judge).statistic
+    )
+    perfect = judge_correlation([0, 50, 100] * 5, [0, 50, 100] * 5, resamples=200)
+    assert perfect.value == 1.0
+    assert judge_accuracy([0, 50], [0, 50]).value == 1.0
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=25),
+    st.floats(0.1, 100),
+    st.floats(-1e6, 1e6),
+)
+def test_correlation_equals_scipy_in_any_unit(marks, scale, shift):
+    human, judge = (np.array(v, dtype=float) for v in zip(*marks, strict=True))
+    found = judge_correlation(human, judge, resamples=0)
+    if len(set(human)) < 2 or len(set(judge)) < 2:
+        assert math.isnan(found.value)
+        assert "every item the same mark" in found.note
+        return
+    assert found.value == pytest.approx(stats.pearsonr(human, judge).statistic, abs=1e-9)
+    assert judge_correlation(scale * human + shift, judge, resamples=0).value == pytest.approx(
+        found.value, abs=1e-5
+    )
+    assert judge_correlation(judge, human, resamples=0).value == pytest.approx(found.value)
+
+
+def test_correlation_interval_agrees_with_fishers_z_and_clusters_widen_it():
+    rng = np.random.default_rng(2)
+    human = rng.normal(0, 1, 300)
+    judge = 0.7 * human + rng.normal(0, 0.7, 300)
+    found = judge_correlation(human, judge, resamples=2_000)
+    theirs = stats.pearsonr(human, judge).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    order = rng.permutation(300)
+    assert judge_correlation(human[order], judge[order], resamples=2_000) == found
+    names = [f"c{i:03}" for i in range(300) for _ in range(4)]
+    copies = judge_correlation(np.repeat(human, 4), np.repeat(judge, 4), clusters=names, resamples=2_000)
+    naive = judge_correlation(np.repeat(human, 4), np.repeat(judge, 4), resamples=2_000)
+    assert copies.high - copies.low == pytest.approx(found.high - found.low, rel=0.1)
+    assert naive.high - naive.low < 0.65 * (copies.high - copies.low)
+    right = judge_accuracy(np.repeat(human > 0, 4), np.repeat(judge > 0, 4), clusters=names, resamples=2_000)
+    alone = judge_accuracy(human > 0, judge > 0)
+    assert right.high - right.low == pytest.approx(alone.high - alone.low, rel=0.15)
+
+
+@pytest.mark.parametrize("metric", [judge_accuracy, judge_correlation])
+def test_judge_marks_undefined_and_refused(metric):
+    empty = metric([], [])
+    assert math.isnan(empty.value)
+    assert empty.note
+    with pytest.raises(MetricInputError, match=r"human marks have shape \(2,\), judge marks \(1,\)"):
+        metric([1, 2], [1])
+    with pytest.raises(MetricInputError, match="finite"):
+        metric([1, math.nan], [1, 2])
+    with pytest.raises(MetricInputError, match="flat lists"):
+        metric(["a"], [1])
+    with pytest.raises(MetricInputError, match="2 items, 1 clusters"):
+        metric([1, 2], [1, 2], clusters=["a"])
+    with pytest.raises(MetricInputError, match="too large"):
+        metric([1, 1e300], [1, 2])
+    one = metric([1, 2], [1, 2], clusters=["a", "a"])
+    assert one.value == 1
+    assert "one cluster" in one.note
+    assert metric([1, 2], [1, 2], clusters=["a", "b"], resamples=0).low is None
+
+
+def test_draws_in_which_a_side_is_constant_are_left_out():
+    """One odd mark among twelve: a third of the draws miss it; rounding must not make a correlation of them."""
+    human, judge = [0.1] * 11 + [0.7], [0.3, 0.1] * 5 + [0.3, 0.9]
+    found = judge_correlation(human, judge, resamples=2_000)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(2_000):
+        chosen = rng.integers(0, 12, 12)
+        if 11 in chosen:
+            draws.append(np.corrcoef(np.array(human)[chosen], np.array(judge)[chosen])[0, 1])
+    assert min(draws) - 0.05 <= found.low <= found.value <= found.high <= 1
+
+
+def test_correlation_of_constant_marks_says_whose():
+    assert "people give every item the same mark" in judge_correlation([1, 1, 1], [0, 1, 2]).note
+    assert "the judge gives every item the same mark" in judge_correlation([0, 1, 2], [0.1, 0.1, 0.1]).note
+    assert "needs two items" in judge_correlation([1], [1]).note
 
 
 # -- Rogan and Gladen ------------------------------------------------------------------------------------------

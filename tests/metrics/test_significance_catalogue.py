@@ -44,6 +44,8 @@ def test_names_are_unique():
         ("calibration_test", lambda: calibration.calibration_test([1], [0.5])),
         ("brier_score", lambda: calibration.brier_score([1], [0.5])),
         ("negative_log_likelihood", lambda: calibration.negative_log_likelihood([1], [0.5])),
+        ("judge_accuracy", lambda: judge_error.judge_accuracy([1, 0], [1, 1])),
+        ("judge_correlation", lambda: judge_error.judge_correlation([1, 0, 0], [1, 1, 0])),
         (
             "corrected_share",
             lambda: judge_error.corrected_share(1, 2, judge_error.JudgeError(120, 110, 80, 70)),

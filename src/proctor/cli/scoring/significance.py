@@ -95,7 +95,7 @@ def significance(
 
     Judges. If a machine gave the marks, --judge-calibration FILE corrects shares of yes/no by its sensitivity and specificity;
     --human FILE with people's marks on a random part of the items (and a column 'system' if there are several) gives the mean
-    that people would have given (prediction-powered inference, PPI). Both carry the uncertainty of the calibration.
+    that people would have given (prediction-powered inference, PPI), and how far judge and people agree. Both carry the uncertainty of the calibration.
 
     Benchmarks. --concurrence FILE with marks of the same systems on other items gives Kendall's tau-b of the two rankings, its
     exact p, and an interval over the questions of both.

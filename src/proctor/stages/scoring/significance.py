@@ -17,7 +17,14 @@ from proctor.metrics.concurrence import concurrence_interval, kendall_tau_b
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.metrics.hypothesis_tests import PValue, fisher_exact, holm, mann_whitney, permutation_test
 from proctor.metrics.interval import Interval
-from proctor.metrics.judge_error import JudgeError, corrected_share, judge_error, prediction_powered_mean
+from proctor.metrics.judge_error import (
+    JudgeError,
+    corrected_share,
+    judge_accuracy,
+    judge_correlation,
+    judge_error,
+    prediction_powered_mean,
+)
 from proctor.metrics.power import detectable_difference, planned_items
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison, PairedTest, compare_all_pairs
@@ -444,6 +451,17 @@ def _powered(marks: Marks, human: Path, drawing: Drawing) -> list[ScoreRow]:
                 truth, judge, clusters=clusters, tuned=tuned, confidence=drawing.confidence
             )
             rows.append(ScoreRow(label, score, name, digits=_digits(marks)))
+        both = [k for k, mark in enumerate(truth) if mark is not None]
+        seen = [truth[k] for k in both]
+        groups = None if clusters is None else [clusters[k] for k in both]
+        for label, metric in (("judge accuracy", judge_accuracy), ("judge r", judge_correlation)):
+            score = metric(
+                np.array(seen, dtype=np.float64),
+                judge[both],
+                clusters=groups,
+                **{**drawing.arguments, "resamples": drawing.resamples},
+            )
+            rows.append(ScoreRow(label, score, name))
     if not used:
         raise UserError(
             "none of people's marks is for an item that a system answered.",
@@ -594,7 +612,9 @@ def _figures(
     means: Mapping[str, Score], pairs: Sequence[_Pair], corrected: Sequence[ScoreRow]
 ) -> tuple[Figure, ...]:
     lines = [(name, score) for name, score in means.items()]
-    lines += [(f"{row.slice} ({row.metric})", row.score) for row in corrected]
+    lines += [
+        (f"{row.slice} ({row.metric})", row.score) for row in corrected if not row.metric.startswith("judge ")
+    ]
     ends = [v for _, s in lines for v in (s.value, s.low, s.high) if v is not None and not math.isnan(v)]
     if not ends:
         return ()
