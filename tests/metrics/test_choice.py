@@ -81,6 +81,7 @@ PARSED = [
     (r"The answer is \(B\)", "B", "answer"),
     (r"The answer is \textbf{B}", "B", "answer"),
     ("The answer is A at first sight. Final answer: B", "B", "answer"),
+    ("The answer is C at first sight. My final answer is B.", "B", "answer"),
     ("The answer is B. Yes, the answer is B.", "B", "answer"),
     ("<think>The answer is A? No.</think>The answer is B", "B", "answer"),
     ("The answer is not A. The answer is B.", "B", "answer"),

@@ -140,6 +140,14 @@ def test_a_higher_threshold_never_finds_more(table, a, b):
     assert near_duplicates(table, threshold=high).pairs <= near_duplicates(table, threshold=low).pairs
 
 
+def test_the_most_alike_pairs_are_kept():
+    table = np.random.default_rng(5).normal(size=(40, 3))
+    expected = cosines(table)
+    pairs = sorted(((expected[i, j], -i, -j) for i in range(40) for j in range(i + 1, 40)), reverse=True)
+    found = near_duplicates(table, threshold=0.0, keep=4).nearest
+    assert [(i, j) for i, j, _ in found] == [(-i, -j) for _, i, j in pairs[:4]]
+
+
 def test_many_equal_rows_are_counted_not_listed():
     found = near_duplicates(np.ones((3_000, 2)), keep=3)
     assert found.pairs == 3_000 * 2_999 // 2
