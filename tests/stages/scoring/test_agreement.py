@@ -393,7 +393,9 @@ def test_segments(tmp_path):
         "rows": 9, "recordings": 3, "annotators": 2, "recordings with one annotator": 1, "steps": 4, "steps in both": 3,
         "steps missing": 1, "executions matched": 3, "executions missing": 2,
     }  # fmt: skip
-    heat, plot = table.figures
+    heat, bars, plot = table.figures
+    assert (bars.labels, bars.counts) == (("wash", "stir", "crack"), (1, 1, 2))
+    assert bars.values == pytest.approx((0.0, 0.4, (0.9 + 1 / 3) / 2))
     assert heat.cells[0] == (None, table.headline["mean_segment_iou"])
     assert not any(label.endswith(" s") for label in plot.labels)
     chosen = score_agreement(

@@ -21,7 +21,7 @@ from proctor.metrics.agreement import (
     require_resampling,
     specific_agreement,
 )
-from proctor.metrics.figure import Figure, IntervalPlot, Matrix
+from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
 from proctor.metrics.krippendorff import Level, krippendorff_alpha
 from proctor.metrics.order_agreement import (
     AlternativeInstance,
@@ -827,6 +827,8 @@ def _score_segments(read: _Segments, thresholds: Sequence[float], drawn: Resampl
     if of_pair:
         values = {pair: mean_segment_iou(found, resamples=0).value for pair, found in of_pair.items()}
         figures.append(_heat_map("Mean IoU per step of every two annotators", annotators, values))
+    if len(steps) > 1:
+        figures.append(_step_bars(comparisons, steps))
     shares = [r for r in rows if r.slice in read.slices and not r.metric.endswith(" s")]
     figures.append(_interval_plot("Agreement of segments", shares))
     alone = sum(len(by) < 2 for by in read.said.values())
@@ -839,6 +841,22 @@ def _score_segments(read: _Segments, thresholds: Sequence[float], drawn: Resampl
         },
         notes=(*notes, *_slice_note(read.slices)), figures=tuple(figures),
     )  # fmt: skip
+
+
+def _step_bars(comparisons: Sequence[StepComparison], steps: Sequence[str]) -> Bars:
+    """Mean IoU of each step, the lowest first; of many steps those on which annotators agree least."""
+    found = [
+        (mean_segment_iou([c for c in comparisons if c.step == step], resamples=0), step) for step in steps
+    ]
+    lowest = sorted(found, key=lambda pair: (pair[0].value, pair[1]))[:_FEW_STEPS]
+    return Bars(
+        title="Mean IoU by step"
+        + (f", the {_FEW_STEPS} lowest of {len(steps)}" if len(steps) > _FEW_STEPS else ""),
+        labels=tuple(step for _, step in lowest),
+        values=tuple(score.value for score, _ in lowest),
+        counts=tuple(score.n for score, _ in lowest),
+        high=1.0,
+    )
 
 
 def _segment_rows(
