@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.hypothesis_tests import holm, mcnemar
+from proctor.metrics.hypothesis_tests import holm, mcnemar, sign_flip_test
 from proctor.metrics.score import Signature
 from proctor.metrics.significance import compare_all_pairs, compare_paired
 
@@ -184,3 +184,33 @@ def test_bad_marks_and_strata_are_named():
         compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": "x", "y": "y"}, strata={"x": "s"})
     with pytest.raises(MetricInputError, match="too large"):
         compare_paired({"x": 1e300}, {"x": -1e300}, {"x": "x"})
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from([0.0, 0.3, 1.0, None])] * 2, st.sampled_from("abcdefgh")),
+        min_size=1,
+        max_size=30,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_order_of_items_and_names_of_clusters_never_matter_and_p_is_the_sign_flip_test(items, random):
+    numbered = list(enumerate(items))
+    first, second = (
+        compare_paired(
+            {f"{i:03}": x for i, (x, _, _) in rows},
+            {f"{i:03}": y for i, (_, y, _) in rows},
+            {f"{i:03}": name(c) for i, (_, _, c) in rows},
+            resamples=60,
+        )
+        for rows, name in (
+            (numbered, str),
+            (random.sample(numbered, len(numbered)), lambda c: f"recording {c}"),
+        )
+    )
+    assert first == second
+    pairs = [(y - x, c) for x, y, c in items if x is not None and y is not None]
+    if pairs:
+        differences, clusters = zip(*pairs, strict=True)
+        assert first.p == sign_flip_test(differences, clusters, resamples=60).p

@@ -337,6 +337,18 @@ METRICS: tuple[Metric, ...] = (
         "contradiction, one that was not found is no proof of equality. Too small below 30 clusters.",
     ),
     Metric(
+        name="planned_items",
+        label="items needed",
+        family="significance",
+        function="power:planned_items",
+        signature="planned_items|alpha:0.05|difference:0.05|power:0.8",
+        range="from 1",
+        direction="lower",
+        definition="((z[1-α/2] + z[power]) · standard deviation of paired differences / difference)² · design effect.",
+        citation="Miller 2024, section 5; Kish 1965",
+        traps="The standard deviation is that of differences, not of marks: for similar systems it is much smaller.",
+    ),
+    Metric(
         name="mcnemar_detectable",
         label="detectable (McNemar)",
         family="significance",

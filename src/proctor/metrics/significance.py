@@ -356,13 +356,26 @@ METRICS: tuple[Metric, ...] = (
         label="difference",
         family="significance",
         function="significance:compare_paired",
-        signature="paired_difference|bootstrap:bca|clusters:yes|confidence:0.95|resamples:10000|seed:0",
+        signature="paired_difference|clusters:yes|confidence:0.95|interval:bca|resamples:10000|seed:0|strata:no",
         range="unit of the marks",
         direction="neither",
         definition="Mean of b - a over the items that both systems answered, with a bootstrap interval over clusters.",
         citation="Miller 2024, section 4",
         traps="Intervals of the two means may overlap although the paired difference is clear, and the other way "
         "round. Items that failed in either system leave the pair and are counted.",
+    ),
+    Metric(
+        name="cohen_d",
+        label="effect",
+        family="significance",
+        function="significance:compare_paired",
+        signature="cohen_d|kind:paired",
+        range="-infinity to infinity",
+        direction="neither",
+        definition="Mean difference over the standard deviation of the items' differences (paired), or over the pooled "
+        "standard deviation of two groups of different items.",
+        citation="Cohen 1988",
+        traps="The paired kind depends on how alike two systems are, so it cannot be compared with the pooled kind.",
     ),
     Metric(
         name="bootstrap_interval",

@@ -17,14 +17,7 @@ from proctor.metrics.concurrence import concurrence_interval, kendall_tau_b
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.metrics.hypothesis_tests import PValue, fisher_exact, holm, mann_whitney, permutation_test
 from proctor.metrics.interval import Interval
-from proctor.metrics.judge_error import (
-    JudgeError,
-    corrected_share,
-    judge_accuracy,
-    judge_correlation,
-    judge_error,
-    prediction_powered_mean,
-)
+from proctor.metrics.judge_error import JudgeError
 from proctor.metrics.power import detectable_difference, planned_items
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison, PairedTest, compare_all_pairs
@@ -33,10 +26,9 @@ from proctor.stages.scoring.files import explained
 from proctor.stages.scoring.significance_files import (
     Drawing,
     Marks,
-    read_judge_pairs,
     read_marks,
-    read_numbers,
 )
+from proctor.stages.scoring.significance_judges import corrected_rows, judge_headline, judge_note
 
 __all__ = ["TESTS", "UNPAIRED", "Test", "score_significance"]
 
@@ -93,8 +85,8 @@ def score_significance(
     with explained(marks.where):
         means = _means(marks, drawing)
         pairs = _pairs(marks, test, reference, drawing)
-        rows = [ScoreRow("mean", score, name, digits=_digits(marks)) for name, score in means.items()]
-        corrected, error = _corrected(marks, judge_calibration, human, drawing)
+        rows = [ScoreRow("mean", score, name, digits=marks.digits) for name, score in means.items()]
+        corrected, error = corrected_rows(marks, judge_calibration, human, drawing)
         rows += corrected
         for pair in _shown(pairs, means, reference):
             rows += _pair_rows(marks, pair, difference, drawing, len(pairs))
@@ -103,7 +95,7 @@ def score_significance(
             rows += _concurrence(marks, means, concurrence, drawing, more)
     headline: dict[str, object] = {"pairs": [asdict(pair.comparison) for pair in pairs]}
     if error is not None:
-        headline["judge"] = _judge_headline(error)
+        headline["judge"] = judge_headline(error)
     return ScoreTable(
         "significance",
         tuple(rows),
@@ -165,13 +157,6 @@ def _means(marks: Marks, drawing: Drawing) -> dict[str, Score]:
             note=note,
         )
     return found
-
-
-def _digits(marks: Marks) -> int:
-    largest = max(
-        (abs(v) for row in marks.systems.values() for v in row.values() if v is not None), default=0
-    )
-    return 3 if largest <= 2 else 2
 
 
 # -- pairs ---------------------------------------------------------------------------------------------------------
@@ -340,7 +325,7 @@ def _pair_rows(
     marks: Marks, pair: _Pair, wanted: float | None, drawing: Drawing, tests: int
 ) -> list[ScoreRow]:
     found = pair.comparison
-    digits = _digits(marks)
+    digits = marks.digits
     why = found.note or "undefined"
 
     def score(value: float | None, signature: Signature, **ends: float | None) -> Score:
@@ -394,94 +379,6 @@ def _needed(marks: Marks, pair: _Pair, wanted: float) -> Score:
     deviation = float(np.std(differences, ddof=1))
     count = planned_items(wanted, deviation, design_effect=seen.design_effect)
     return Score(float(count), signature, pair.comparison.n)
-
-
-# -- judges --------------------------------------------------------------------------------------------------------
-
-
-def _corrected(
-    marks: Marks, calibration: Path | None, human: Path | None, drawing: Drawing
-) -> tuple[list[ScoreRow], JudgeError | None]:
-    rows: list[ScoreRow] = []
-    error = None
-    if calibration is not None:
-        truth, said, _ = read_judge_pairs(calibration)
-        error = judge_error(truth, said, confidence=drawing.confidence)
-        for name, marked in marks.systems.items():
-            values = [v for v in marked.values() if v is not None]
-            wrong = next((v for v in values if v not in (0.0, 1.0)), None)
-            if wrong is not None:
-                raise UserError(
-                    f"correcting by a judge calibration needs marks yes/no or 1/0, {name!r} has {wrong:g}.",
-                    where=marks.where,
-                    hint="give people's marks on some of the items with --human instead",
-                )
-            score = corrected_share(int(sum(values)), len(values), error)
-            if marks.clusters is not None and score.low is not None:
-                score = replace(score, note=_add(score.note, "the interval takes items as independent"))
-            rows.append(ScoreRow("corrected", score, name))
-    if human is not None:
-        rows += _powered(marks, human, drawing)
-    return rows, error
-
-
-def _add(note: str, more: str) -> str:
-    return f"{note}; {more}" if note else more
-
-
-def _powered(marks: Marks, human: Path, drawing: Drawing) -> list[ScoreRow]:
-    labels = read_numbers(human, "human")
-    named = any(system for _, system in labels)
-    if not named and len(marks.systems) > 1:
-        raise UserError(
-            "people's marks must say which system's answer they are for.",
-            where=str(human),
-            hint="add a column 'system'",
-        )
-    rows = []
-    used = 0
-    for name, marked in marks.systems.items():
-        items = [i for i in marks.items if marked.get(i) is not None]
-        truth = [labels.get((i, name if named else "")) for i in items]
-        used += sum(mark is not None for mark in truth)
-        clusters = None if marks.clusters is None else [marks.cluster_of(i) for i in items]
-        judge = np.array([marked[i] for i in items], dtype=np.float64)
-        for tuned, label in ((False, "PPI"), (True, "PPI tuned")):
-            score = prediction_powered_mean(
-                truth, judge, clusters=clusters, tuned=tuned, confidence=drawing.confidence
-            )
-            rows.append(ScoreRow(label, score, name, digits=_digits(marks)))
-        both = [k for k, mark in enumerate(truth) if mark is not None]
-        seen = [truth[k] for k in both]
-        groups = None if clusters is None else [clusters[k] for k in both]
-        for label, metric in (("judge accuracy", judge_accuracy), ("judge r", judge_correlation)):
-            score = metric(
-                np.array(seen, dtype=np.float64),
-                judge[both],
-                clusters=groups,
-                **{**drawing.arguments, "resamples": drawing.resamples},
-            )
-            rows.append(ScoreRow(label, score, name))
-    if not used:
-        raise UserError(
-            "none of people's marks is for an item that a system answered.",
-            where=str(human),
-            hint="items and systems must be called as in the marks",
-        )
-    return rows
-
-
-def _judge_headline(error: JudgeError) -> dict[str, object]:
-    def part(value: float | None, interval: Interval) -> dict[str, float | None]:
-        return {"value": value, "low": interval.low, "high": interval.high}
-
-    return {
-        "sensitivity": part(error.sensitivity, error.sensitivity_interval),
-        "specificity": part(error.specificity, error.specificity_interval),
-        "accuracy": part(error.accuracy, error.accuracy_interval),
-        "right": error.right,
-        "wrong": error.wrong,
-    }
 
 
 # -- another benchmark -----------------------------------------------------------------------------------------------
@@ -590,22 +487,8 @@ def _notes(
             "corrected over all"
         )
     if error is not None:
-        notes.append(_judge_note(error))
+        notes.append(judge_note(error))
     return notes
-
-
-def _judge_note(error: JudgeError) -> str:
-    def part(name: str, value: float | None, interval: Interval, n: int) -> str:
-        if value is None or interval.low is None or interval.high is None:
-            return f"{name} unknown (no such answer)"
-        return f"{name} {value:.3f} [{interval.low:.3f}, {interval.high:.3f}] of {n}"
-
-    return (
-        "the judge: "
-        + part("sensitivity", error.sensitivity, error.sensitivity_interval, error.right)
-        + ", "
-        + part("specificity", error.specificity, error.specificity_interval, error.wrong)
-    )
 
 
 def _figures(

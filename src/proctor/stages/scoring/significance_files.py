@@ -25,6 +25,7 @@ CLUSTER: Final = ("cluster", "recording", "recording_id", "video_id")
 STRATUM: Final = ("stratum",)
 _DRAWS_OF_TESTS: Final = 10_000
 """When the intervals are left out (no resamples), tests still need draws."""
+_LARGEST_SMALL: Final = 2.0
 _WORDS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
@@ -46,6 +47,12 @@ class Marks:
     items: tuple[str, ...]
     clusters: Mapping[str, str] | None = None
     strata: Mapping[str, str] | None = None
+
+    @property
+    def digits(self) -> int:
+        """Decimal places in print: three for marks around 1, two for larger ones."""
+        seen = (abs(v) for row in self.systems.values() for v in row.values() if v is not None)
+        return 3 if max(seen, default=0.0) <= _LARGEST_SMALL else 2
 
     def cluster_of(self, item: str) -> str:
         """Return the item's cluster; the item itself when there are none."""
