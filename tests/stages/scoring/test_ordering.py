@@ -103,6 +103,35 @@ def test_missing_predictions_are_failed_and_never_dropped_silently(gold, write):
     assert any("2 of 3 items have no prediction" in note for note in table.notes)
 
 
+def test_failed_items_are_counted_where_they_belong(write):
+    rows = [{**row, "constraints": [[0, 1]]} if row["id"] == "c" else row for row in GOLD]
+    gold = write("g.jsonl", [*rows, {"id": "d", "order": [0, 1], "topic": "car"}])
+    pred = write("p.jsonl", [{"id": "a", "order": [0, 1, 2, 3, 4]}, {"id": "b", "order": [0, 1, 2, 4, 3]}])
+    table = score_ordering(gold, pred, slices=["topic"], constraints_from_references=True, resamples=10)
+    counted = {
+        part: (only(table, "Acc", part).n, only(table, "Acc", part).failed)
+        for part in (
+            "all",
+            "topic=food",
+            "topic=home",
+            "topic=car",
+            "one reference",
+            "several references: first",
+        )
+    }
+    assert counted == {
+        "all": (2, 2),
+        "topic=food": (1, 1),
+        "topic=home": (1, 0),
+        "topic=car": (0, 1),
+        "one reference": (1, 2),
+        "several references: first": (1, 0),
+    }
+    assert np.isnan(only(table, "Acc", "topic=car").value)
+    assert only(table, "Acc", "topic=car").note == "there are no sequences"
+    assert only(table, "valid", "topic=food").failed == 1
+
+
 def test_strict_names_what_is_wrong_and_how_much(gold, write):
     pred = write("p.jsonl", [{"id": "a", "order": [0, 1, 2, 3, 3]}, {"id": "c", "order": [0, 9]}])
     with pytest.raises(UserError) as caught:

@@ -92,22 +92,25 @@ class _System:
         name: of the lines in the table.
         items: the items scored, sorted by id.
         orders: their predicted orders, made whole.
-        failed: items without a prediction, by id.
+        failed: items without a prediction.
         counts: what had to be repaired.
         tau_a: tau-a of items that were predicted as scores, by id.
         best: measures against the references; None if only constraints are known.
-        partial: items with constraints and their measures; None if there are none.
+        constrained: places in ``items`` of those with constraints.
+        partial: their measures; None if there are none.
+        constrained_failed: failed items with constraints.
     """
 
     name: str
     items: tuple[Item, ...]
     orders: tuple[tuple[str, ...], ...]
-    failed: frozenset[str]
+    failed: tuple[Item, ...]
     counts: Mapping[str, int]
     tau_a: Mapping[str, float]
     best: BestOfReferences | None = None
     constrained: tuple[int, ...] = ()
     partial: PartialMeasures | None = None
+    constrained_failed: tuple[Item, ...] = ()
 
 
 def score_ordering(
@@ -233,12 +236,12 @@ def _read_system(name: str, path: Path, items: Sequence[Item], options: _Options
     kept: list[Item] = []
     orders: list[tuple[str, ...]] = []
     tau_a: dict[str, float] = {}
-    failed: set[str] = set()
+    failed: list[Item] = []
     problems: list[UserError] = []
     for item in items:
         prediction = predictions.get(item.id)
         if prediction is None or prediction.empty:
-            failed.add(item.id)
+            failed.append(item)
             continue
         try:
             with explained(prediction.place):
@@ -256,7 +259,7 @@ def _read_system(name: str, path: Path, items: Sequence[Item], options: _Options
             where=str(path),
             hint="check that the ids of both files are the same",
         )
-    return _System(name, tuple(kept), tuple(orders), frozenset(failed), dict(counts), tau_a)
+    return _System(name, tuple(kept), tuple(orders), tuple(failed), dict(counts), tau_a)
 
 
 def _first_of(problems: Sequence[UserError]) -> UserError:
@@ -382,7 +385,8 @@ def _measured(system: _System, orders: Mapping[str, PartialOrder], options: _Opt
         [system.orders[i] for i in rows],
         names=[names[i] for i in rows],
     )
-    return replace(system, constrained=rows, partial=partial)
+    failed = tuple(item for item in system.failed if item.id in orders)
+    return replace(system, constrained=rows, partial=partial, constrained_failed=failed)
 
 
 def _parameters(options: _Options, *, full: bool) -> dict[str, str]:
@@ -400,24 +404,25 @@ def _parameters(options: _Options, *, full: bool) -> dict[str, str]:
 def _rows(system: _System, options: _Options, slices: Sequence[str]) -> list[ScoreRow]:
     rows = _rows_of(system, options, system.name, None)
     for column in slices:
-        for value in sorted({item.labels[column] for item in system.items}):
+        for value in sorted({item.labels[column] for item in (*system.items, *system.failed)}):
             rows += _rows_of(system, options, f"{column}={value}", (column, value))
     return rows
 
 
 def _rows_of(system: _System, options: _Options, name: str, part: tuple[str, str] | None) -> list[ScoreRow]:
-    """All scores of the items that a slice holds. Only the whole set knows how many predictions are missing."""
-    keep = np.array(
-        [part is None or item.labels[part[0]] == part[1] for item in system.items], dtype=np.bool_
-    )
+    """All scores of the items that a slice (column and value) holds; of all items without one."""
+
+    def inside(item: Item) -> bool:
+        return part is None or item.labels[part[0]] == part[1]
+
+    keep = np.array([inside(item) for item in system.items], dtype=np.bool_)
     items = [item for item, kept in zip(system.items, keep, strict=True) if kept]
-    failed = len(system.failed) if part is None else 0
     rows: list[ScoreRow] = []
     if system.best is not None:
         scores = score_orders(
             system.best.best.take(keep),
             clusters=options.clusters(items),
-            failed=failed,
+            failed=sum(map(inside, system.failed)),
             parameters=_parameters(options, full=True),
             **options.draws,
         )
@@ -425,11 +430,10 @@ def _rows_of(system: _System, options: _Options, name: str, part: tuple[str, str
     if system.tau_a and part is None:
         rows.append(_row("tau-a", _tau_a(system, options), name))
     if system.partial is not None:
-        inside = np.array([keep[i] for i in system.constrained], dtype=np.bool_)
         partial = score_partial_orders(
-            _taken(system.partial, inside),
+            _taken(system.partial, keep[list(system.constrained)]),
             clusters=options.clusters([system.items[i] for i in system.constrained if keep[i]]),
-            failed=failed,
+            failed=sum(map(inside, system.constrained_failed)),
             parameters=_parameters(options, full=False),
             **options.draws,
         )
@@ -475,6 +479,11 @@ def _reference_rows(system: _System, options: _Options) -> list[ScoreRow]:
         items = [item for item, kept in zip(system.items, keep, strict=True) if kept]
         if not items:
             continue
+        failed = {
+            "one reference": sum(len(item.references) == 1 for item in system.failed),
+            "several references": sum(len(item.references) > 1 for item in system.failed),
+            "all": len(system.failed),
+        }
         rules: list[tuple[str, Any, ReferenceMode]] = [("first", system.best.first, "first")]
         if name == "several references":
             rules.append((options.references, system.best.best, options.references))
@@ -482,7 +491,7 @@ def _reference_rows(system: _System, options: _Options) -> list[ScoreRow]:
             scores = score_orders(
                 measures.take(keep),
                 clusters=options.clusters(items),
-                failed=len(system.failed) if name == "all" else 0,
+                failed=failed[name],
                 parameters=_parameters(replace(options, references=rule), full=True),
                 **options.draws,
             )
