@@ -198,7 +198,18 @@ def score_partial_orders(
 ) -> dict[str, Score]:
     """Return a score for each column of ``PARTIAL_COLUMNS``, by name: macro means over the items that have a value.
 
-    Args: see ``score_orders``. Items where a measure is undefined are counted as skipped.
+    Args:
+        measures: of the items.
+        clusters: what is drawn together, one name an item; every item alone when not given.
+        failed: items without a usable prediction: counted beside the scores, never as 0.
+        parameters: more choices for the signature (``mode``).
+        confidence: of the intervals.
+        resamples: of the bootstrap; 0 leaves bootstrapped intervals out (Wilson's stays).
+        seed: of the bootstrap.
+
+    Returns:
+        Scores; items where a measure is undefined are counted as skipped, and a score that is undefined for all of
+        them has a note that says why.
 
     Raises:
         MetricInputError: if there is not one cluster an item.
