@@ -138,12 +138,24 @@ def test_a_chain_of_small_shifts_is_not_swallowed_whole():
     assert best_in_the_middle.duplicates().tolist() == [True, False, True]
 
 
-def test_many_equal_rows_do_not_make_many_pairs():
-    n = 50_000
-    segments = Segments.of(["a"] * n, np.zeros(n), np.ones(n), ["x"] * n, np.linspace(0, 1, n))
+@pytest.mark.parametrize("width", [0.0, 1e-4, 1.0])
+def test_many_rows_at_one_place(width):
+    """Twenty thousand rows would make two hundred million pairs."""
+    n = 20_000
+    shift = np.random.default_rng(0).uniform(0, width, n)
+    segments = Segments.of(["a"] * n, shift, 1 + shift, ["x"] * n, np.linspace(0, 1, n))
     repeated = segments.duplicates()
-    assert repeated.sum() == n - 1
     assert not repeated[-1]
+    left = np.sort(shift[~repeated])
+    assert (np.diff(left) > 1e-3).all()
+    if width < 1e-3:
+        assert len(left) == 1
+
+
+def test_without_tolerance_only_equal_segments_repeat():
+    segments = Segments.of(["a"] * 3, [0, 0, 1e-9], [1, 1, 1], ["x"] * 3)
+    assert segments.duplicates(0.0).tolist() == [False, True, False]
+    assert segments.duplicates(1e-9).tolist() == [False, True, True]
 
 
 times = st.integers(0, 6).map(lambda k: k * 0.0006)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import floor
 from typing import Any, Final
 
 import numpy as np
@@ -179,39 +180,40 @@ class Segments:
         same = np.all([key[order[1:]] == key[order[:-1]] for key in keys], axis=0)
         repeated = np.zeros(len(self), dtype=np.bool_)
         repeated[order[1:][same]] = True
-        # Equal rows are out first: a thousand of them would make half a million pairs.
-        first, second = self._close_pairs(order[~repeated[order]], tolerance)
-        nearby: dict[int, list[int]] = {}
-        for one, other in zip(first.tolist(), second.tolist(), strict=True):
-            nearby.setdefault(one, []).append(other)
-            nearby.setdefault(other, []).append(one)
-        involved = np.array(sorted(nearby), dtype=np.int64)
+        if tolerance <= 0:
+            return repeated
+        involved = self._crowded(order[~repeated[order]], tolerance)
+        cell = 2 * tolerance  # twice, so that rounding cannot put two close times two cells apart
         best = np.lexsort((self.end[involved], self.start[involved], -score[involved]))
-        kept: set[int] = set()
+        kept: dict[tuple[int, int, int, int], list[tuple[float, float]]] = {}
         for row in involved[best].tolist():
-            if kept.isdisjoint(nearby[row]):
-                kept.add(row)
-            else:
-                repeated[row] = True
+            start, end = float(self.start[row]), float(self.end[row])
+            key = (int(self.video[row]), int(self.label[row]))
+            x, y = floor(start / cell), floor(end / cell)
+            repeated[row] = any(
+                abs(start - a) <= tolerance and abs(end - b) <= tolerance
+                for i in (x - 1, x, x + 1)
+                for j in (y - 1, y, y + 1)
+                for a, b in kept.get((*key, i, j), ())
+            )
+            if not repeated[row]:
+                kept.setdefault((*key, x, y), []).append((start, end))
         return repeated
 
-    def _close_pairs(self, order: Integers, tolerance: float) -> tuple[Integers, Integers]:
-        """Return pairs of rows of one video and label whose ends are close; ``order`` is by video, label, start."""
-        first: list[Integers] = []
-        second: list[Integers] = []
-        left = np.arange(len(order))
-        distance = 0
-        while left.size:
-            distance += 1
-            left = left[left + distance < len(order)]
-            a, b = order[left], order[left + distance]
-            near = (self.video[a] == self.video[b]) & (self.label[a] == self.label[b])
-            near &= self.start[b] - self.start[a] <= tolerance
-            left, a, b = left[near], a[near], b[near]
-            same = np.abs(self.end[b] - self.end[a]) <= tolerance
-            first.append(a[same])
-            second.append(b[same])
-        return np.concatenate([*first, order[:0]]), np.concatenate([*second, order[:0]])
+    def _crowded(self, order: Integers, tolerance: float) -> Integers:
+        """Return the few rows that may repeat another: with one of their video and label close by at both ends.
+
+        ``order`` is by video, label and start. Rows are cut where starts leave a gap, then where ends do.
+        """
+        video, label, start = self.video[order], self.label[order], self.start[order]
+        new = (np.diff(video) != 0) | (np.diff(label) != 0) | (np.diff(start) > tolerance)
+        run = np.concatenate([[0], np.cumsum(new)])[: len(order)]
+        by_end = np.lexsort((self.end[order], run))
+        close = (np.diff(run[by_end]) == 0) & (np.diff(self.end[order][by_end]) <= tolerance)
+        crowded = np.zeros(len(order), dtype=np.bool_)
+        crowded[1:] |= close
+        crowded[:-1] |= close
+        return order[by_end[crowded]]
 
 
 def sorted_names(names: Collection[Name]) -> list[Name]:
