@@ -459,3 +459,55 @@ def test_every_pair_is_reported():
 def test_a_device_that_does_not_exist_is_named(model):
     with pytest.raises(MetricInputError, match="device exists"):
         load_bert_encoder(model, device="abacus")
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    """Makes a tiny RoBERTa whose tokenizer was saved with or without the space before the first word."""
+    torch, transformers, tokenizers = installed("torch"), installed("transformers"), installed("tokenizers")
+
+    def make(prefix):
+        folder = tmp_path_factory.mktemp("models") / "tiny-bpe"
+        folder.mkdir()
+        words = [text for pair in SENTENCES for text in pair]
+        marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+        learner = tokenizers.ByteLevelBPETokenizer()
+        learner.train_from_iterator(
+            words * 3, vocab_size=300, min_frequency=1, special_tokens=marks, show_progress=False
+        )
+        learner.save_model(str(folder))
+        torch.manual_seed(0)
+        config = transformers.RobertaConfig(
+            vocab_size=320,
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=32,
+            max_position_embeddings=42,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            transformers.RobertaTokenizerFast(
+                vocab=str(folder / "vocab.json"),
+                merges=str(folder / "merges.txt"),
+                add_prefix_space=prefix,
+                model_max_length=40,
+            ).save_pretrained(folder)
+            transformers.RobertaModel(config).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def test_roberta_reads_the_first_word_as_inside_of_a_text(roberta):
+    """As the published numbers do; a package on transformers 5 does so only if the tokenizer was saved like that."""
+    references, candidates = map(list, zip(*SENTENCES, strict=True))
+    with_space, without = roberta(True), roberta(False)
+    scores = ours(bert_score(references, candidates, with_space, layer=1))
+    assert ours(bert_score(references, candidates, without, layer=1)) == pytest.approx(scores, abs=1e-6)
+    assert scores == pytest.approx(package_scores(with_space, references, candidates, num_layers=1), abs=2e-5)
+    encoder = load_bert_encoder(without, layer=1)
+    assert (
+        encoder.tokenise("salt")[0][1:-1]
+        == encoder.tokenise("add salt")[0][-1 - len(encoder.tokenise("salt")[0][1:-1]) : -1]
+    )
