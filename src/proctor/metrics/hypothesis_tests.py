@@ -50,7 +50,7 @@ __all__ = [
 _EXACT_SIGNS = 30
 """Up to this many differences all sign patterns are counted (two halves of 32,768 sums) instead of drawn."""
 _EXACT_TOSSES = 1_000
-"""Up to here the binomial tail is summed in whole numbers; beyond, SciPy has it to 1e-13."""
+"""Up to here the binomial tail is summed in whole numbers, beyond it comes from SciPy."""
 _EXACT_SPLITS = 200_000
 """Up to this many ways to split two groups all are tried."""
 _EXACT_RATINGS = 8

@@ -285,7 +285,7 @@ def corrected_share(yes: int, n: int, error: JudgeError) -> Score:
     """Correct a share of yes by the judge's sensitivity and specificity (Rogan and Gladen 1978).
 
     ``corrected = (p + specificity - 1) / (sensitivity + specificity - 1)``, cut to 0..1 (the note gives the value before).
-    The interval is that of Lang and Reiczigel (2014): it adds the calibration's uncertainty to the sampling error of ``p``.
+    The interval follows Lang and Reiczigel (2014); its coverage was checked by simulation, not against their tables. It adds the calibration's uncertainty to the sampling error of ``p``.
 
     Args:
         yes: items that the judge calls right.
@@ -337,7 +337,7 @@ def corrected_share(yes: int, n: int, error: JudgeError) -> Score:
 
 
 def _lang_reiczigel(yes: int, n: int, error: JudgeError) -> tuple[float | None, float | None]:
-    """Interval of Lang and Reiczigel (2014), section 2: counts are moved towards the middle, then the delta method."""
+    """Interval of Lang and Reiczigel (2014): counts are moved towards the middle, then the delta method."""
     z = normal_quantile(0.5 + error.confidence / 2)
     n_p, n_se, n_sp = n + z * z, error.right + 2, error.wrong + 2
     p = (yes + z * z / 2) / n_p
@@ -503,7 +503,7 @@ METRICS: tuple[Metric, ...] = (
         definition="Pearson's correlation of the judge's marks with people's.",
         citation="ProMQA 2025, judge calibration (0.76 for its default judge)",
         traps="Blind to a judge that is too strict or too mild everywhere; undefined when either side is constant. ProMQA "
-        "prints neither intervals nor the number of people (one).",
+        "calibrated against one person.",
     ),
     Metric(
         name="corrected_share",

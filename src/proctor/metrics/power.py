@@ -332,7 +332,7 @@ METRICS: tuple[Metric, ...] = (
         range="from 0, unit of the marks",
         direction="lower",
         definition="(z[1-α/2] + z[power]) times the clustered standard error of the mean paired difference.",
-        citation="Miller 2024, section 5; Kish 1965",
+        citation="Miller 2024; Kish 1965",
         traps="It speaks about a benchmark of this size and these systems; a difference below it that was found is no "
         "contradiction, one that was not found is no proof of equality. Too small below 30 clusters.",
     ),
@@ -345,7 +345,7 @@ METRICS: tuple[Metric, ...] = (
         range="from 1",
         direction="lower",
         definition="((z[1-α/2] + z[power]) · standard deviation of paired differences / difference)² · design effect.",
-        citation="Miller 2024, section 5; Kish 1965",
+        citation="Miller 2024; Kish 1965",
         traps="The standard deviation is that of differences, not of marks: for similar systems it is much smaller.",
     ),
     Metric(

@@ -360,7 +360,7 @@ METRICS: tuple[Metric, ...] = (
         range="unit of the marks",
         direction="neither",
         definition="Mean of b - a over the items that both systems answered, with a bootstrap interval over clusters.",
-        citation="Miller 2024, section 4",
+        citation="Miller 2024",
         traps="Intervals of the two means may overlap although the paired difference is clear, and the other way "
         "round. Items that failed in either system leave the pair and are counted.",
     ),

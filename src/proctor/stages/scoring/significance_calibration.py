@@ -34,7 +34,7 @@ __all__ = ["score_calibration"]
 _USUAL: Final = 0.95
 """Pictures say the level of their intervals when it is another."""
 _DRAWS: Final = 2_000
-"""Draws of calibrated systems; each costs as much as ten of the bootstrap."""
+"""Draws of calibrated systems at most: each draws every item anew."""
 
 
 def score_calibration(
