@@ -1,0 +1,336 @@
+"""Rows of the table of orders: systems, slices, subsets by number of references, chance, comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.metrics.ordering import (
+    ORDER_COLUMNS,
+    PARTIAL_COLUMNS,
+    PartialMeasures,
+    PartialOrder,
+    ReferenceMode,
+    chance_of_partial_order,
+    chance_of_references,
+    compare_orders,
+    reference_counts,
+    reference_table,
+    score_orders,
+    score_partial_orders,
+    violated_constraints,
+)
+from proctor.metrics.score import Score, Signature
+from proctor.metrics.significance import Comparison
+from proctor.metrics.table import ScoreRow
+from proctor.stages.scoring.ordering_files import Item
+from proctor.stages.scoring.ordering_system import Options, System
+
+__all__ = [
+    "chance_rows",
+    "compared",
+    "comparison_headline",
+    "comparison_rows",
+    "reference_headline",
+    "reference_rows",
+    "system_rows",
+    "violations_headline",
+]
+
+_DIGITS: Final = {"Acc": 2, "PMR": 2, "Acc micro": 2, "valid": 2, "Lq": 2, "Lr": 2, "Dist": 2, "violated": 2}
+
+
+def _parameters(options: Options, *, full: bool) -> dict[str, str]:
+    found: dict[str, str] = {"mode": options.mode}
+    if full:
+        found["references"] = options.references
+    if options.cluster is not None:
+        found["cluster_by"] = options.cluster.replace("|", "/")
+    return found
+
+
+# -- rows ------------------------------------------------------------------------------------------------------
+
+
+def system_rows(system: System, options: Options, slices: Sequence[str]) -> list[ScoreRow]:
+    """Return the scores of all items, then those of each value of each slice column (failed items count there too)."""
+    rows = _rows_of(system, options, system.name, None)
+    for column in slices:
+        for value in sorted({item.labels[column] for item in (*system.items, *system.failed)}):
+            rows += _rows_of(system, options, f"{column}={value}", (column, value))
+    return rows
+
+
+def _rows_of(system: System, options: Options, name: str, part: tuple[str, str] | None) -> list[ScoreRow]:
+    """All scores of the items that a slice (column and value) holds; of all items without one."""
+
+    def inside(item: Item) -> bool:
+        return part is None or item.labels[part[0]] == part[1]
+
+    keep = np.array([inside(item) for item in system.items], dtype=np.bool_)
+    items = [item for item, kept in zip(system.items, keep, strict=True) if kept]
+    rows: list[ScoreRow] = []
+    if system.best is not None:
+        scores = score_orders(
+            system.best.best.take(keep),
+            clusters=options.clusters(items),
+            failed=sum(map(inside, system.failed)),
+            parameters=_parameters(options, full=True),
+            **options.draws,
+        )
+        rows += [_row(column.label, scores[column.name], name) for column in ORDER_COLUMNS]
+    if system.tau_a and part is None:
+        rows.append(_row("tau-a", _tau_a(system, options), name))
+    if system.partial is not None:
+        partial = score_partial_orders(
+            _taken(system.partial, keep[list(system.constrained)]),
+            clusters=options.clusters([system.items[i] for i in system.constrained if keep[i]]),
+            failed=sum(map(inside, system.constrained_failed)),
+            parameters=_parameters(options, full=False),
+            **options.draws,
+        )
+        rows += [_row(column.label, partial[column.name], name) for column in PARTIAL_COLUMNS]
+    return rows
+
+
+def _row(label: str, score: Score, name: str, *, chance: bool = False) -> ScoreRow:
+    return ScoreRow(label, score, name, chance=chance, digits=_DIGITS.get(label, 3))
+
+
+def _taken(measures: PartialMeasures, rows: NDArray[np.bool_]) -> PartialMeasures:
+    return PartialMeasures(
+        measures.valid[rows],
+        measures.constraints[rows],
+        measures.violated[rows],
+        measures.relations[rows],
+        measures.kept[rows],
+        measures.predicted[rows],
+    )
+
+
+def _tau_a(system: System, options: Options) -> Score:
+    values = list(system.tau_a.values())
+    signature = Signature("kendall_tau_a", {"average": "macro", "interval": "none", "mode": options.mode})
+    others = len(system.items) - len(values)
+    return Score(
+        sum(values) / len(values),
+        signature,
+        len(values),
+        failed=len(system.failed),
+        skipped=others,
+        note="ties count half, against the first reference",
+    )
+
+
+def reference_rows(system: System, options: Options) -> list[ScoreRow]:
+    """The published table: items with one reference, with several, all; against the first and by the rule."""
+    assert system.best is not None
+    several = system.best.references > 1
+    rows = []
+    for name, keep in (("one reference", ~several), ("several references", several), ("all", several | True)):
+        items = [item for item, kept in zip(system.items, keep, strict=True) if kept]
+        if not items:
+            continue
+        failed = {
+            "one reference": sum(len(item.references) == 1 for item in system.failed),
+            "several references": sum(len(item.references) > 1 for item in system.failed),
+            "all": len(system.failed),
+        }
+        rules: list[tuple[str, Any, ReferenceMode]] = [("first", system.best.first, "first")]
+        if name == "several references":
+            rules.append((options.references, system.best.best, options.references))
+        for label, measures, rule in rules:
+            scores = score_orders(
+                measures.take(keep),
+                clusters=options.clusters(items),
+                failed=failed[name],
+                parameters=_parameters(replace(options, references=rule), full=True),
+                **options.draws,
+            )
+            shown = name if name == "one reference" else f"{name}: {label}"
+            rows += [_row(c.label, scores[c.name], shown) for c in ORDER_COLUMNS]
+    return rows
+
+
+def reference_headline(system: System) -> dict[str, Any]:
+    """Return the published table of several references, in printed units, and how many references there are."""
+    assert system.best is not None
+    counts = reference_counts(system.best.references)
+    return {
+        "subsets": {
+            subset.name: {
+                "n": subset.n,
+                "single": _in_printed_units(subset.single),
+                "multi": _in_printed_units(subset.multi),
+                "benefiting_percent": subset.benefiting,
+            }
+            for subset in reference_table(system.best)
+        },
+        "references_of_items_with_several": {
+            "count": counts.count,
+            "min": counts.low,
+            "max": counts.high,
+            "mean": counts.mean,
+            "population_sd": counts.deviation,
+        },
+        "mean_references": counts.mean_all,
+    }
+
+
+def _in_printed_units(means: Mapping[str, float]) -> dict[str, float]:
+    scale = {column.name: column.scale for column in ORDER_COLUMNS}
+    return {name: scale[name] * value for name, value in means.items()}
+
+
+def violations_headline(system: System, orders: Mapping[str, PartialOrder]) -> dict[str, Any]:
+    """Which constraints each item violates, and which are violated most often."""
+    found = {}
+    often: Counter[tuple[object, object]] = Counter()
+    for i in system.constrained:
+        item = system.items[i]
+        if pairs := violated_constraints(orders[item.id], system.orders[i]):
+            found[item.id] = [list(pair) for pair in pairs]
+            often.update(pairs)
+    ranked = sorted(often.items(), key=lambda entry: (-entry[1], str(entry[0])))
+    return {
+        "items": found,
+        "most_often": [{"before": a, "after": b, "items": n} for (a, b), n in ranked[:20]],
+    }
+
+
+# -- chance ----------------------------------------------------------------------------------------------------
+
+
+def chance_rows(system: System, orders: Mapping[str, PartialOrder], options: Options) -> list[ScoreRow]:
+    """Return what random orders get on the items that the system was scored on, under the same rule."""
+    rows: list[ScoreRow] = []
+    if system.best is not None:
+        chance = chance_of_references(
+            [item.references for item in system.items], mode=options.references, seed=options.seed
+        )
+        signature = {
+            "chance": chance.method,
+            "order": "uniform",
+            "references": options.references,
+        } | ({"seed": str(options.seed)} if chance.simulated else {})
+        for column in ORDER_COLUMNS:
+            values, weights = column.values(chance.measures), column.weights(chance.measures)
+            parameters = signature | ({"unit": "percent"} if column.percent else {})
+            score = Score(
+                float(values.sum() / weights.sum()) * column.scale,
+                Signature(column.name, parameters),
+                len(system.items),
+            )
+            rows.append(_row(column.label, score, "chance", chance=True))
+    if system.partial is not None:
+        rows += _partial_chance([orders[system.items[i].id] for i in system.constrained])
+    return rows
+
+
+def _partial_chance(orders: Sequence[PartialOrder]) -> list[ScoreRow]:
+    known: dict[int, dict[str, float | None]] = {}
+    for order in orders:
+        if id(order) not in known:
+            known[id(order)] = chance_of_partial_order(order)
+    keys = ("valid", "violated", "violated_share", "precedence_f1", "comparable_tau")
+    rows = []
+    for column, key in zip(PARTIAL_COLUMNS, keys, strict=True):
+        values = [value for order in orders if (value := known[id(order)][key]) is not None]
+        signature = Signature(column.name, {"chance": "exact", "order": "uniform"})
+        if column.percent:
+            signature = signature.having(unit="percent")
+        skipped = len(orders) - len(values)
+        if values:
+            note = (
+                ""
+                if not skipped or key != "valid"
+                else f"{skipped} items have too many valid orders to count"
+            )
+            score = Score(
+                column.scale * sum(values) / len(values), signature, len(values), skipped=skipped, note=note
+            )
+        else:
+            why = "too many valid orders to count" if key == "valid" else column.undefined
+            score = Score(float("nan"), signature, 0, skipped=skipped, note=why)
+        rows.append(_row(column.label, score, "chance", chance=True))
+    return rows
+
+
+# -- two systems -----------------------------------------------------------------------------------------------
+
+
+def compared(systems: Sequence[System], options: Options) -> dict[str, Comparison]:
+    """Full orders of the items that both systems predicted; empty if there are none to compare."""
+    first, second = systems
+    if first.best is None or second.best is None:
+        return {}
+    rows = [{item.id: i for i, item in enumerate(system.items)} for system in systems]
+    shared = [item for item in first.items if item.id in rows[1]]
+    take = [np.array([row[item.id] for item in shared], dtype=np.int64) for row in rows]
+    return compare_orders(
+        first.best.best.take(take[0]),
+        second.best.best.take(take[1]),
+        [item.id for item in shared],
+        clusters=options.clusters(shared),
+        names=(first.name, second.name),
+        confidence=options.confidence,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+
+
+def comparison_rows(
+    found: Mapping[str, Comparison], names: Sequence[str], options: Options
+) -> list[ScoreRow]:
+    """Return a row for each difference; p and the counts of better and worse items are in its note."""
+    rows = []
+    for column in ORDER_COLUMNS:
+        if column.name not in found:
+            continue
+        pair = found[column.name]
+        parameters = _parameters(options, full=True) | {"paired": pair.method.replace("|", ",")}
+        if column.percent:
+            parameters["unit"] = "percent"
+        signature = Signature(f"{column.name}_difference", parameters)
+        if pair.difference is None:
+            score = Score(float("nan"), signature, 0, note=pair.note)
+        else:
+            shown = "p undefined" if pair.p is None else f"p = {pair.p:.4g}"
+            wins = (pair.losses, pair.wins) if column.lower else (pair.wins, pair.losses)
+            note = f"{shown}, {names[1]} better on {wins[0]}, worse on {wins[1]}, equal on {pair.ties}"
+            score = Score(pair.difference, signature, pair.n, pair.low, pair.high, note=note)
+        rows.append(_row(column.label, score, f"{names[1]} − {names[0]}"))
+    return rows
+
+
+def comparison_headline(found: Mapping[str, Comparison]) -> dict[str, Any]:
+    """Return all of each comparison, with p corrected over the measures (Holm)."""
+    from proctor.metrics.hypothesis_tests import holm
+
+    corrected = holm([pair.p for pair in found.values()])
+    return {
+        name: {
+            "a": pair.a,
+            "b": pair.b,
+            "n": pair.n,
+            "mean_a": pair.mean_a,
+            "mean_b": pair.mean_b,
+            "difference": pair.difference,
+            "low": pair.low,
+            "high": pair.high,
+            "p": pair.p,
+            "p_holm": p,
+            "higher_b": pair.wins,
+            "higher_a": pair.losses,
+            "equal": pair.ties,
+            "detectable": pair.detectable,
+            "method": pair.method,
+            "note": pair.note,
+        }
+        for (name, pair), p in zip(found.items(), corrected, strict=True)
+    }
