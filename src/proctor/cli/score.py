@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
 import typer
@@ -29,11 +28,7 @@ _WORKSPACE: Final = "workspace"
 
 class _Families(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **{
-            name: (f"proctor.cli.scoring.{name}", summary)
-            for name, summary in _FAMILIES.items()
-            if find_spec(f"proctor.cli.scoring.{name}")
-        },
+        **{name: (f"proctor.cli.scoring.{name}", summary) for name, summary in _FAMILIES.items()},
         _WORKSPACE: ("proctor.cli.scoring.workspace", "The runs of a workspace (the word may be left out)."),
     }
 
