@@ -59,8 +59,6 @@ _LABEL: Final = ("label", "label_id", "class", "step_id")
 _SCORE: Final = ("score", "confidence")
 _SUBSET: Final = ("subset",)
 _WHOLE: Final = re.compile(r"([+-]?\d+)\.0+")
-_BARS: Final = 40
-"""Classes that the picture of average precision shows."""
 _LISTED: Final = 20
 
 
@@ -615,12 +613,9 @@ def _figures(scores: LocalizationScores, parts: Sequence[_Part], column: str | N
     middle = matches.tiou[len(matches.tiou) // 2]
     t = matches.tiou.index(middle)
     segments = np.bincount(matches.truth_class, minlength=len(matches.classes))
-    shown = sorted(np.argsort(-segments, kind="stable")[:_BARS].tolist())
-    which = (
-        f"{len(shown)} largest of {len(segments)} classes" if len(shown) < len(segments) else "all classes"
-    )
+    shown = np.argsort(-segments, kind="stable").tolist()
     bars = Bars(
-        f"Average precision at tIoU {middle:g}, {which}",
+        f"Average precision at tIoU {middle:g}, classes with most segments first",
         tuple(str(matches.classes[c]) for c in shown),
         tuple(float(scores.ap[c, t]) for c in shown),
         tuple(int(segments[c]) for c in shown),
