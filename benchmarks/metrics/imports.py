@@ -32,9 +32,9 @@ def main() -> None:
         ("import numpy, for comparison", "import numpy", ""),
         ("import proctor.metrics", "import proctor.metrics", "≤ 0.3 s"),
         (
-            "import proctor.metrics and every family",
+            "import proctor.metrics and all of its modules, NumPy included",
             "from proctor.metrics.catalogue import catalogue; catalogue()",
-            "≤ 0.3 s",
+            "",
         ),
     ):
         print(f"| {what} | {seconds(code, runs) - empty:.3f} s | {target} |")

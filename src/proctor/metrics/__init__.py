@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from proctor.metrics.answer_text import rouge_l as rouge_l
     from proctor.metrics.answer_text import token_f1 as token_f1
     from proctor.metrics.bootstrap import bootstrap_interval as bootstrap_interval
+    from proctor.metrics.bootstrap import bootstrap_mean_intervals as bootstrap_mean_intervals
     from proctor.metrics.bootstrap import cluster_sums as cluster_sums
     from proctor.metrics.calibration import brier_score as brier_score
     from proctor.metrics.calibration import calibrated_ece as calibrated_ece
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from proctor.metrics.calibration import expected_calibration_error as expected_calibration_error
     from proctor.metrics.calibration import maximum_calibration_error as maximum_calibration_error
     from proctor.metrics.calibration import negative_log_likelihood as negative_log_likelihood
+    from proctor.metrics.calibration import reliability_bins as reliability_bins
     from proctor.metrics.choice import blind_pass_probability as blind_pass_probability
     from proctor.metrics.choice import choice_accuracy as choice_accuracy
     from proctor.metrics.choice import letter_balance as letter_balance
@@ -84,7 +86,10 @@ if TYPE_CHECKING:
     from proctor.metrics.ordering import PartialOrder as PartialOrder
     from proctor.metrics.ordering import best_of_references as best_of_references
     from proctor.metrics.ordering import comparable_tau as comparable_tau
+    from proctor.metrics.ordering import compare_orders as compare_orders
+    from proctor.metrics.ordering import decode_pairwise as decode_pairwise
     from proctor.metrics.ordering import displacement as displacement
+    from proctor.metrics.ordering import expected_measures as expected_measures
     from proctor.metrics.ordering import is_valid_order as is_valid_order
     from proctor.metrics.ordering import kendall_tau as kendall_tau
     from proctor.metrics.ordering import kendall_tau_a as kendall_tau_a
@@ -93,20 +98,26 @@ if TYPE_CHECKING:
     from proctor.metrics.ordering import measure_arrays as measure_arrays
     from proctor.metrics.ordering import measure_order as measure_order
     from proctor.metrics.ordering import measure_orders as measure_orders
+    from proctor.metrics.ordering import measure_partial_orders as measure_partial_orders
     from proctor.metrics.ordering import micro_position_accuracy as micro_position_accuracy
     from proctor.metrics.ordering import normalised_displacement as normalised_displacement
     from proctor.metrics.ordering import normalised_subsequence as normalised_subsequence
     from proctor.metrics.ordering import normalised_substring as normalised_substring
+    from proctor.metrics.ordering import order_by_scores as order_by_scores
+    from proctor.metrics.ordering import order_to_ranks as order_to_ranks
     from proctor.metrics.ordering import partial_order_from_references as partial_order_from_references
     from proctor.metrics.ordering import perfect_match_ratio as perfect_match_ratio
     from proctor.metrics.ordering import position_accuracy as position_accuracy
     from proctor.metrics.ordering import precedence_f1 as precedence_f1
+    from proctor.metrics.ordering import ranks_to_order as ranks_to_order
     from proctor.metrics.ordering import repair_order as repair_order
+    from proctor.metrics.ordering import score_orders as score_orders
     from proctor.metrics.ordering import violated_constraints as violated_constraints
     from proctor.metrics.ordering import violated_share as violated_share
     from proctor.metrics.power import detectable_difference as detectable_difference
     from proctor.metrics.power import mcnemar_detectable as mcnemar_detectable
     from proctor.metrics.printed_counts import consistent_counts as consistent_counts
+    from proctor.metrics.retrieval import attainable_cells as attainable_cells
     from proctor.metrics.retrieval import average_precisions as average_precisions
     from proctor.metrics.retrieval import ndcgs_at_k as ndcgs_at_k
     from proctor.metrics.retrieval import part_recalls_at_k as part_recalls_at_k
@@ -146,8 +157,9 @@ _NAMES: Final = {
     "agreement": ["cohen_kappa", "fleiss_kappa", "prevalence", "raw_agreement", "specific_agreement"],
     "answer": ["mean_score", "style_overlap"],
     "answer_text": ["exact_match", "rouge_1", "rouge_l", "token_f1"],
-    "bootstrap": ["bootstrap_interval", "cluster_sums"],
+    "bootstrap": ["bootstrap_mean_intervals", "bootstrap_interval", "cluster_sums"],
     "calibration": [
+        "reliability_bins",
         "brier_score",
         "calibrated_ece",
         "calibration_test",
@@ -210,6 +222,14 @@ _NAMES: Final = {
         "pair_set_jaccard",
     ],
     "ordering": [
+        "expected_measures",
+        "measure_partial_orders",
+        "score_orders",
+        "ranks_to_order",
+        "order_to_ranks",
+        "order_by_scores",
+        "decode_pairwise",
+        "compare_orders",
         "PartialOrder",
         "best_of_references",
         "comparable_tau",
@@ -237,6 +257,7 @@ _NAMES: Final = {
     "power": ["detectable_difference", "mcnemar_detectable"],
     "printed_counts": ["consistent_counts"],
     "retrieval": [
+        "attainable_cells",
         "average_precisions",
         "ndcgs_at_k",
         "part_recalls_at_k",
@@ -285,12 +306,14 @@ __all__ = [
     "accuracy",
     "alternative_order_agreement",
     "apply_protocol",
+    "attainable_cells",
     "average_precision",
     "average_precisions",
     "benjamini_hochberg",
     "best_of_references",
     "blind_pass_probability",
     "bootstrap_interval",
+    "bootstrap_mean_intervals",
     "boundary_error",
     "boundary_errors",
     "brier_score",
@@ -303,9 +326,11 @@ __all__ = [
     "cohen_kappa",
     "comparable_tau",
     "compare_all_pairs",
+    "compare_orders",
     "compare_paired",
     "consistent_counts",
     "corrected_share",
+    "decode_pairwise",
     "detectable_difference",
     "detection_agreement",
     "displacement",
@@ -315,6 +340,7 @@ __all__ = [
     "equal_error_rate",
     "exact_match",
     "expected_calibration_error",
+    "expected_measures",
     "f1_score",
     "fisher_exact",
     "fleiss_kappa",
@@ -353,6 +379,7 @@ __all__ = [
     "measure_arrays",
     "measure_order",
     "measure_orders",
+    "measure_partial_orders",
     "micro_position_accuracy",
     "micro_recall_at_kx",
     "moving_average_ttr",
@@ -364,7 +391,9 @@ __all__ = [
     "normalised_subsequence",
     "normalised_substring",
     "option_tells",
+    "order_by_scores",
     "order_set_jaccard",
+    "order_to_ranks",
     "over_segmentation_ratio",
     "pair_set_jaccard",
     "paired_cosine",
@@ -380,6 +409,7 @@ __all__ = [
     "prediction_powered_mean",
     "prevalence",
     "rank_gold",
+    "ranks_to_order",
     "raw_agreement",
     "recall",
     "recall_at_k",
@@ -387,12 +417,14 @@ __all__ = [
     "recall_spread",
     "recalls_at_k",
     "reciprocal_ranks",
+    "reliability_bins",
     "repair_order",
     "require_comparable",
     "require_comparable_scores",
     "roc_auc",
     "rouge_1",
     "rouge_l",
+    "score_orders",
     "segmental_f1",
     "sign_flip_test",
     "specific_agreement",

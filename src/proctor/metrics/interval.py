@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
+from functools import cache
+from typing import TYPE_CHECKING
 
 from proctor.metrics.errors import MetricInputError
 
+if TYPE_CHECKING:
+    from statistics import NormalDist
+
 __all__ = ["Interval", "normal_cdf", "normal_quantile", "require_confidence", "wilson_interval"]
 
-_NORMAL = NormalDist()
+
+@cache
+def _normal() -> NormalDist:
+    """The module ``statistics`` is loaded late: it brings decimals and fractions that nothing here needs."""
+    from statistics import NormalDist
+
+    return NormalDist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +53,12 @@ def normal_quantile(probability: float) -> float:
     """Quantile of the standard normal distribution; infinite at 0 and 1."""
     if probability <= 0.0 or probability >= 1.0:
         return -math.inf if probability <= 0.0 else math.inf
-    return _NORMAL.inv_cdf(probability)
+    return _normal().inv_cdf(probability)
 
 
 def normal_cdf(z: float) -> float:
     """Distribution function of the standard normal distribution."""
-    return _NORMAL.cdf(z)
+    return _normal().cdf(z)
 
 
 def require_confidence(confidence: float) -> None:
