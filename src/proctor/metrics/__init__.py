@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from proctor.metrics.interval import Interval as Interval
     from proctor.metrics.interval import wilson_interval as wilson_interval
     from proctor.metrics.judge_error import corrected_share as corrected_share
+    from proctor.metrics.judge_error import judge_accuracy as judge_accuracy
+    from proctor.metrics.judge_error import judge_correlation as judge_correlation
     from proctor.metrics.judge_error import prediction_powered_mean as prediction_powered_mean
     from proctor.metrics.krippendorff import krippendorff_alpha as krippendorff_alpha
     from proctor.metrics.localization import LocalizationScores as LocalizationScores
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
     from proctor.metrics.ordering import violated_share as violated_share
     from proctor.metrics.power import detectable_difference as detectable_difference
     from proctor.metrics.power import mcnemar_detectable as mcnemar_detectable
+    from proctor.metrics.power import planned_items as planned_items
     from proctor.metrics.printed_counts import consistent_counts as consistent_counts
     from proctor.metrics.retrieval import attainable_cells as attainable_cells
     from proctor.metrics.retrieval import average_precisions as average_precisions
@@ -202,7 +205,7 @@ _NAMES: Final = {
         "sign_flip_test",
     ],
     "interval": ["Interval", "wilson_interval"],
-    "judge_error": ["corrected_share", "prediction_powered_mean"],
+    "judge_error": ["judge_correlation", "judge_accuracy", "corrected_share", "prediction_powered_mean"],
     "krippendorff": ["krippendorff_alpha"],
     "localization": [
         "LocalizationScores",
@@ -254,7 +257,7 @@ _NAMES: Final = {
         "violated_constraints",
         "violated_share",
     ],
-    "power": ["detectable_difference", "mcnemar_detectable"],
+    "power": ["planned_items", "detectable_difference", "mcnemar_detectable"],
     "printed_counts": ["consistent_counts"],
     "retrieval": [
         "attainable_cells",
@@ -349,6 +352,8 @@ __all__ = [
     "holm",
     "interchangeable_pair_alpha",
     "is_valid_order",
+    "judge_accuracy",
+    "judge_correlation",
     "kendall_tau",
     "kendall_tau_a",
     "kendall_tau_b",
@@ -402,6 +407,7 @@ __all__ = [
     "partial_order_from_references",
     "perfect_match_ratio",
     "permutation_test",
+    "planned_items",
     "position_accuracy",
     "precedence_f1",
     "precision",
