@@ -102,12 +102,14 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
         message: what was seen, without secrets, at most a few hundred characters.
         status: HTTP status, if one came.
         retry_after: seconds that the provider asked to wait.
+        usage: tokens that are paid for although there is no reply, such as of a reply that a filter stopped.
     """
 
     kind: FailureKind
     message: str
     status: int | None = None
     retry_after: float | None = None
+    usage: Usage = Usage()
 
     @property
     def retryable(self) -> bool:

@@ -1,0 +1,1 @@
+"""One file a protocol: pure ``render_*`` and ``parse_*`` functions, and a thin model around them."""

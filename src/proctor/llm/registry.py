@@ -1,0 +1,101 @@
+"""From the name of a model to the model, through the entry points ``proctor.models``."""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import cast
+
+from proctor.errors import UserError
+from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider
+
+__all__ = ["provider_names", "resolve"]
+
+_PARTS = ("name", "endpoint", "attempt", "close")
+
+
+def provider_names() -> tuple[str, ...]:
+    """Return the names of all providers that are installed, sorted."""
+    return tuple(sorted({entry.name for entry in _entries()}))
+
+
+def resolve(name: str) -> Model:
+    """Return the model of a name such as ``openai/gpt-4o`` or ``compat/qwen@http://localhost:8000/v1``.
+
+    Raises:
+        UserError: if the name is none, the provider is unknown, broken or installed twice, or a key or address is missing.
+    """
+    parsed = ModelName.parse(name)
+    make = _provider(parsed.provider)
+    try:
+        model = make(parsed)
+    except UserError as error:
+        raise _named(error, name) from None
+    missing = [part for part in _PARTS if not hasattr(model, part)]
+    if missing:
+        raise UserError(
+            f"the provider {parsed.provider!r} returned something that is no model: it lacks {', '.join(missing)}.",
+            where=name,
+            hint="report it to the package that brings the provider",
+        )
+    return model
+
+
+def _named(error: UserError, name: str) -> UserError:
+    """Return the error with the model's name in front, where it has no other place."""
+    if error.where is not None or type(error) is not UserError:
+        return error
+    return UserError(error.message, where=name, hint=error.hint)
+
+
+@lru_cache(maxsize=1)
+def _entries() -> tuple[EntryPoint, ...]:
+    """Return the entry points; reading them takes milliseconds and they do not change while we run."""
+    return tuple(entry_points(group=ENTRY_POINTS))
+
+
+def _provider(name: str) -> Provider:
+    found = {entry.value: entry for entry in _entries() if entry.name == name}
+    if not found:
+        raise _unknown(name)
+    if len(found) > 1:
+        packages = ", ".join(sorted(_package(entry) for entry in found.values()))
+        raise UserError(
+            f"the provider {name!r} is brought by more than one package: {packages}.",
+            hint="uninstall all but one",
+        )
+    (entry,) = found.values()
+    try:
+        provider = entry.load()
+    except UserError:
+        raise
+    except Exception as error:  # somebody else's code
+        raise UserError(
+            f"the provider {name!r} of {_package(entry)} cannot be loaded: {type(error).__name__}: {error}",
+            where=entry.value,
+            hint="update or uninstall that package",
+        ) from error
+    if not callable(provider):
+        raise UserError(
+            f"the provider {name!r} of {_package(entry)} is not a function that makes models.",
+            where=entry.value,
+            hint="update or uninstall that package",
+        )
+    return cast("Provider", provider)
+
+
+def _unknown(name: str) -> UserError:
+    known = provider_names()
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    listed = ", ".join(known) or "none: is Proctor installed?"
+    return UserError(
+        f"there is no provider {name[:80]!r}; known are {listed}.",
+        hint=f"did you mean {close[0]}/…?"
+        if close
+        else "models are written PROVIDER/MODEL; any OpenAI-compatible server is compat/MODEL@http://host:port/v1",
+    )
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown package"
