@@ -42,6 +42,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         rationale: why, for people.
         gold: index of the gold answer that decided, if any.
         failure: why it is unscored.
+        details: of the call as text, as on predictions; for calibration also ``template``, ``scale`` (``binary`` or
+            ``ternary``), ``repeat`` and ``confidence`` (0 to 1), where there are any.
     """
 
     item_id: str
@@ -51,3 +53,4 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rationale: str = ""
     gold: int | None = None
     failure: str | None = None
+    details: Mapping[str, str] = {}
