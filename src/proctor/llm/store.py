@@ -1,0 +1,456 @@
+"""The call store: every request under the hash of its canonical form, its outcome, and every attempt with its cost.
+
+Only final outcomes are kept as outcomes (``is_final``): a failure is kept as attempts and as a call without an outcome,
+and is made again on the next run. A final outcome is never replaced; whoever stores a second one gets the first.
+
+Writing while calls are made goes through ``CallStore.lane`` (one thread, common commits, claims); reading and the
+commands of ``proctor calls`` use connections of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from proctor.llm.attempt import AttemptRecord
+from proctor.llm.database import SCHEMA_VERSION, Database, tables
+from proctor.llm.lane import Lane
+from proctor.llm.outcome import FAILURE_KINDS, Outcome, Usage
+from proctor.llm.owner import LEASE_SECONDS
+from proctor.records import decode
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, RowMapping, Select
+
+__all__ = [
+    "EVERYTHING",
+    "SCHEMA_VERSION",
+    "CallStore",
+    "Selection",
+    "StoredCall",
+    "Total",
+    "attempt_row",
+    "decode_outcome",
+    "storable",
+]
+
+BUSY_SECONDS: Final = 30.0
+"""How long a writer waits for its turn before it gives up."""
+_PAGE: Final = 500
+"""Calls that are in memory at once while a store is read."""
+
+
+class StoredCall(msgspec.Struct, frozen=True, kw_only=True):
+    """One call, as it is stored.
+
+    Attributes:
+        key: of the request.
+        model: full name.
+        stage: that asked first.
+        kind: ``reply``, ``truncated``, ``refusal``, or the kind of the last failure.
+        created: UTC, seconds since 1970, when its outcome was stored.
+        seconds: that the last attempt took.
+        input: prompt tokens.
+        output: reply tokens.
+        cached: prompt tokens from the provider's cache.
+        cost: nano-dollars of the attempt that gave the outcome; None where the price is not known.
+        outcome: canonical JSON of the final outcome; None for a failed call.
+        request: canonical JSON of the request, whose SHA-256 is the key; empty where it was not asked for.
+    """
+
+    key: str
+    model: str
+    stage: str
+    kind: str
+    created: float
+    seconds: float | None
+    input: int | None
+    output: int | None
+    cached: int | None
+    cost: int | None
+    outcome: str | None
+    request: str
+
+    @property
+    def result(self) -> Outcome | None:
+        """The final outcome, decoded."""
+        return None if self.outcome is None else decode_outcome(self.outcome, f"call {self.key[:12]}")
+
+
+class Selection(NamedTuple):
+    """Which calls are meant; every part that is set must fit.
+
+    Attributes:
+        stage: name of a stage; ``*`` stands for anything.
+        model: name of a model; ``*`` stands for anything.
+        kind: ``reply``, ``refusal``, a kind of failure, or ``failed`` for all without a final outcome.
+        before: stored before this time, UTC seconds since 1970.
+    """
+
+    stage: str | None = None
+    model: str | None = None
+    kind: str | None = None
+    before: float | None = None
+
+
+EVERYTHING: Final = Selection()
+
+
+class Total(NamedTuple):
+    """Sums over the calls of one model in one stage.
+
+    Attributes:
+        model: full name.
+        stage: that asked.
+        calls: with a final outcome.
+        failed: without one.
+        attempts: of all of them.
+        input: prompt tokens.
+        output: reply tokens.
+        cached: prompt tokens from the provider's cache.
+        cost: nano-dollars, of what is known, failed attempts included.
+        unpriced: calls with a final outcome whose price is not known.
+    """
+
+    model: str
+    stage: str
+    calls: int
+    failed: int
+    attempts: int
+    input: int
+    output: int
+    cached: int
+    cost: int
+    unpriced: int
+
+
+_outcomes: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)
+
+
+def decode_outcome(text: str, where: str) -> Outcome:
+    """Read an outcome as it is stored.
+
+    Raises:
+        UserError: if it is not one; the store was changed by something else.
+    """
+    try:
+        return _outcomes.decode(text)
+    except (msgspec.MsgspecError, UnicodeError):
+        outcome: Outcome = decode(text.encode("utf-8", "replace"), Outcome, where)
+        return outcome
+
+
+class CallStore:
+    """A store of calls; use ``CallStore.open`` and close it, or use it in a ``with`` block."""
+
+    def __init__(self, database: Database, lane: Lane) -> None:
+        self._database = database
+        self.lane = lane
+
+    @classmethod
+    def open(
+        cls,
+        target: str | Path,
+        create: bool = True,
+        *,
+        busy_seconds: float = BUSY_SECONDS,
+        lease_seconds: float = LEASE_SECONDS,
+    ) -> CallStore:
+        """Open a store, made if there is none.
+
+        Args:
+            target: path of the SQLite file, or a ``postgresql://`` URL.
+            create: make a store where there is none.
+            busy_seconds: how long a writer waits for others.
+            lease_seconds: without a sign of life until another process counts as gone.
+
+        Raises:
+            UserError: if it cannot be opened, is no store of calls, or was written by a newer Proctor.
+            MissingExtraError: for a PostgreSQL URL without psycopg.
+        """
+        database = Database.open(target, create=create, busy_seconds=busy_seconds)
+        return cls(database, Lane(database, lease_seconds=lease_seconds))
+
+    @property
+    def place(self) -> str:
+        """File or URL without a password, for messages."""
+        return self._database.place
+
+    def close(self) -> None:
+        """Finish what is on its way to disk, give claims and connections back."""
+        self.lane.close()
+        self._database.close()
+
+    def __enter__(self) -> CallStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return the number of calls with a final outcome."""
+        from sqlalchemy import func, select
+
+        calls = tables().calls
+        with self._database.transaction() as connection:
+            query = select(func.count()).select_from(calls).where(calls.c.outcome.is_not(None))
+            return int(connection.execute(query).scalar_one())
+
+    def has(self, keys: Iterable[str]) -> set[str]:
+        """Return those keys that have a final outcome; for estimates of what a run would still cost."""
+        from sqlalchemy import select
+
+        calls = tables().calls
+        found: set[str] = set()
+        with self._database.transaction() as connection:
+            for some in _batches(keys):
+                query = select(calls.c.key).where(calls.c.key.in_(some), calls.c.outcome.is_not(None))
+                found.update(connection.execute(query).scalars())
+        return found
+
+    def get(self, key: str) -> StoredCall | None:
+        """Return one call."""
+        from sqlalchemy import select
+
+        calls = tables().calls
+        with self._database.transaction() as connection:
+            row = connection.execute(select(calls).where(calls.c.key == key)).one_or_none()
+        return None if row is None else StoredCall(**row._mapping)
+
+    def models(self) -> list[str]:
+        """Return the names of all models that have a call here, sorted."""
+        from sqlalchemy import select
+
+        with self._database.transaction() as connection:
+            return sorted(connection.execute(select(tables().calls.c.model).distinct()).scalars())
+
+    def latest(self, selection: Selection = EVERYTHING, limit: int = 50) -> list[StoredCall]:
+        """Return the calls stored last, newest first, without their requests."""
+        calls = tables().calls
+        query = self._selected(selection, request=False).order_by(calls.c.created.desc(), calls.c.key)
+        with self._database.transaction() as connection:
+            return _stored(connection, query.limit(limit))
+
+    def calls(self, selection: Selection = EVERYTHING) -> Iterator[StoredCall]:
+        """Yield calls in the order of their keys, with a few hundred in memory at once."""
+        calls = tables().calls
+        query = self._selected(selection, request=True).order_by(calls.c.key).limit(_PAGE)
+        last = ""
+        while True:
+            with self._database.transaction() as connection:
+                page = _stored(connection, query.where(calls.c.key > last))
+            yield from page
+            if len(page) < _PAGE:
+                return
+            last = page[-1].key
+
+    def attempts(self, keys: Iterable[str]) -> dict[str, list[AttemptRecord]]:
+        """Return the attempts of each of these calls, oldest first."""
+        from sqlalchemy import select
+
+        table = tables().attempts
+        columns = [column for column in table.c if column.name != "sequence"]
+        found: dict[str, list[AttemptRecord]] = {}
+        with self._database.transaction() as connection:
+            for some in _batches(keys):
+                query = select(*columns).where(table.c.key.in_(some)).order_by(table.c.sequence)
+                for row in connection.execute(query).mappings():
+                    found.setdefault(row["key"], []).append(_attempt(row))
+        return found
+
+    def totals(self, selection: Selection = EVERYTHING) -> list[Total]:
+        """Return sums by model and stage."""
+        from sqlalchemy import case, func, select
+
+        calls, attempts = tables().calls, tables().attempts
+        final: Any = calls.c.outcome.is_not(None)
+        where = self._where(selection)
+
+        def count(condition: Any) -> Any:
+            return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+        sums: Any = select(
+            calls.c.model,
+            calls.c.stage,
+            count(final),
+            count(~final),
+            *(func.coalesce(func.sum(calls.c[name]), 0) for name in ("input", "output", "cached", "cost")),
+            count(final & calls.c.cost.is_(None)),
+        )
+        failed = attempts.c.kind.in_(FAILURE_KINDS)
+        tries = select(
+            calls.c.model,
+            calls.c.stage,
+            func.count(),
+            func.coalesce(func.sum(case((failed, attempts.c.cost), else_=0)), 0),
+        ).join_from(attempts, calls, attempts.c.key == calls.c.key)
+        group = (calls.c.model, calls.c.stage)
+        with self._database.transaction() as connection:
+            rows = connection.execute(sums.where(*where).group_by(*group).order_by(*group)).all()
+            extra: dict[tuple[str, str], tuple[int, int]] = {
+                (m, s): (n, p) for m, s, n, p in connection.execute(tries.where(*where).group_by(*group))
+            }
+        totals = []
+        for model, stage, done, without, sent, received, cached, cost, unpriced in rows:
+            tried, lost = extra.get((model, stage), (0, 0))
+            totals.append(
+                Total(
+                    model,
+                    stage,
+                    calls=int(done),
+                    failed=int(without),
+                    attempts=int(tried),
+                    input=int(sent),
+                    output=int(received),
+                    cached=int(cached),
+                    cost=int(cost) + int(lost),
+                    unpriced=int(unpriced),
+                )
+            )
+        return totals
+
+    # -- changing --------------------------------------------------------------------------------------------
+
+    def put(self, calls: Iterable[tuple[StoredCall, Sequence[AttemptRecord]]]) -> int:
+        """Take calls in from elsewhere, with their attempts; those with a final outcome here stay as they are.
+
+        Returns:
+            How many were new.
+        """
+        new = 0
+        batch: list[tuple[StoredCall, Sequence[AttemptRecord]]] = []
+        for pair in calls:
+            batch.append(pair)
+            if len(batch) == _PAGE:
+                new += self._put(batch)
+                batch.clear()
+        return new + (self._put(batch) if batch else 0)
+
+    def _put(self, batch: list[tuple[StoredCall, Sequence[AttemptRecord]]]) -> int:
+        from sqlalchemy import select
+
+        calls, attempts = tables().calls, tables().attempts
+        with self._database.transaction(write=True) as connection:
+            keys = [call.key for call, _ in batch]
+            there = set(connection.execute(select(calls.c.key).where(calls.c.key.in_(keys))).scalars())
+            new = {call.key: (call, tries) for call, tries in batch if call.key not in there}
+            rows = [msgspec.structs.asdict(call) for call, _ in new.values()]
+            tried = [attempt_row(key, attempt) for key, (_, tries) in new.items() for attempt in tries]
+            if rows:
+                connection.execute(self._database.insert_new(calls), rows)
+            if tried:
+                connection.execute(attempts.insert(), tried)
+        return len(new)
+
+    def count(self, selection: Selection) -> int:
+        """Return how many calls are meant."""
+        from sqlalchemy import func, select
+
+        with self._database.transaction() as connection:
+            query = select(func.count()).select_from(tables().calls).where(*self._where(selection))
+            return int(connection.execute(query).scalar_one())
+
+    def prune(self, selection: Selection) -> int:
+        """Remove calls and their attempts for good, and return how many calls. What is being made right now stays."""
+        from sqlalchemy import select
+
+        calls, attempts, claims = tables().calls, tables().attempts, tables().claims
+        with self._database.transaction(write=True) as connection:
+            where = (*self._where(selection), calls.c.key.not_in(select(claims.c.key)))
+            meant = select(calls.c.key).where(*where)
+            connection.execute(attempts.delete().where(attempts.c.key.in_(meant)))
+            return int(connection.execute(calls.delete().where(*where)).rowcount)
+
+    def _where(self, selection: Selection) -> list[Any]:
+        calls = tables().calls
+        where: list[Any] = []
+        for column, wanted in ((calls.c.stage, selection.stage), (calls.c.model, selection.model)):
+            if wanted is not None and "*" in wanted:
+                where.append(column.in_(self._names(column, wanted)))
+            elif wanted is not None:
+                where.append(column == wanted)
+        if selection.kind == "failed":
+            where.append(calls.c.outcome.is_(None))
+        elif selection.kind is not None:
+            where.append(calls.c.kind == selection.kind)
+        if selection.before is not None:
+            where.append(calls.c.created < selection.before)
+        return where
+
+    def _names(self, column: Any, pattern: str) -> list[str]:
+        """Return the names in a column that fit; databases differ in what LIKE means for capitals."""
+        from sqlalchemy import select
+
+        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL).fullmatch
+        with self._database.transaction() as connection:
+            return [name for name in connection.execute(select(column).distinct()).scalars() if fits(name)]
+
+    def _selected(self, selection: Selection, *, request: bool) -> Select[Any]:
+        from sqlalchemy import literal, select
+
+        calls = tables().calls
+        columns = [c if request or c.name != "request" else literal("").label("request") for c in calls.c]
+        return select(*columns).where(*self._where(selection))
+
+
+def _stored(connection: Connection, query: Select[Any]) -> list[StoredCall]:
+    return [StoredCall(**row._mapping) for row in connection.execute(query)]
+
+
+def attempt_row(key: str, attempt: AttemptRecord) -> dict[str, Any]:
+    """Return the row of an attempt."""
+    usage = attempt.usage
+    return {
+        "key": key,
+        "number": attempt.number,
+        "started": attempt.started,
+        "seconds": attempt.seconds,
+        "kind": attempt.outcome,
+        "status": attempt.status,
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+        "cost": attempt.cost,
+        "retry_after": attempt.retry_after,
+        "message": storable(attempt.message),
+    }
+
+
+def _attempt(row: RowMapping) -> AttemptRecord:
+    return AttemptRecord(
+        number=row["number"],
+        started=row["started"],
+        seconds=row["seconds"],
+        outcome=row["kind"],
+        status=row["status"],
+        usage=Usage(row["input"], row["output"], row["cached"], row["reasoning"]),
+        cost=row["cost"],
+        retry_after=row["retry_after"],
+        message=row["message"],
+    )
+
+
+def storable(text: str) -> str:
+    """Replace what databases cannot hold in a text: NUL characters and lone surrogates."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
+    some: list[str] = []
+    for key in keys:
+        some.append(key)
+        if len(some) == _PAGE:
+            yield some
+            some = []
+    if some:
+        yield some
