@@ -73,6 +73,11 @@ def rows_of(script: str) -> tuple[list[str], str]:
     return rows, why
 
 
+def _is_head(row: str) -> bool:
+    """Say whether a row is the head of a table or the rule below it: several scripts share one table."""
+    return row.startswith("| what |") or not row.strip("|-: ")
+
+
 def section(scripts: tuple[str, ...]) -> str:
     """Run the scripts of a section and return its body: one table, or the script's own with another head."""
     rows: list[str] = []
@@ -80,7 +85,7 @@ def section(scripts: tuple[str, ...]) -> str:
     for script in scripts:
         print(f"benchmarks/{script} ...", flush=True)
         found, why = rows_of(script)
-        rows += found
+        rows += found if len(scripts) == 1 else [row for row in found if not _is_head(row)]
         if why:
             skipped.append(f"- `benchmarks/{script}` was not run: {why}")
         print("\n".join(found) or why, flush=True)
