@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetLike", "Caller", "FlowLike", "Meter", "Tally", "run_calls"]
 
-CONCURRENCY: Final = 256
-"""Calls that are asked at once; how many of them are really sent is for the flow to say."""
+CONCURRENCY: Final = 512
+"""Calls that are asked at once. How many are really sent is for the flow to say; the others wait for the disk meanwhile."""
 GRACE_SECONDS: Final = 5.0
 """How long calls in flight may still come in after the run was stopped; they are paid for already."""
 _WAITING: Final = 1_000
@@ -454,7 +454,7 @@ class _Run(_Stop):
         self._requests = requests
         self._stage = stage
         self._todo: asyncio.Queue[_Ask | None] = asyncio.Queue(caller.concurrency)
-        self._results: asyncio.Queue[tuple[Request, Outcome] | None] = asyncio.Queue(_CHUNK)
+        self._results: asyncio.Queue[list[tuple[Request, Outcome]] | None] = asyncio.Queue(_CHUNK)
         self._waiting = 0
         self._group = asyncio.TaskGroup()
         self._main: asyncio.Task[None] | None = None
@@ -462,8 +462,9 @@ class _Run(_Stop):
     async def results(self) -> AsyncGenerator[tuple[Request, Outcome], None]:
         """Yield results; ends when all are there, or raises what went wrong."""
         self._main = asyncio.create_task(self._work())
-        while (pair := await self._results.get()) is not None:
-            yield pair
+        while (pairs := await self._results.get()) is not None:
+            for pair in pairs:
+                yield pair
         await self._main
 
     async def stop(self, grace: float) -> None:
@@ -509,27 +510,31 @@ class _Run(_Stop):
             async for chunk in chunks:
                 if self.stopping:
                     break
-                for ask, stored in await self._looked_up(chunk):
-                    if stored is not None:
-                        self._caller.tally.stored += 1
-                        await self._deliver(ask, stored)
-                    elif not self.stopping:
+                stored, missing = await self._looked_up(chunk)
+                self._caller.tally.stored += len(stored)
+                await self._deliver(stored)
+                for ask in missing:
+                    if not self.stopping:
                         await self._todo.put(ask)
         for _ in range(self._caller.concurrency):
             await self._todo.put(None)
 
-    async def _looked_up(self, chunk: Sequence[Request]) -> list[tuple[_Ask, Outcome | None]]:
+    async def _looked_up(self, chunk: Sequence[Request]) -> tuple[list[tuple[Request, Outcome]], list[_Ask]]:
+        """Return what is stored of a chunk, and what is not."""
         caller = self._caller
         asks = [caller._prepared(request, self._stage) for request in chunk]
         found = await caller._lane.lookup([ask.key for ask in asks])
-        place = caller._store.place
-        return [
-            (
-                ask,
-                decode_outcome(found[ask.key], f"{place}: call {ask.key[:12]}") if ask.key in found else None,
-            )
-            for ask in asks
-        ]
+        stored: list[tuple[Request, Outcome]] = []
+        missing: list[_Ask] = []
+        for ask in asks:
+            text = found.get(ask.key)
+            if text is None:
+                missing.append(ask)
+            else:
+                stored.append(
+                    (ask.request, decode_outcome(text, f"{caller._store.place}: call {ask.key[:12]}"))
+                )
+        return stored, missing
 
     async def _worker(self) -> None:
         while (ask := await self._todo.get()) is not None:
@@ -540,18 +545,20 @@ class _Run(_Stop):
                 self._waiting += 1
                 self._group.create_task(self._wait(ask))
             else:
-                await self._deliver(ask, outcome)
+                await self._deliver([(ask.request, outcome)])
 
     async def _wait(self, ask: _Ask) -> None:
         await asyncio.sleep(_FIRST_PAUSE)
         outcome = await self._caller._ask(ask, self, patient=True)
         self._waiting -= 1
         assert outcome is not None
-        await self._deliver(ask, outcome)
+        await self._deliver([(ask.request, outcome)])
 
-    async def _deliver(self, ask: _Ask, outcome: Outcome) -> None:
-        self._caller.tally.add(outcome)
-        await self._results.put((ask.request, outcome))
+    async def _deliver(self, pairs: list[tuple[Request, Outcome]]) -> None:
+        if pairs:
+            for _, outcome in pairs:
+                self._caller.tally.add(outcome)
+            await self._results.put(pairs)
 
 
 async def _chunks(requests: Iterable[Request]) -> AsyncGenerator[Sequence[Request], None]:

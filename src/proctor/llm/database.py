@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -26,6 +27,9 @@ SCHEMA_VERSION: Final = 1
 
 _LOCK_KEY: Final = 0x70726F64
 """Names the advisory lock of PostgreSQL; the store of verdicts uses another number."""
+_PAGE_BYTES: Final = 8192
+"""Of a new file: a request of a few thousand characters and its outcome fit on one page."""
+_CACHE_KIB: Final = 16_384
 _URL_FORM: Final = "give a file name or postgresql://user:password@host:port/database"
 _HINTS: Final = {
     "not a database": "this is not an SQLite file; give another path or restore a copy",
@@ -209,6 +213,20 @@ class Database:
 
         return insert_postgres(table)
 
+    def prepared(self, statement: Any, names: Sequence[str]) -> Callable[[Connection, Sequence[Row]], None]:
+        """Compile a statement once for many rows; binding them one by one costs several times the statement itself.
+
+        Args:
+            statement: of SQLAlchemy Core.
+            names: of its parameters; each row has them all.
+        """
+        compiled = statement.compile(dialect=self.engine.dialect, column_keys=list(names))
+        sql, order = str(compiled), compiled.positiontup
+        if order is None:
+            return lambda connection, rows: _exec(connection, sql, list(rows))
+        pick = itemgetter(*order) if len(order) > 1 else lambda row: (row[order[0]],)
+        return lambda connection, rows: _exec(connection, sql, list(map(pick, rows)))
+
     @contextmanager
     def explained(self) -> Iterator[None]:
         """Turn errors of the database into ones that say what to do."""
@@ -290,6 +308,7 @@ class Database:
         while True:
             try:
                 with closing(self.engine.raw_connection()) as connection:
+                    connection.cursor().execute(f"PRAGMA page_size = {_PAGE_BYTES}")
                     connection.cursor().execute("PRAGMA journal_mode = WAL")
             except sqlite3.Error as error:
                 if "locked" not in str(error) or time.monotonic() > give_up:
@@ -297,6 +316,13 @@ class Database:
                 time.sleep(0.02)
             else:
                 return
+
+
+Row = Mapping[str, Any]
+
+
+def _exec(connection: Connection, sql: str, rows: list[Any]) -> None:
+    connection.exec_driver_sql(sql, rows)
 
 
 # -- engines -------------------------------------------------------------------------------------------------
@@ -342,6 +368,7 @@ def _sqlite_engine(path: Path, busy_seconds: float) -> Engine:
             with closing(connection.cursor()) as cursor:
                 cursor.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
                 cursor.execute("PRAGMA synchronous = FULL")
+                cursor.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         except BaseException:
             with suppress(sqlite3.ProgrammingError):
                 connection.close()  # one that fails here never reaches the pool that would close it

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from proctor.errors import UserError
 from proctor.llm.database import Database, tables
 from proctor.llm.owner import BEAT_SECONDS, LEASE_SECONDS, Owner, Watch
+from proctor.records import canonical_json
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -52,6 +53,10 @@ class _Job(NamedTuple):
     future: asyncio.Future[Any] | None = None
 
 
+_LOOK: Final = "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key "
+_LOOK_SQLITE: Final = _LOOK + "IN (SELECT value FROM json_each(?))"
+_LOOK_POSTGRES: Final = _LOOK + "= ANY(%(keys)s)"
+
 _Answers = list[tuple[_Job, Any]]
 
 
@@ -74,6 +79,7 @@ class Lane:
         self._closed = False
         # Only the thread touches what follows.
         self._connection: Connection | None = None
+        self._statements = _Statements(database)
         self._held: set[str] = set()
         self._unfreed: set[str] = set()
         self._registered = False
@@ -221,7 +227,7 @@ class Lane:
         if not jobs:
             return []
         with self._database.transaction(connection):
-            return [(job, _outcomes(connection, job.keys)) for job in jobs]
+            return [(job, self._statements.outcomes(connection, job.keys)) for job in jobs]
 
     def _write(self, connection: Connection, jobs: list[_Job]) -> _Answers:
         """Do jobs in one transaction; what this object remembers changes only when it is committed."""
@@ -231,11 +237,11 @@ class Lane:
         calls = [job for job in jobs if job.kind == "finish"]
         begins = [job for job in jobs if job.kind == "begin"]
         with self._database.transaction(connection, write=True):
-            known = _outcomes(connection, [job.key for job in (*calls, *begins)])
+            known = self._statements.outcomes(connection, [job.key for job in (*calls, *begins)])
             answers = self._store(connection, calls, known)
             rows = [job.row for job in jobs if job.kind == "attempt" and job.row is not None]
             if rows:
-                connection.execute(tables().attempts.insert(), rows)
+                self._statements.attempts(connection, rows)
             self._free(connection, freed)
             self._beat(connection)
             claimed = self._claim(connection, begins, known)
@@ -256,17 +262,13 @@ class Lane:
                     known[job.key] = job.row["outcome"]
             answers.append((job, known.get(job.key)))
         if rows:
-            connection.execute(_upsert(self._database), list(rows.values()))
+            self._statements.calls(connection, list(rows.values()))
         return answers
 
     def _free(self, connection: Connection, keys: Iterable[str]) -> None:
-        from sqlalchemy import bindparam
-
-        claims = tables().claims
         rows = [{"k": key, "o": self._owner.owner} for key in keys]
         if rows:
-            where = (claims.c.key == bindparam("k")) & (claims.c.owner == bindparam("o"))
-            connection.execute(claims.delete().where(where), rows)
+            self._statements.free(connection, rows)
 
     def _beat(self, connection: Connection) -> None:
         """Show that this process lives; when others took its claims meanwhile, take back what is free."""
@@ -300,7 +302,7 @@ class Lane:
         self._bury(connection, gone)
         rows = [{"key": key, "owner": self._owner.owner} for key in wanted if key not in busy]
         if rows:
-            connection.execute(self._database.insert_new(tables().claims), rows)
+            self._statements.claims(connection, rows)
         answers += [(job, Claim.BUSY if key in busy else Claim.OURS) for key, job in wanted.items()]
         return answers
 
@@ -372,24 +374,33 @@ def _settle(answers: _Answers, lane: Lane) -> None:
             job.future.set_result(answer)
 
 
-def _outcomes(connection: Connection, keys: Sequence[str]) -> dict[str, str]:
-    """Return the final outcomes of these keys, as JSON."""
-    from sqlalchemy import select
+class _Statements:
+    """What is done once a call, compiled beforehand."""
 
-    calls = tables().calls
-    found: dict[str, str] = {}
-    for start in range(0, len(keys), _MOST_JOBS):
-        some = keys[start : start + _MOST_JOBS]
-        query = select(calls.c.key, calls.c.outcome).where(
-            calls.c.key.in_(some), calls.c.outcome.is_not(None)
+    def __init__(self, database: Database) -> None:
+        from sqlalchemy import bindparam
+
+        calls, attempts, claims = tables().calls, tables().attempts, tables().claims
+        insert = database.insert(calls)
+        changed = {c.name: insert.excluded[c.name] for c in calls.c if c.name not in ("key", "request")}
+        # A failed call is replaced, a final one never.
+        upsert = insert.on_conflict_do_update(
+            index_elements=["key"], set_=changed, where=calls.c.outcome.is_(None)
         )
-        found.update((key, outcome) for key, outcome in connection.execute(query))
-    return found
+        mine = (claims.c.key == bindparam("k")) & (claims.c.owner == bindparam("o"))
+        tried = [c.name for c in attempts.c if c.name != "sequence"]
+        self._is_sqlite = database.is_sqlite
+        self.calls = database.prepared(upsert, [c.name for c in calls.c])
+        self.attempts = database.prepared(attempts.insert().inline(), tried)
+        self.claims = database.prepared(database.insert_new(claims), ["key", "owner"])
+        self.free = database.prepared(claims.delete().where(mine), ["k", "o"])
 
-
-def _upsert(database: Database) -> Any:
-    """Return the INSERT of calls; a failed one is replaced, a final one never."""
-    calls = tables().calls
-    insert = database.insert(calls)
-    changed = {c.name: insert.excluded[c.name] for c in calls.c if c.name not in ("key", "request")}
-    return insert.on_conflict_do_update(index_elements=["key"], set_=changed, where=calls.c.outcome.is_(None))
+    def outcomes(self, connection: Connection, keys: Sequence[str]) -> dict[str, str]:
+        """Return the final outcomes of these keys, as JSON. All keys are one parameter, which is half the work."""
+        if not keys:
+            return {}
+        if self._is_sqlite:
+            rows = connection.exec_driver_sql(_LOOK_SQLITE, (canonical_json(keys).decode(),))
+        else:
+            rows = connection.exec_driver_sql(_LOOK_POSTGRES, {"keys": list(keys)})
+        return {key: outcome for key, outcome in rows.all()}  # noqa: C416 - rows are no pairs to dict's type
