@@ -111,6 +111,8 @@ class Lease:
             return Failure(kind="timeout", message=f"no complete reply within {timeout:g} seconds.")
         except OSError as error:
             return Failure(kind="connection", message=_told(error))
+        except UnicodeError:  # from the look-up of a host's name
+            return Failure(kind="bad_request", message="the address of the model has an impossible host name.")
         except Exception as error:
             failure = _from_aiohttp(error)
             if failure is None:

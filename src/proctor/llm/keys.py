@@ -17,8 +17,11 @@ from proctor.errors import UserError
 __all__ = ["Key", "SecretText", "find_base_url", "find_key", "is_loopback", "redact"]
 
 _KEY_LIKE: Final = re.compile(
-    r"\b(?:sk|pk|rk|key|gsk|hf|xai|nvapi|pplx|r8|Bearer|AIza|AQ)[-_. ]?[A-Za-z0-9*._\-]{8,}|\b[A-Za-z0-9]{4,}\*{4,}[A-Za-z0-9]*"
+    r"\b(?:sk|pk|rk|key|gsk|hf|xai|nvapi|pplx|r8)[-_](?=[A-Za-z._\-]*[0-9*])[A-Za-z0-9*._\-]{6,}"
+    r"|\bAIza[A-Za-z0-9*_\-]{6,}|\bAQ\.[A-Za-z0-9*_\-]{6,}|\bBearer\s+[^\s\"',;]{8,}"
+    r"|\b[A-Za-z0-9_\-]{2,}\*{4,}[A-Za-z0-9]*"
 )
+"""What keys of the usual providers look like, whole or with their middle starred out."""
 _MAX_KEY: Final = 4_096
 
 

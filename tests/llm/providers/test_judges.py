@@ -35,7 +35,13 @@ def requests(media: MediaStore, *, video: bool = False, audio: bool = False) -> 
     picture = media.image("a", lambda: (b"\xff\xd8" + bytes(range(256)) * 200, 640, 360))
     png = media.image("b", lambda: (b"\x89PNG" + b"\0" * 50, 8, 8), "image/png")
     everything = Parameters(
-        temperature=0.0, max_tokens=300, top_p=0.9, seed=7, stop=("END", "\n\n"), json_schema=SCHEMA, reasoning="low"
+        temperature=0.0,
+        max_tokens=300,
+        top_p=0.9,
+        seed=7,
+        stop=("END", "\n\n"),
+        json_schema=SCHEMA,
+        reasoning="low",
     )
     found = {
         "plain": Request(model="m", messages=(user("What is next?"),)),
@@ -78,7 +84,9 @@ def exhaust(value: Any) -> Any:
 def strict(type_: Any) -> Callable[[Any], Any]:
     """A validator of a TypedDict of the packages: unknown fields are refused, at every depth."""
     config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-    adapter = pydantic.TypeAdapter(list[type_], config=config)  # a list, since a TypedDict takes no configuration
+    adapter = pydantic.TypeAdapter(
+        list[type_], config=config
+    )  # a list, since a TypedDict takes no configuration
     return lambda value: exhaust(adapter.validate_python([value]))
 
 
@@ -272,7 +280,9 @@ def test_every_stop_reason_of_anthropics_package_is_known() -> None:
     from anthropic.types import StopReason
 
     kinds = {
-        reason: type(parse_anthropic(200, {}, json.dumps({**ANTHROPIC_REPLY, "stop_reason": reason}).encode())).__name__
+        reason: type(
+            parse_anthropic(200, {}, json.dumps({**ANTHROPIC_REPLY, "stop_reason": reason}).encode())
+        ).__name__
         for reason in get_args(StopReason)
     }
     assert kinds == {
@@ -321,7 +331,9 @@ GOOGLE_REPLY = {
 
 
 @pytest.mark.parametrize("case", [*CASES, "video", "audio"])
-def test_google_accepts_and_sends_the_same(case: str, media: MediaStore, google_client: Any, server: Any) -> None:
+def test_google_accepts_and_sends_the_same(
+    case: str, media: MediaStore, google_client: Any, server: Any
+) -> None:
     from google.genai import types
 
     made = requests(media, video=True, audio=True)[case]
@@ -360,7 +372,10 @@ def _camel(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     names = {key: key.split("_")[0] + "".join(word.title() for word in key.split("_")[1:]) for key in value}
-    return {names[key]: item if names[key] == "responseJsonSchema" else _camel(item) for key, item in value.items()}
+    return {
+        names[key]: item if names[key] == "responseJsonSchema" else _camel(item)
+        for key, item in value.items()
+    }
 
 
 def test_google_reads_the_same_reply(google_client: Any, server: Any) -> None:
@@ -382,7 +397,10 @@ def test_every_finish_reason_of_googles_package_is_known() -> None:
 
     kinds: dict[str, set[str]] = {}
     for reason in FinishReason:
-        reply = {**GOOGLE_REPLY, "candidates": [{**GOOGLE_REPLY["candidates"][0], "finishReason": reason.value}]}
+        reply = {
+            **GOOGLE_REPLY,
+            "candidates": [{**GOOGLE_REPLY["candidates"][0], "finishReason": reason.value}],
+        }
         outcome = parse_google(200, {}, json.dumps(reply).encode())
         kind = getattr(outcome, "kind", type(outcome).__name__)
         kinds.setdefault(kind, set()).add(reason.value)

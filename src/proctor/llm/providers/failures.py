@@ -103,7 +103,7 @@ _TOO_LARGE: Final = re.compile(
     r"maximum context length|context[ _-]?(?:window|length|size) (?:exceeded|is|of)|exceeds?[^.]{0,60} context|"
     r"exceed_context|prompt is too long|prompt too long|input (?:is|was) too long|too many (?:input |total )?tokens|"
     r"input[^.]{0,20}tokens?[^.]{0,40} exceeds?|exceeds? the (?:maximum|max)(?: allowed)? (?:number of |input )?tokens|"
-    r"longer than the maximum model length|maximum (?:allowed )?number of (?:input )?tokens|"
+    r"longer than the (?:maximum model|model's context) length|maximum (?:allowed )?number of (?:input )?tokens|"
     r"request (?:is |was )?too large|request entity too large|request payload size exceeds|payload too large|"
     r"too many images|at most \d+ (?:images?|videos?|audios?)|maximum number of images|"
     r"image (?:dimensions? )?exceeds?|image is too large|video is too (?:large|long)|"
