@@ -1,0 +1,142 @@
+"""``proctor standin``: a server on this machine that plays the providers of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from proctor.cli.console import command_app, emit, note, warn
+from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from proctor.llm.standin.script import Latency, Script
+
+app = command_app()
+
+
+@app.command()
+def standin(
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 0,
+    host: Annotated[str, typer.Option(help="Address to listen on; keep it to this machine.")] = "127.0.0.1",
+    script: Annotated[
+        Path | None, typer.Option(help="JSON file of rules and faults; docs/llm.md lists its fields.")
+    ] = None,
+    play: Annotated[
+        str | None,
+        typer.Option(help="How to reply without a script: echo, fixed, choices, star-list or judge."),
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(help="Seconds until a reply: 0.2, or between two limits: 0.1..0.5.")
+    ] = None,
+    check: Annotated[
+        str | None,
+        typer.Option(help="How closely requests are looked at: full, count (media are not decoded) or none."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of every draw: faults, latencies, replies.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the URL and the variables as one JSON object for machines.")
+    ] = False,
+) -> None:
+    """Play OpenAI, Anthropic and Google on this machine: no key, no cost, any fault on demand.
+
+    Prints its URL and the environment variables that point the providers' clients to it, then serves until Ctrl-C and
+    prints what it saw. GET /standin/log tells the counts while it runs.
+
+    Example: proctor standin --port 8000 --play judge --latency 0.2
+    """
+    from proctor.llm.standin.server import Standin
+
+    server = Standin(_script(script, play, latency, check, seed), host=host, port=port)
+    url = server.start()
+    try:
+        if not _loopback(host):
+            warn(f"{host} can be reached from other machines; anybody there can change the script")
+        variables = {k: v for k, v in server.environment.items() if not k.endswith("_KEY")}
+        keys = [k for k in server.environment if k.endswith("_KEY")]
+        lines = [url, "", *(f"export {k}={v}" for k, v in variables.items())]
+        lines += [
+            f"export {k}=…  (the key of the script)" if server.wants_key else f"export {k}=standin"
+            for k in keys
+        ]
+        lines += ["", f"proctor's own names: compat/MODEL@{url}/v1"]
+        emit({"url": url, "environment": variables, "keys": keys}, "\n".join(lines), as_json=as_json)
+        note("serving; Ctrl-C stops")
+        _wait()
+    finally:
+        server.close()
+        seen: dict[str, Any] = server.log.summary()
+        note(
+            f"{seen['count']:,} requests ({seen['distinct']:,} different), {seen['answered']:,} answered, "
+            f"{seen['most_in_flight']:,} in flight at most"
+        )
+
+
+def _script(
+    path: Path | None, play: str | None, latency: str | None, check: str | None, seed: int | None
+) -> Script:
+    """Put file and flags together; flags come first.
+
+    Raises:
+        UserError: if one of them makes no sense.
+    """
+    import msgspec
+
+    from proctor.llm.standin.behaviours import check_rule
+    from proctor.llm.standin.script import Rule, Script, load_script
+
+    script = load_script(path) if path is not None else Script()
+    changes: dict[str, Any] = {}
+    if play is not None:
+        changes["otherwise"] = Rule(behaviour=play)
+        check_rule(changes["otherwise"])
+    if latency is not None:
+        changes["latency"] = _latency(latency)
+    if check is not None:
+        if check not in ("full", "count", "none"):
+            raise UserError(f"there is no check {check!r}.", hint="there are full, count and none")
+        changes["check"] = check
+    if seed is not None:
+        changes["seed"] = seed
+    return msgspec.structs.replace(script, **changes)
+
+
+def _latency(text: str) -> Latency:
+    from proctor.llm.standin.script import Latency
+
+    low, dots, high = text.partition("..")
+    try:
+        return Latency(low=float(low), high=float(high)) if dots else Latency(seconds=float(text))
+    except ValueError:
+        raise UserError(
+            f"{text!r} is not a latency.", hint="write seconds, such as 0.2, or two limits, such as 0.1..0.5"
+        ) from None
+
+
+def _loopback(host: str) -> bool:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _wait() -> None:
+    """Wait until Ctrl-C or a request to end."""
+    import signal
+    import threading
+
+    ended = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: ended.set()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        while not ended.wait(1.0):
+            pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
