@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.llm.outcome import Failure, FailureKind, Outcome, Refusal, Reply, Truncated, Usage
+from proctor.llm.outcome import Failure, FailureKind, Outcome, Reply, Truncated, Usage
 
 __all__ = ["NO_USAGE", "AttemptOutcome", "AttemptRecord", "outcome_kind", "usage_of"]
 
@@ -43,22 +43,16 @@ class AttemptRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     @classmethod
     def of(cls, number: int, started: float, seconds: float, outcome: Outcome) -> AttemptRecord:
         """Return the record of an attempt that ended with this outcome."""
-        if not isinstance(outcome, Failure):
-            return cls(
-                number=number,
-                started=started,
-                seconds=seconds,
-                outcome=outcome_kind(outcome),
-                usage=outcome.usage,
-            )
+        failed = outcome if isinstance(outcome, Failure) else None
         return cls(
             number=number,
             started=started,
             seconds=seconds,
-            outcome=outcome.kind,
-            status=outcome.status,
-            retry_after=outcome.retry_after,
-            message=outcome.message,
+            outcome=outcome_kind(outcome),
+            status=failed.status if failed else None,
+            usage=outcome.usage,
+            retry_after=failed.retry_after if failed else None,
+            message=failed.message if failed else "",
         )
 
 
@@ -72,5 +66,5 @@ def outcome_kind(outcome: Outcome) -> AttemptOutcome:
 
 
 def usage_of(outcome: Outcome) -> Usage:
-    """Return the tokens of an outcome; empty for failures."""
-    return outcome.usage if isinstance(outcome, Reply | Truncated | Refusal) else NO_USAGE
+    """Return the tokens of an outcome; failures have some where they are paid for."""
+    return outcome.usage

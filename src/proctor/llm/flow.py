@@ -22,6 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from proctor.errors import UserError
 from proctor.llm.attempt import AttemptRecord, usage_of
 from proctor.llm.gate import EndpointState, FlowEvent, Gate, GateRules, Limits, asked_pause
@@ -48,7 +50,7 @@ class FlowSettings:
         limits: of every endpoint that ``endpoints`` does not name.
         endpoints: limits by the endpoint's name, or by how it begins; the longest one that fits holds.
         rules: how the number in flight, pauses and the breaker behave.
-        attempts: of one call, at most, that end in a fault.
+        attempts: of one call, at most, that end in a fault; probes for the breaker are not counted.
         throttled_attempts: of one call, at most, that are turned away by 429 or overload.
         deadline: seconds from the first time that a call is sent until it is given up.
         attempt_timeout: seconds of one attempt.
@@ -58,7 +60,7 @@ class FlowSettings:
     limits: Limits = field(default_factory=Limits)
     endpoints: Mapping[str, Limits] = field(default_factory=dict)
     rules: GateRules = field(default_factory=GateRules)
-    attempts: int = 6
+    attempts: int = 8
     throttled_attempts: int = 30
     deadline: float = 900.0
     attempt_timeout: float = 300.0
@@ -213,7 +215,7 @@ class Flow:
             if not isinstance(outcome, Failure) or not outcome.retryable:
                 return outcome
             last = outcome
-            rest = tries.after(outcome, gate)
+            rest = tries.after(outcome, gate, probe=permit.probe)
             if rest is None:
                 return tries.ended(last, "no attempt is left")
             if gate.loop.time() + max(rest, gate.paused_for()) >= deadline:
@@ -294,19 +296,19 @@ def _used(outcome: Outcome | None) -> int | None:
 class _Tries:
     """The attempts of one call so far: those that met faults, and those that were turned away."""
 
-    __slots__ = ("_faults", "_settings", "_throttles")
+    __slots__ = ("_faults", "_settings", "_throttles", "made")
 
     def __init__(self, settings: FlowSettings) -> None:
         self._settings = settings
         self._faults = 0
         self._throttles = 0
+        self.made = 0
 
-    @property
-    def made(self) -> int:
-        return self._faults + self._throttles
-
-    def after(self, failure: Failure, gate: Gate) -> float | None:
+    def after(self, failure: Failure, gate: Gate, *, probe: bool) -> float | None:
         """Count a failure; return the seconds to rest before the next attempt, None when there is to be none."""
+        self.made += 1
+        if probe:
+            return 0.0  # it was made for the good of all calls, and the gate is closed for a while
         if failure.kind in _THROTTLES:
             self._throttles += 1
             nth = self._throttles
@@ -323,9 +325,4 @@ class _Tries:
     def ended(self, failure: Failure, why: str) -> Failure:
         """Return the last failure, saying why it was the last."""
         made = f"{self.made} attempts" if self.made != 1 else "one attempt"
-        return Failure(
-            kind=failure.kind,
-            message=f"{failure.message} (given up after {made}: {why})",
-            status=failure.status,
-            retry_after=failure.retry_after,
-        )
+        return msgspec.structs.replace(failure, message=f"{failure.message} (given up after {made}: {why})")

@@ -118,13 +118,14 @@ class EndpointState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Permit:
-    """The right to have one attempt in flight."""
+    """The right to have one attempt in flight; ``probe`` when it is to find out whether the endpoint is back."""
 
-    __slots__ = ("number", "tokens")
+    __slots__ = ("number", "probe", "tokens")
 
-    def __init__(self, number: int, tokens: int) -> None:
+    def __init__(self, number: int, tokens: int, *, probe: bool) -> None:
         self.number = number
         self.tokens = tokens
+        self.probe = probe
 
 
 class _Waiter:
@@ -338,7 +339,7 @@ class Gate:
     def _admit(self, now: float, tokens: int) -> Permit:
         self._in_flight += 1
         self._admitted += 1
-        permit = Permit(self._admitted, tokens)
+        permit = Permit(self._admitted, tokens, probe=self._broken)
         if self._requests is not None:
             self._requests.take(now, 1)
         if self._tokens is not None:
@@ -490,6 +491,4 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 
 def _with(failure: Failure, message: str) -> Failure:
-    return Failure(
-        kind=failure.kind, message=message[:500], status=failure.status, retry_after=failure.retry_after
-    )
+    return msgspec.structs.replace(failure, message=message[:500])
