@@ -549,7 +549,7 @@ def test_one_probe_at_a_time_until_it_is_back_and_probes_cost_a_call_no_attempt(
         begun_while_broken: list[int] = []
 
         def script(e: Endpoint) -> Outcome:
-            if flow.state()[0].broken and now() - start > 6.0:  # before, those let in at the last moment
+            if flow.state()[0].broken and now() - start > 8.0:  # before, those let in at the last moment
                 begun_while_broken.append(e.in_flight)
             return failure("connection") if 5.0 < now() - start < 50.0 else REPLY
 
