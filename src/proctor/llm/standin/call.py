@@ -64,12 +64,21 @@ class Medium:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A medium as it lies in the body: base64 text or a URL."""
+    """A medium as it lies in the body: base64 text or a URL.
+
+    Attributes:
+        kind: ``image``, ``video``, ``audio`` or ``file``.
+        mime: as the client named it.
+        base64: text of the bytes.
+        url: where they are, instead.
+        loose: the alphabet for URLs is taken as well, and the end need not be filled up (Google).
+    """
 
     kind: str
     mime: str
     base64: str = ""
     url: str = ""
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +157,12 @@ class MediaCheck:
     def _decode(self, part: Attached) -> Medium:
         if len(part.base64) * 3 // 4 > self.limit + 2:
             raise Rejected(f"{part.kind} exceeds {self.limit} bytes", status=413)
+        text = part.base64
+        if part.loose:
+            text = text.replace("-", "+").replace("_", "/").rstrip("=")
+            text += "=" * (-len(text) % 4)
         try:
-            data = base64.b64decode(part.base64, validate=True)
+            data = base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             raise Rejected(f"the {part.kind} is not valid base64") from None
         if not data:

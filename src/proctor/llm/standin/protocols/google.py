@@ -91,7 +91,9 @@ class Generate:
                 mime = _get(inline, "mimeType")
                 if not isinstance(mime, str):
                     raise Rejected("Unable to determine the MIME type of inline data.")
-                content.attached.append(Attached(_kind(mime), mime, base64=expect(inline, "data", str)))
+                content.attached.append(
+                    Attached(_kind(mime), mime, base64=expect(inline, "data", str), loose=True)
+                )
             elif file is not None:
                 mime = _get(file, "mimeType") or ""
                 content.attached.append(Attached(_kind(mime), mime, url=str(_get(file, "fileUri") or "")))

@@ -109,15 +109,11 @@ class Responses(Chat):
         }
 
     def events(self, body: dict[str, Any]) -> bytes:
-        """Return a reply as server-sent events: begin, the text at once, end."""
+        """Return a reply as server-sent events: begin, each item with its text at once, end."""
         begun = body | {"status": "in_progress", "output": []}
         events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
         for index, item in enumerate(body["output"]):
-            for place, part in enumerate(item.get("content") or ()):
-                if part["type"] == "output_text":
-                    where = {"item_id": item["id"], "output_index": index, "content_index": place}
-                    delta = {"type": "response.output_text.delta", "delta": part["text"], "logprobs": []}
-                    events.append(delta | where)
+            events += _item_events(index, item)
         last = "response.completed" if body["status"] == "completed" else "response.incomplete"
         events.append({"type": last, "response": body})
         return b"".join(
@@ -128,6 +124,22 @@ class Responses(Chat):
             + b"\n\n"
             for i, e in enumerate(events)
         )
+
+
+def _item_events(index: int, item: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is sent for one item: it opens, its parts open, say their text and close, it closes."""
+    at = {"output_index": index}
+    opened = item | {"content": [], "status": "in_progress"} if "content" in item else item
+    events: list[dict[str, Any]] = [{"type": "response.output_item.added", "item": opened} | at]
+    for place, part in enumerate(item.get("content") or ()):
+        where = at | {"item_id": item["id"], "content_index": place}
+        kind = part["type"]
+        field = "text" if kind == "output_text" else "refusal"
+        events.append({"type": "response.content_part.added", "part": part | {field: ""}} | where)
+        events.append({"type": f"response.{kind}.delta", "delta": part[field], "logprobs": []} | where)
+        events.append({"type": f"response.{kind}.done", field: part[field], "logprobs": []} | where)
+        events.append({"type": "response.content_part.done", "part": part} | where)
+    return [*events, {"type": "response.output_item.done", "item": item} | at]
 
 
 RESPONSES: Final = Responses()
