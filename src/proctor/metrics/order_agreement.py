@@ -39,13 +39,8 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.agreement import (
-    bootstrap_signature,
-    grouped_sums,
-    ratio_of_sums,
-    require_resampling,
-    resampled_interval,
-)
+from proctor.metrics.agreement import require_resampling, resampled_interval
+from proctor.metrics.agreement.resampling import bootstrap_signature, grouped_sums, ratio_of_sums
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import krippendorff_alpha
 from proctor.metrics.metric import Metric
