@@ -69,7 +69,7 @@ class Server:
         self._loop.run_until_complete(self._start())
         self._ready.set()
         self._loop.run_forever()
-        self._loop.run_until_complete(self._runner.cleanup())
+        self._loop.run_until_complete(self._stop())
         self._loop.close()
 
     async def _start(self) -> None:
@@ -81,6 +81,13 @@ class Server:
         await site.start()
         self.port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
         self.url = f"http://127.0.0.1:{self.port}"
+
+    async def _stop(self) -> None:
+        await self._runner.cleanup()
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()

@@ -37,7 +37,7 @@ _WHO: Final = "Google's generateContent"
 _OURS: Final = frozenset({"contents", "systemInstruction", "system_instruction", "model"})
 _CONFIG: Final = "generationConfig"
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/webp", "image/heic", "image/heif"})
-_MODEL: Final = re.compile(r"[A-Za-z0-9._\-]+(?:/[A-Za-z0-9._\-]+){0,3}\Z")
+_MODEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]*(?:/[A-Za-z0-9][A-Za-z0-9._\-]*){0,3}\Z")
 _BLOCKED: Final = frozenset(
     {
         "SAFETY",
