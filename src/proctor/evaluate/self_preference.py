@@ -173,17 +173,13 @@ def _one_template(judges: Sequence[JudgeMarks], template: str | None, notes: lis
     """Judges with one template: marks on two scales, or by two questions, are no comparison of judges."""
     if template is None:
         counts = Counter((j.setup.template, j.setup.scale) for j in judges)
-        if not counts:
-            return []
-        best = min(counts, key=lambda key: (-counts[key], key))
+        best = min(counts, key=lambda key: (-counts[key], key), default=("", "ternary"))
+        kept = [j for j in judges if (j.setup.template, j.setup.scale) == best]
+        template = best[0]
     else:
-        best = next(
-            ((j.setup.template, j.setup.scale) for j in judges if j.setup.template == template),
-            (template, ""),
-        )
-    kept = [j for j in judges if (j.setup.template, j.setup.scale) == best]
+        kept = [j for j in judges if j.setup.template == template]
     if others := [j.setup.name for j in judges if j not in kept]:
-        notes.append(f"compared with the template '{best[0]}' only; left out: {', '.join(others)}")
+        notes.append(f"compared with the template '{template}' only; left out: {', '.join(others)}")
     return kept
 
 

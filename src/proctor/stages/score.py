@@ -8,10 +8,13 @@ from typing import Any
 
 import msgspec
 
+from proctor.benchmark.item import Item
 from proctor.errors import UserError
+from proctor.evaluate.corrected import CorrectedScore
 from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
 from proctor.metrics.significance import Comparison
 from proctor.records import write_json
+from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import read_run_info
@@ -22,11 +25,16 @@ __all__ = ["DEFAULTS", "ScoredRuns", "score"]
 DEFAULTS: dict[str, Any] = {"confidence": 0.95, "resamples": 10_000, "seed": 0}
 
 
-class ScoredRuns(msgspec.Struct, frozen=True):
-    """The scores of every run, best first, and every pair of runs compared."""
+class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The scores of every run, best first, and every pair of runs compared.
+
+    ``corrected`` holds what the runs would score if people had judged, one for each judge and template; it is empty
+    in a workspace without a calibration.
+    """
 
     tables: dict[str, ScoreTable]
     comparisons: tuple[Comparison, ...]
+    corrected: dict[str, tuple[CorrectedScore, ...]] = {}
 
 
 def score(
@@ -38,6 +46,8 @@ def score(
     seed: int | None = None,
 ) -> ScoredRuns:
     """Score runs and write ``runs/<run>/scores.json`` and ``comparisons.json``.
+
+    In a workspace with a ``calibration.json`` the runs get corrected scores, too.
 
     Args:
         root: the workspace.
@@ -91,8 +101,22 @@ def score(
     compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
     comparisons = compare_runs(compared, **settings) if len(compared) > 1 else ()
     write_json(workspace.file("comparisons.json"), comparisons)
+    corrected = _corrected(workspace, items, [name for name, _ in ordered])
     workspace.keep("score", settings)
-    return ScoredRuns(dict(ordered), comparisons)
+    return ScoredRuns(dict(ordered), comparisons, corrected)
+
+
+def _corrected(
+    workspace: Workspace, items: Sequence[Item], runs: Sequence[str]
+) -> dict[str, tuple[CorrectedScore, ...]]:
+    """Correct the scores by the workspace's calibration, where it has one, and write ``runs/<run>/corrected.json``."""
+    calibration = load_calibration(workspace, items)
+    if calibration is None:
+        return {}
+    corrected = corrected_scores(calibration, load_evidence(workspace, items), runs)
+    for name, scores in corrected.items():
+        write_json(workspace.run_folder(name) / "corrected.json", scores)
+    return corrected
 
 
 def benchmark_name(workspace: Workspace) -> str:

@@ -49,6 +49,10 @@ def score(
             [_compare(c) for c in result.comparisons],
             ("pair", "difference", "p (Holm)", "smallest detectable"),
         )
+    if result.corrected:
+        from proctor.cli.calibrate import corrected_table
+
+        text += "\n\n" + corrected_table(result.corrected)
     first = next(iter(result.tables.values()))
     text += f"\n\n{first.row('all').signature}\nnext: proctor report {workspace}"
     emit(msgspec.to_builtins(result), text, as_json=as_json)

@@ -1,0 +1,274 @@
+"""``proctor calibrate``: judges held against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, progress, table
+
+if TYPE_CHECKING:
+    from proctor.evaluate.corrected import CorrectedScore
+    from proctor.evaluate.estimate import Estimate
+    from proctor.evaluate.judge_calibration import Calibration, Criterion, JudgeReport
+    from proctor.evaluate.self_preference import Preference, PreferenceCell, SelfPreference
+
+app = command_app()
+
+
+@app.command()
+def calibrate(
+    workspace: WorkspaceArgument,
+    human: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--human",
+            help="People's marks: CSV or JSONL with item_id, predictor, human (0, 1, 2), and annotator for several "
+            "people. Judgements by human/NAME in the runs count, too. May be given again.",
+        ),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", help="Only this judge or template, or a pattern. May be given again."),
+    ] = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--family", help="PATTERN=FAMILY of models whose name does not tell. May be given again."
+        ),
+    ] = None,
+    right: Annotated[
+        int | None, typer.Option(min=1, max=2, help="Mark from which on an answer is right (default 2).")
+    ] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(help="Choose by correlation (default), accuracy, kappa or weighted_kappa."),
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option(help="Template with which self-preference is measured.")
+    ] = None,
+    confidence: Annotated[float | None, typer.Option(help="Level of the intervals (default 0.95).")] = None,
+    resamples: Annotated[int | None, typer.Option(help="Of the bootstrap (default 10,000).")] = None,
+    seed: SeedOption = None,
+    report: Annotated[bool, typer.Option("--report", help="Write the report page as well.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say how far judges can be believed, which one to take, and what scores would be if people had judged.
+
+    Every judge and template is held against people's marks on the same answers, with intervals clustered by recording.
+    The result is kept in calibration.json: 'proctor score' and 'proctor report' print corrected scores from it.
+
+    Example: proctor calibrate bench --human marks.csv --report
+    """
+    import msgspec
+
+    from proctor.stages import calibrate as stage
+
+    with progress("calibrating", quiet=as_json) as _:
+        result = stage.calibrate(
+            workspace,
+            human=human,
+            judges=judge,
+            families=family,
+            right=right,
+            criterion=cast("Criterion | None", criterion),
+            template=template,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
+    found = {
+        "hash": result.hash,
+        **msgspec.to_builtins(result.file),
+        "corrected": msgspec.to_builtins(result.corrected),
+    }
+    parts = [
+        _judges(result.file.calibration),
+        _choice(result.file.calibration),
+        _agreement(result.file.calibration),
+        corrected_table(result.corrected),
+        _self_preference(result.file.self_preference),
+        f"calibration {result.hash}, {100 * result.file.calibration.confidence:g} % intervals clustered by recording",
+    ]
+    if report:
+        from proctor.stages.report import report as write_report
+
+        found["report"] = write_report(workspace)["report"]
+        parts.append(f"report: {found['report']}")
+    else:
+        parts.append(f"next: proctor report {workspace}")
+    emit(found, "\n\n".join(filter(None, parts)), as_json=as_json)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _show(estimate: Estimate, digits: int = 2, *, sign: bool = False) -> str:
+    if estimate.value is None:
+        return "–"
+    form = f"{'+' if sign else ''}.{digits}f"
+    text = f"{estimate.value:{form}}"
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{estimate.low:{form}}, {estimate.high:{form}}]"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _judges(calibration: Calibration) -> str:
+    if not calibration.judges:
+        return ""
+    rows = [
+        (
+            r.name,
+            _show(r.correlation),
+            _show(r.accuracy),
+            _show(r.kappa),
+            _show(r.weighted_kappa),
+            _show(r.bias, 1, sign=True),
+            r.n,
+            r.absent,
+            r.unscored,
+        )
+        for r in calibration.judges
+    ]
+    head = (
+        "judge · template",
+        "Pearson",
+        "accuracy",
+        "κ",
+        "weighted κ",
+        "bias, points",
+        "n",
+        "not shown",
+        "unscored",
+    )
+    text = table(rows, head)
+    who = ", ".join(f"{name} ({n})" for name, n in calibration.people.items())
+    text += f"\nagainst {len(calibration.human)} answers marked by {who}"
+    notes = [*calibration.notes, *_why(calibration.judges)]
+    return "\n".join([text, *(f"note: {n}" for n in notes)])
+
+
+def _why(reports: Sequence[JudgeReport]) -> list[str]:
+    found = {f"{r.name}: {r.correlation.note}" for r in reports if r.correlation.value is None and r.n}
+    return sorted(found)
+
+
+def _choice(calibration: Calibration) -> str:
+    choice = calibration.choice
+    name = choice.criterion.replace("_", " ")
+    if not choice.judge:
+        return f"no judge can be chosen by {name}: {choice.note}"
+    lines = [f"chosen by {name}: {choice.judge}"]
+    if choice.best_in:
+        lines[0] += f" (best in {100 * choice.best_in[choice.judge]:.0f} % of resamples)"
+        rows = [
+            (
+                d.other,
+                _show(d.difference, sign=True),
+                "yes" if d.separated else "no",
+                f"{100 * choice.best_in[d.other]:.0f} %",
+            )
+            for d in choice.differences
+        ]
+        lines.append(table(rows, ("against", "difference", "told apart", "best in")))
+    if choice.note:
+        lines.append(f"note: {choice.note}")
+    return "\n".join(lines)
+
+
+def _agreement(calibration: Calibration) -> str:
+    parts = []
+    rows = [(f"{a.a} / {a.b}", _show(a.raw), _show(a.kappa), a.raw.n) for a in calibration.people_agreement]
+    rows += [(f"{a.a} / {a.b}", _show(a.raw), _show(a.kappa), a.raw.n) for a in calibration.agreement]
+    if rows:
+        parts.append(table(rows, ("pair", "same mark", "weighted κ", "answers")))
+    steady = [
+        (
+            r.name,
+            r.consistency.repeats,
+            _show(r.consistency.same),
+            _show(r.consistency.alpha),
+            r.consistency.same.n,
+        )
+        for r in calibration.judges
+        if r.consistency
+    ]
+    if steady:
+        parts.append(table(steady, ("asked again", "times", "same mark", "α", "answers")))
+    return "\n\n".join(parts)
+
+
+def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
+    """Lay out the corrected scores of runs, with what is not identified below."""
+    rows, notes = [], []
+    for run, scores in corrected.items():
+        for s in scores:
+            rows.append(
+                (run, s.judge.name, _show(s.judged, 1), _show(s.mean, 1), _show(s.people, 1), s.labels,
+                 _show(s.judged_share, 1), _show(s.share, 1))
+            )  # fmt: skip
+            for what, note in (("mean", s.mean.note if s.mean.value is None else ""), ("share", s.share.note if s.share.value is None else ""),
+                               ("", s.warning)):  # fmt: skip
+                if note:
+                    notes.append(f"note: {run}, {s.judge.name}{', ' if what else ''}{what}: {note}")
+    if not rows:
+        return ""
+    head = (
+        "run",
+        "judge",
+        "judged",
+        "corrected",
+        "people alone",
+        "marks",
+        "judged right, %",
+        "corrected right, %",
+    )
+    return "\n".join([table(rows, head), *dict.fromkeys(notes)])
+
+
+def _self_preference(found: SelfPreference) -> str:
+    parts = [_cells(found.judge_cells, "predictor \\ judge"), _preferences(found.judges, "as a judge")]
+    if found.generator_cells:
+        parts += [
+            _cells(found.generator_cells, "predictor \\ generator"),
+            _preferences(found.generators, "as a generator"),
+        ]
+    parts += [f"note: {n}" for n in found.notes]
+    return "\n\n".join(filter(None, parts))
+
+
+def _cells(cells: Sequence[PreferenceCell], corner: str) -> str:
+    if not cells:
+        return ""
+    columns = list(dict.fromkeys(c.column for c in cells))
+    rows = {c.predictor: [""] * len(columns) for c in cells}
+    for cell in cells:
+        rows[cell.predictor][columns.index(cell.column)] = _show(cell.score, 1) + ("*" if cell.own else "")
+    text = table([(name, *line) for name, line in rows.items()], (corner, *columns))
+    return text + ("\n* the same family" if any(c.own for c in cells) else "")
+
+
+def _preferences(found: Sequence[Preference], title: str) -> str:
+    if not found:
+        return ""
+    rows = [
+        (
+            p.family,
+            _show(p.plain, 1, sign=True),
+            _p(p.plain.p_holm),
+            _show(p.adjusted, 1, sign=True),
+            _p(p.adjusted.p_holm),
+        )
+        for p in found
+    ]
+    return table(rows, (f"own − other, {title}", "plain", "p (Holm)", "adjusted", "p (Holm)"))
