@@ -39,8 +39,8 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.agreement import require_resampling, resampled_interval
-from proctor.metrics.agreement.resampling import bootstrap_signature, grouped_sums, ratio_of_sums
+from proctor.metrics.agreement import require_resampling
+from proctor.metrics.agreement.resampling import bootstrap_signature, ratio_score
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import krippendorff_alpha
 from proctor.metrics.metric import Metric
@@ -277,33 +277,15 @@ def _mean_score(
     require_resampling(confidence, resamples, seed)
     defined = {name: value for name, value in sorted(values.items()) if value is not None}
     skipped = len(values) - len(defined)
-    if not defined:
-        why = "no instance has two annotators and two steps" if values else "there is no instance"
-        return Score(math.nan, signature, 0, skipped=skipped, note=why)
-    columns = np.array([list(defined.values()), [1.0] * len(defined)])
-    return _ratio(columns, list(defined), skipped, signature, clusters, confidence, resamples, seed)
-
-
-def _ratio(
-    columns: NDArray[np.float64],
-    names: Sequence[str],
-    skipped: int,
-    signature: Signature,
-    clusters: Mapping[str, str] | None,
-    confidence: float,
-    resamples: int,
-    seed: int,
-) -> Score:
+    why = "no instance has two annotators and two steps" if values else "there is no instance"
     groups = None
     if clusters is not None:
-        if lost := [name for name in names if name not in clusters]:
+        if lost := [name for name in defined if name not in clusters]:
             raise MetricInputError(f"instance {lost[0]!r} has no cluster", "give every instance one")
-        groups = [clusters[name] for name in names]
-    sums = grouped_sums(columns, groups)
-    interval = resampled_interval(sums, ratio_of_sums, confidence=confidence, resamples=resamples, seed=seed)
-    value = math.fsum(columns[0]) / math.fsum(columns[1])
-    return Score(
-        value, signature, len(names), interval.low, interval.high, skipped=skipped, note=interval.note
+        groups = [clusters[name] for name in defined]
+    columns = np.array([list(defined.values()), [1.0] * len(defined)])
+    return ratio_score(
+        columns, groups, signature, len(defined), why, confidence, resamples, seed, skipped=skipped
     )
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.agreement import require_resampling, resampled_interval
-from proctor.metrics.agreement.resampling import bootstrap_signature, grouped_sums, ratio_of_sums
+from proctor.metrics.agreement.resampling import bootstrap_signature, ratio_score
 from proctor.metrics.bootstrap import Floats
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric
@@ -211,12 +211,9 @@ def _ratio_over_recordings(
     signature = bootstrap_signature(name, (), confidence, resamples, seed, **more)
     if resamples:
         signature = signature.having(cluster="recording")
-    if not comparisons or not columns[1].sum() > 0:
-        return Score(math.nan, signature, n, skipped=skipped, note=why_undefined if comparisons else _NO_PAIR)
-    sums = grouped_sums(columns, [c.recording for c in comparisons])
-    interval = resampled_interval(sums, ratio_of_sums, confidence=confidence, resamples=resamples, seed=seed)
-    value = math.fsum(columns[0]) / math.fsum(columns[1])
-    return Score(value, signature, n, interval.low, interval.high, skipped=skipped, note=interval.note)
+    why = why_undefined if comparisons else _NO_PAIR
+    recordings = [c.recording for c in comparisons]
+    return ratio_score(columns, recordings, signature, n, why, confidence, resamples, seed, skipped=skipped)
 
 
 def mean_segment_iou(

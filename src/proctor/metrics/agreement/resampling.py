@@ -19,7 +19,6 @@ __all__ = [
     "bootstrap_signature",
     "divided",
     "grouped_sums",
-    "ratio_of_sums",
     "ratio_score",
     "require_resampling",
     "resampled_interval",
@@ -147,18 +146,21 @@ def ratio_score(
     confidence: float,
     resamples: int,
     seed: int,
+    *,
+    skipped: int = 0,
 ) -> Score:
-    """Score of column 0 over column 1."""
+    """Score of the sum of row 0 over the sum of row 1, one column an item."""
     require_resampling(confidence, resamples, seed)
     sums = grouped_sums(columns, clusters)
-    value = float(ratio_of_sums(sums.sum(axis=0, keepdims=True))[0])
-    if math.isnan(value):
-        return Score(value, signature, n, note=why_undefined)
-    interval = resampled_interval(sums, ratio_of_sums, confidence=confidence, resamples=resamples, seed=seed)
-    return Score(value, signature, n, interval.low, interval.high, note=interval.note)
+    above, below = math.fsum(columns[0]), math.fsum(columns[1])
+    if not below > 0:
+        return Score(math.nan, signature, n, skipped=skipped, note=why_undefined)
+    interval = resampled_interval(sums, _ratio_of_sums, confidence=confidence, resamples=resamples, seed=seed)
+    low, high = interval.low, interval.high
+    return Score(above / below, signature, n, low, high, skipped=skipped, note=interval.note)
 
 
-def ratio_of_sums(sums: Floats) -> Floats:
+def _ratio_of_sums(sums: Floats) -> Floats:
     """Column 0 over column 1, nan where that is 0."""
     return divided(sums[:, 0], sums[:, 1])
 
