@@ -171,7 +171,7 @@ def test_sign_flip_never_reports_zero():
 def test_sign_flip_chunks_do_not_matter(monkeypatch):
     values = np.random.default_rng(0).normal(0.1, 1, 77)
     first = sign_flip_test(values, resamples=500)
-    monkeypatch.setattr("proctor.metrics.hypothesis_tests._CELLS", 300)
+    monkeypatch.setattr("proctor.metrics.hypothesis_tests.paired.CELLS", 300)
     assert sign_flip_test(values, resamples=500) == first
 
 
@@ -318,7 +318,7 @@ def test_permutation_chunks_do_not_matter(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = rng.normal(0, 1, 40), rng.normal(0.3, 1, 40)
     first = permutation_test(a, b, resamples=300)
-    monkeypatch.setattr("proctor.metrics.hypothesis_tests._CELLS", 900)
+    monkeypatch.setattr("proctor.metrics.hypothesis_tests.groups.CELLS", 900)
     assert permutation_test(a, b, resamples=300) == first
 
 
