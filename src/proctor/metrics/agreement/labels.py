@@ -32,9 +32,6 @@ Labels = Sequence[Label] | NDArray[Any]
 Ints = NDArray[np.int64]
 
 
-# -- labels ------------------------------------------------------------------------------------------------------
-
-
 def is_missing(label: object) -> bool:
     """True for None and nan: the annotator gave no label."""
     return label is None or (isinstance(label, float) and math.isnan(label))

@@ -42,9 +42,6 @@ class PairAgreement:
     kappa: Score
 
 
-# -- more than two annotators ------------------------------------------------------------------------------------
-
-
 def agreement_by_pair(
     labels: Mapping[str, Mapping[str, Label]],
     *,

@@ -30,9 +30,6 @@ _BLOCK: Final = 8_000_000
 ROUNDING: Final = 1e-12
 
 
-# -- resampling --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Resampled:
     """A percentile bootstrap interval.

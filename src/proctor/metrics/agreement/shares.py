@@ -16,9 +16,6 @@ from proctor.metrics.score import Score, Signature
 __all__ = ["prevalence", "raw_agreement", "specific_agreement"]
 
 
-# -- two annotators ----------------------------------------------------------------------------------------------
-
-
 def raw_agreement(
     a: Labels,
     b: Labels,

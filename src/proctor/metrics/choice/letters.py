@@ -26,9 +26,6 @@ def require_letter(letter: object, row: int, what: str) -> None:
         raise MetricInputError(f"{what} letter of question {row} is {letter!r}", "give one letter A to Z")
 
 
-# -- letters -----------------------------------------------------------------------------------------------------
-
-
 def letter_counts(letters: Sequence[str | None], options: int) -> dict[str, int]:
     """How often each of the first ``options`` letters occurs; unparsed ones (None) are left out.
 

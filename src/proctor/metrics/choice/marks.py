@@ -21,9 +21,6 @@ __all__ = [
 ]
 
 
-# -- accuracy ----------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceCounts:
     """Right, wrong and unparsed responses; ``marks`` keeps them by question.

@@ -34,8 +34,6 @@ class ParsedLetter:
     rule: LetterRule
 
 
-# -- reading a response ------------------------------------------------------------------------------------------
-
 _MAX_RESPONSE: Final = 200_000
 """Characters beyond which only the end of a response is read: the answer stands there, and time stays bounded."""
 

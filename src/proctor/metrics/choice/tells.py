@@ -13,9 +13,6 @@ from proctor.metrics.errors import MetricInputError
 __all__ = ["OptionTells", "longest_option_credit", "option_tells"]
 
 
-# -- tells of the options ----------------------------------------------------------------------------------------
-
-
 def longest_option_credit(options: Sequence[str], gold: str) -> float:
     """Chance that who always takes the longest option (characters, edges stripped) is right: 1, 0, or 1/m of m ties.
 

@@ -9,9 +9,6 @@ from proctor.metrics.errors import MetricInputError
 __all__ = ["blind_pass_probability", "vote_probability"]
 
 
-# -- retry leak --------------------------------------------------------------------------------------------------
-
-
 def vote_probability(accuracy: float, *, voters: int = 3, needed: int = 2) -> float:
     """Probability that at least ``needed`` of independent voters are right (binomial tail).
 

@@ -28,9 +28,6 @@ __all__ = [
 ]
 
 
-# -- alternative orders: series --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class AlternativeInstance:
     """One instance of the alternative-orders task.

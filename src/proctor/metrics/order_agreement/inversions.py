@@ -18,9 +18,6 @@ __all__ = [
 Pair = tuple[Step, Step]
 
 
-# -- alternative orders: one pair ------------------------------------------------------------------------------------
-
-
 def inverted_pairs(gold: Order, order: Order) -> frozenset[Pair]:
     """Return the pairs of steps, as in ``gold``, that ``order`` turns round.
 

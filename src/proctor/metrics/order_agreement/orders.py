@@ -31,9 +31,6 @@ Step = str | int
 Order = Sequence[Step]
 
 
-# -- orders --------------------------------------------------------------------------------------------------------
-
-
 def require_same_steps(reference: Order, *others: Order) -> None:
     """Make sure that all orders hold the same ids, each once.
 

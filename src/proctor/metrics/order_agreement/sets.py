@@ -26,9 +26,6 @@ __all__ = [
 ]
 
 
-# -- alternative orders: sets ----------------------------------------------------------------------------------------
-
-
 def interchangeable_pairs(gold: Order, series: Sequence[Order]) -> frozenset[Pair]:
     """Return the pairs of steps that some order of the series turns round; all others are fixed.
 

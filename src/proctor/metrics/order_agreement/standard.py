@@ -17,9 +17,6 @@ from proctor.metrics.score import Score, Signature
 __all__ = ["instance_order_agreement", "mean_over_instances", "naming_the_instance", "order_agreement"]
 
 
-# -- standard agreement --------------------------------------------------------------------------------------------
-
-
 def instance_order_agreement(orders: Sequence[Order]) -> float | None:
     """Mean over the pairs of annotators of one instance, -1 to 1; None below two annotators or two steps.
 
