@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -89,7 +89,7 @@ def calibrate(
         _judges(result.file.calibration),
         _choice(result.file.calibration),
         _agreement(result.file.calibration),
-        corrected_table(result.corrected),
+        corrected_table(result.corrected, only=result.current),
         _self_preference(result.file.self_preference),
         f"calibration {result.hash}, {100 * result.file.calibration.confidence:g} % intervals clustered by recording",
     ]
@@ -189,7 +189,12 @@ def _choice(calibration: Calibration) -> str:
 def _agreement(calibration: Calibration) -> str:
     parts = []
     rows = [(f"{a.a} / {a.b}", _show(a.raw), _show(a.kappa), a.raw.n) for a in calibration.people_agreement]
-    rows += [(f"{a.a} / {a.b}", _show(a.raw), _show(a.kappa), a.raw.n) for a in calibration.agreement]
+    template = {r.name: r.judge.template for r in calibration.judges}
+    rows += [
+        (f"{a.a} / {a.b}", _show(a.raw), _show(a.kappa), a.raw.n)
+        for a in calibration.agreement
+        if template[a.a] == template[a.b]
+    ]
     if rows:
         parts.append(table(rows, ("pair", "same mark", "weighted κ", "answers")))
     steady = [
@@ -208,21 +213,33 @@ def _agreement(calibration: Calibration) -> str:
     return "\n\n".join(parts)
 
 
-def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
-    """Lay out the corrected scores of runs, with what is not identified below."""
-    rows, notes = [], []
-    for run, scores in corrected.items():
-        for s in scores:
-            rows.append(
-                (run, s.judge.name, _show(s.judged, 1), _show(s.mean, 1), _show(s.people, 1), s.labels,
-                 _show(s.judged_share, 1), _show(s.share, 1))
-            )  # fmt: skip
-            for what, note in (("mean", s.mean.note if s.mean.value is None else ""), ("share", s.share.note if s.share.value is None else ""),
-                               ("", s.warning)):  # fmt: skip
-                if note:
-                    notes.append(f"note: {run}, {s.judge.name}{', ' if what else ''}{what}: {note}")
-    if not rows:
+def corrected_table(
+    corrected: Mapping[str, Sequence[CorrectedScore]], *, only: Collection[str] | None = None
+) -> str:
+    """Lay out the corrected scores of runs, with what is not identified below.
+
+    Args:
+        corrected: by run.
+        only: names of the judges to show; all by default.
+    """
+    shown = [
+        (run, s) for run, scores in corrected.items() for s in scores if only is None or s.judge.name in only
+    ]
+    if not shown:
         return ""
+    rows = [
+        (
+            run,
+            s.judge.name,
+            _show(s.judged, 1),
+            _show(s.mean, 1),
+            _show(s.people, 1),
+            s.labels,
+            _show(s.judged_share, 1),
+            _show(s.share, 1) + ("" if s.own_error or s.share.value is None else "*"),
+        )
+        for run, s in shown
+    ]
     head = (
         "run",
         "judge",
@@ -233,7 +250,19 @@ def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
         "judged right, %",
         "corrected right, %",
     )
-    return "\n".join([table(rows, head), *dict.fromkeys(notes)])
+    lines = [table(rows, head)]
+    if any(not s.own_error and s.share.value is not None for _, s in shown):
+        lines.append("* by the judge's error on all runs: right only if it errs alike on each")
+    notes: dict[str, list[str]] = {}
+    for run, s in shown:
+        for note in filter(None, (_why_not(s.mean), _why_not(s.share), s.warning)):
+            notes.setdefault(note, []).append(run)
+    lines += [f"note: {', '.join(dict.fromkeys(runs))}: {note}" for note, runs in notes.items()]
+    return "\n".join(lines)
+
+
+def _why_not(estimate: Estimate) -> str:
+    return estimate.note if estimate.value is None else ""
 
 
 def _self_preference(found: SelfPreference) -> str:

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from proctor.errors import UserError
-from proctor.evaluate.estimate import Draws, Estimate
+from proctor.evaluate.estimate import Draws, Estimate, cluster_t_test, difference_of_means
 from proctor.evaluate.judge_calibration import says_right
 from proctor.evaluate.judge_marks import Answer, JudgeMarks, JudgeSetup
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
@@ -96,7 +96,7 @@ class _Labelled:
 def correct_score(
     judge: JudgeMarks,
     predictor: str,
-    human: Mapping[Answer, int],
+    votes: Mapping[Answer, tuple[int, ...]],
     recordings: Mapping[str, str],
     *,
     calibration: str,
@@ -108,7 +108,7 @@ def correct_score(
     Args:
         judge: marks of the run's judge, on this run and, for the error of the share, on others.
         predictor: whose answers.
-        human: people's marks, on any runs.
+        votes: people's marks of answers of any runs; where several people marked one, their mean counts.
         recordings: recording of every item.
         calibration: hash of the calibration, for the signatures.
         right: mark from which on people call an answer right.
@@ -123,8 +123,8 @@ def correct_score(
     strange = [a.item_id for a in answers if a.item_id not in recordings]
     if strange:
         raise UserError(f"there are judgements of unknown items, such as '{strange[0][:80]}'.")
-    work = _Run(judge, answers, human, recordings, right, draws, calibration)
-    labelled = [a for a in answers if a in human]
+    work = _Run(judge, answers, votes, recordings, right, draws, calibration)
+    labelled = [a for a in answers if a in votes]
     mean, warning = work.mean(labelled)
     share, own = work.share(labelled)
     return CorrectedScore(
@@ -147,13 +147,13 @@ class _Run:
         self,
         judge: JudgeMarks,
         answers: Sequence[Answer],
-        human: Mapping[Answer, int],
+        votes: Mapping[Answer, tuple[int, ...]],
         recordings: Mapping[str, str],
         right: int,
         draws: Draws,
         calibration: str,
     ) -> None:
-        self.judge, self.answers, self.human = judge, answers, human
+        self.judge, self.answers, self.votes = judge, answers, votes
         self.recordings, self.right, self.draws, self.calibration = recordings, right, draws, calibration
 
     # -- marks of one answer ---------------------------------------------------------------------------------------
@@ -164,9 +164,15 @@ class _Run:
         return setup.points * setup.level(self.judge.marks[answer] or 0)
 
     def truth(self, answer: Answer) -> float:
-        """People's mark in points of the judge's scale."""
-        setup = self.judge.setup
-        return setup.points * setup.human_level(self.human[answer], self.right)
+        """People's mark in points of the judge's scale, their mean where several marked it."""
+        setup, votes = self.judge.setup, self.votes[answer]
+        return setup.points * sum(setup.human_level(v, self.right) for v in votes) / len(votes)
+
+    def is_right(self, answer: Answer) -> bool | None:
+        """True when most people call it right; None when they are divided evenly."""
+        votes = self.votes[answer]
+        twice = 2 * sum(v >= self.right for v in votes)
+        return None if twice == len(votes) else twice > len(votes)
 
     def says_right(self, answer: Answer) -> bool:
         return says_right(self.judge.setup, self.judge.marks[answer] or 0, self.right)
@@ -209,7 +215,7 @@ class _Run:
                 f"{MIN_LABELS} of {MIN_RECORDINGS} are needed"
             )
             return Estimate(n=len(self.answers), signature=self._sign(name), note=why), ""
-        marks = [self.truth(a) if a in self.human else None for a in self.answers]
+        marks = [self.truth(a) if a in self.votes else None for a in self.answers]
         score = prediction_powered_mean(
             marks,
             [self.said(a) for a in self.answers],
@@ -245,23 +251,20 @@ class _Run:
             return ""
         here = [float(a in chosen) for a in self.answers]
         said = [self.said(a) for a in self.answers]
-        columns = [
-            [h * s for h, s in zip(here, said, strict=True)],
-            here,
-            [(1 - h) * s for h, s in zip(here, said, strict=True)],
-            [1 - h for h in here],
-        ]
-        interval = bootstrap_interval(
-            cluster_sums(columns, self._clusters(self.answers)),
-            _difference_of_means,
-            method="percentile",
-            confidence=1 - _SUSPICIOUS,
-            resamples=min(self.draws.resamples, 5_000),
-            seed=self.draws.seed,
+        sums = cluster_sums(
+            [
+                [h * s for h, s in zip(here, said, strict=True)],
+                here,
+                [(1 - h) * s for h, s in zip(here, said, strict=True)],
+                [1 - h for h in here],
+            ],
+            self._clusters(self.answers),
         )
-        if interval.low is None or interval.high is None or interval.low <= 0 <= interval.high:
+        difference = float(difference_of_means(sums.sum(axis=0, keepdims=True))[0])
+        p = cluster_t_test(np.array(said), np.array(here), self._clusters(self.answers), difference)
+        if p is None or p >= _SUSPICIOUS:
             return ""
-        side = "higher" if interval.low > 0 else "lower"
+        side = "higher" if difference > 0 else "lower"
         return (
             f"the judge's marks are {side} on the answers that people marked than on the others: "
             "if these were not drawn at random, the corrected mean is wrong"
@@ -273,7 +276,7 @@ class _Run:
         error = own.error(self.draws.confidence)
         is_own = min(error.right, error.wrong) >= MIN_SIDE
         if not is_own:
-            pool = [a for a, m in sorted(self.judge.marks.items()) if m is not None and a in self.human]
+            pool = [a for a, m in sorted(self.judge.marks.items()) if m is not None and a in self.votes]
             own = self._labelled([a for a in pool if a.item_id in self.recordings])
             error = own.error(self.draws.confidence)
         yes = sum(self.says_right(a) for a in self.answers)
@@ -297,6 +300,9 @@ class _Run:
             resamples=self.draws.resamples,
             seed=self.draws.seed,
         )
+        if interval.low == interval.high and score.note.startswith("cut"):
+            why = "the judge errs otherwise here than on the marked answers: the share would leave 0 to 100 %"
+            return Estimate(n=len(self.answers), signature=signature, note=f"not identified: {why}"), is_own
         notes = [interval.note, score.note if score.note.startswith("cut") else ""]
         if not is_own:
             notes.append("error measured on answers of all runs: right only if the judge errs alike on each")
@@ -310,10 +316,11 @@ class _Run:
         ), is_own
 
     def _labelled(self, answers: Sequence[Answer]) -> _Labelled:
+        decided = [(a, truth) for a in answers if (truth := self.is_right(a)) is not None]
         return _Labelled(
-            tuple(self._clusters(answers)),
-            tuple(self.human[a] >= self.right for a in answers),
-            tuple(self.says_right(a) for a in answers),
+            tuple(self._clusters([a for a, _ in decided])),
+            tuple(truth for _, truth in decided),
+            tuple(self.says_right(a) for a, _ in decided),
         )
 
     def _why_no_share(self, error: JudgeError, own: _Labelled) -> str:
@@ -378,10 +385,4 @@ def _rogan_gladen(sums: Floats) -> Floats:
         youden = _youden(sums[:, 2:])
         share = (sums[:, 0] / sums[:, 1] + sums[:, 4] / sums[:, 5] - 1) / youden
     result: Floats = np.where(youden > 0, np.clip(share, 0.0, 1.0), np.nan)
-    return result
-
-
-def _difference_of_means(sums: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
     return result

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
+from proctor.metrics.bootstrap import Floats, cluster_sums
 from proctor.metrics.interval import Interval
 from proctor.metrics.score import Score, Signature
 
-__all__ = ["Draws", "Estimate"]
+__all__ = ["Draws", "Estimate", "cluster_t_test", "difference_of_means"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +81,41 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             signature=str(signature),
             note=interval.note,
         )
+
+
+def difference_of_means(sums: Floats) -> Floats:
+    """Return the difference of two means from rows of (sum of one, its count, sum of the other, its count)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Floats = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
+    return result
+
+
+def cluster_t_test(marks: Floats, own: Floats, clusters: Sequence[str], value: float) -> float | None:
+    """Return the two-sided p of the difference of two means over different items.
+
+    Student's test with the linearised standard error from sums over clusters.
+
+    Args:
+        marks: of all items.
+        own: 1 for the items of the first mean, 0 for those of the second.
+        clusters: of each item.
+        value: the difference.
+
+    Returns:
+        p, or None with one cluster or without any spread.
+    """
+    from scipy.special import stdtr
+
+    rest = 1 - own
+    parts = (
+        own * (marks - marks[own > 0].mean()) / own.sum()
+        - rest * (marks - marks[rest > 0].mean()) / rest.sum()
+    )
+    sums = cluster_sums([parts], clusters)[:, 0]
+    groups = len(sums)
+    if groups < 2:
+        return None
+    error = math.sqrt(groups / (groups - 1) * float((sums**2).sum()))
+    if error <= 1e-12:
+        return None
+    return float(2 * stdtr(groups - 1, -abs(value / error)))

@@ -50,11 +50,11 @@ _FEW_TO_COMPARE: Final = 20
 
 
 class HumanMark(msgspec.Struct, frozen=True):
-    """What people say of one answer: 0, 1 or 2."""
+    """What people say of one answer: the mark of each who gave one, 0, 1 or 2."""
 
     item_id: str
     predictor: str
-    score: int
+    votes: tuple[int, ...]
 
 
 class Consistency(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         confidence: level of all intervals.
         resamples: of the bootstrap.
         seed: of the bootstrap.
-        human: one mark an answer.
+        human: what people said of every answer that they marked.
         people: names of those who marked, with the number of their marks.
         disputed: answers without a most frequent mark; left out.
         unscored: answers that people did not mark although they saw them.
@@ -205,9 +205,9 @@ class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     notes: tuple[str, ...] = ()
 
     @property
-    def marks(self) -> dict[Answer, int]:
+    def votes(self) -> dict[Answer, tuple[int, ...]]:
         """People's marks by answer."""
-        return {Answer(m.item_id, m.predictor): m.score for m in self.human}
+        return {Answer(m.item_id, m.predictor): m.votes for m in self.human}
 
 
 def calibrate_judges(
@@ -242,7 +242,7 @@ def calibrate_judges(
         raise UserError(f"there is no criterion '{criterion}'.", hint=f"known: {', '.join(CRITERIA)}")
     if not human.marks:
         raise UserError("people marked nothing.", hint="a calibration needs marks by people")
-    unknown = sorted(a.item_id for a in human.marks if a.item_id not in recordings)
+    unknown = sorted(a.item_id for a in human.votes if a.item_id not in recordings)
     if unknown:
         raise UserError(
             f"{len(unknown)} human marks are about items that the benchmark does not have, such as '{unknown[0][:80]}'."
@@ -259,7 +259,7 @@ def calibrate_judges(
         confidence=draws.confidence,
         resamples=draws.resamples,
         seed=draws.seed,
-        human=tuple(HumanMark(*a, human.marks[a]) for a in sorted(human.marks)),
+        human=tuple(HumanMark(*a, human.votes[a]) for a in sorted(human.votes)),
         people={name: len(marks) for name, marks in human.people.items()},
         disputed=len(human.disputed),
         unscored=len(human.unscored),

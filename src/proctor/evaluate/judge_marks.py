@@ -107,12 +107,14 @@ class HumanMarks:
         disputed: answers on which no mark had the most votes; they are left out.
         unscored: answers that people saw and did not mark.
         people: marks of every person by answer.
+        votes: all marks of every answer that anybody marked, the disputed ones, too.
     """
 
     marks: Mapping[Answer, int]
     disputed: frozenset[Answer] = frozenset()
     unscored: frozenset[Answer] = frozenset()
     people: Mapping[str, Mapping[Answer, int]] = field(default_factory=dict)
+    votes: Mapping[Answer, tuple[int, ...]] = field(default_factory=dict)
 
 
 def is_human(judge: str) -> bool:
@@ -206,16 +208,22 @@ def unite_people(judgements: Iterable[Judgement]) -> HumanMarks:
         if (mark := _mark(judgement)) is not None:
             people[name][answer] = mark
     marks: dict[Answer, int] = {}
+    votes: dict[Answer, tuple[int, ...]] = {}
     disputed: set[Answer] = set()
     for answer in sorted(seen):
-        votes = Counter(own[answer] for own in people.values() if answer in own).most_common(2)
-        if len(votes) == 1 or (votes and votes[0][1] > votes[1][1]):
-            marks[answer] = votes[0][0]
-        elif votes:
+        given = [people[name][answer] for name in sorted(people) if answer in people[name]]
+        if not given:
+            continue
+        votes[answer] = tuple(given)
+        ranked = Counter(given).most_common(2)
+        if len(ranked) == 1 or ranked[0][1] > ranked[1][1]:
+            marks[answer] = ranked[0][0]
+        else:
             disputed.add(answer)
     return HumanMarks(
         marks,
         frozenset(disputed),
         frozenset(seen.keys() - marks.keys() - disputed),
         {name: dict(sorted(own.items())) for name, own in sorted(people.items())},
+        votes,
     )

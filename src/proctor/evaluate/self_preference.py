@@ -10,6 +10,8 @@ for every family, a difference own minus other in points:
 - *plain* and *adjusted*, generators: the same with questions in place of judges; how much better a family's predictors do on
   its own questions, and how much better than the other families' predictors do on these.
 
+Predictors without a family (floors, people) stand in the tables, but not in the differences.
+
 Two models are of one family when the provider before the first slash of their names is the same (after ``anyllm/``, the
 second part); names can be assigned to families by hand. Intervals and p-values draw or flip whole recordings; p-values are
 corrected over the families of a table (Holm).
@@ -26,9 +28,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from proctor.evaluate.estimate import Draws, Estimate
+from proctor.evaluate.estimate import Draws, Estimate, cluster_t_test, difference_of_means
 from proctor.evaluate.judge_marks import JudgeMarks
-from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.hypothesis_tests import holm, sign_flip_test
 from proctor.metrics.score import Signature
 
@@ -280,7 +282,7 @@ class _Tables:
             if not others:
                 continue
             predictors = [p for p, f in kin.items() if f == family]
-            strangers = [p for p, f in kin.items() if f != family]
+            strangers = [p for p, f in kin.items() if f not in (family, "")]
             plain = self._shift(points, predictors, own, others)
             rest = self._shift(points, strangers, own, others)
             adjusted = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
@@ -352,7 +354,7 @@ class _Tables:
             predictors = [p for p, f in kin.items() if f == family and p in marks]
             if not others or not predictors:
                 continue
-            strangers = [p for p, f in kin.items() if f != family and p in marks]
+            strangers = [p for p, f in kin.items() if f not in (family, "") and p in marks]
             plain = self._by_item(marks, predictors, wrote)
             rest = self._by_item(marks, strangers, wrote)
             lead = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
@@ -419,36 +421,11 @@ class _Tables:
         sums = cluster_sums([marks * own, own, marks * (1 - own), 1 - own], clusters)
         interval = bootstrap_interval(
             sums,
-            _difference_of_means,
+            difference_of_means,
             confidence=self.draws.confidence,
             resamples=self.draws.resamples,
             seed=self.draws.seed,
         )
-        value = float(_difference_of_means(sums.sum(axis=0, keepdims=True))[0])
+        value = float(difference_of_means(sums.sum(axis=0, keepdims=True))[0])
         estimate = Estimate.with_interval(value, interval, len(items), signature)
-        return msgspec.structs.replace(estimate, p=_cluster_t(marks, own, clusters, value))
-
-
-def _difference_of_means(sums: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]
-    return result
-
-
-def _cluster_t(marks: Floats, own: Floats, clusters: Sequence[str], value: float) -> float | None:
-    """Two-sided p of the difference of two means by its linearised, clustered standard error."""
-    from scipy.special import stdtr
-
-    rest = 1 - own
-    parts = (
-        own * (marks - marks[own > 0].mean()) / own.sum()
-        - rest * (marks - marks[rest > 0].mean()) / rest.sum()
-    )
-    sums = cluster_sums([parts], clusters)[:, 0]
-    groups = len(sums)
-    if groups < 2:
-        return None
-    error = math.sqrt(groups / (groups - 1) * float((sums**2).sum()))
-    if error <= 1e-12:
-        return None
-    return float(2 * stdtr(groups - 1, -abs(value / error)))
+        return msgspec.structs.replace(estimate, p=cluster_t_test(marks, own, clusters, value))

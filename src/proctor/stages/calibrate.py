@@ -24,7 +24,14 @@ from proctor.errors import UserError
 from proctor.evaluate.corrected import CorrectedScore, correct_score
 from proctor.evaluate.estimate import Draws
 from proctor.evaluate.judge_calibration import Calibration, Criterion, calibrate_judges
-from proctor.evaluate.judge_marks import HumanMarks, JudgeMarks, is_human, sort_marks, unite_people
+from proctor.evaluate.judge_marks import (
+    HumanMarks,
+    JudgeMarks,
+    JudgeSetup,
+    is_human,
+    sort_marks,
+    unite_people,
+)
 from proctor.evaluate.prediction import Judgement
 from proctor.evaluate.self_preference import SelfPreference, analyse_self_preference
 from proctor.generate.candidate import Candidate
@@ -91,6 +98,7 @@ class Evidence:
         judges: machine judges' marks by setup.
         people: judgements by people.
         models: model behind each run, where its predictions say so.
+        current: judge and template of each run's ``judgements.jsonl``, which its scores are made from.
         files: names of the files that were read, relative to the workspace.
     """
 
@@ -98,6 +106,7 @@ class Evidence:
     judges: tuple[JudgeMarks, ...]
     people: tuple[Judgement, ...]
     models: Mapping[str, str]
+    current: Mapping[str, JudgeSetup]
     files: tuple[str, ...]
 
 
@@ -108,11 +117,13 @@ class Calibrated(msgspec.Struct, frozen=True, kw_only=True):
         hash: that the signatures of corrected scores name.
         file: what was written.
         corrected: corrected scores of every run, one for each judge and template.
+        current: names of the setups that scores are made with, and of the chosen one.
     """
 
     hash: str
     file: CalibrationFile
     corrected: Mapping[str, tuple[CorrectedScore, ...]]
+    current: frozenset[str]
 
 
 def calibrate(
@@ -182,7 +193,8 @@ def calibrate(
             generators=_generators(workspace, items),
             moments={i.id: i.example.id for i in items},
             families=_families(settings["family"]),
-            template=settings["template"] or None,
+            template=settings["template"] or _common_template(evidence),
+            generator_judge=_common_judge(evidence),
             draws=draws,
         ),
     )
@@ -199,6 +211,7 @@ def calibrate(
         hash=result.hash,
         file=result,
         corrected=corrected_scores(result, replace(evidence, judges=tuple(chosen))),
+        current=frozenset({result.calibration.choice.judge, *(s.name for s in evidence.current.values())}),
     )
 
 
@@ -231,11 +244,19 @@ def load_calibration(workspace: Workspace, items: Sequence[Item]) -> Calibration
             where=str(path),
             hint=hint,
         )
-    if any(m.score not in (0, 1, 2) for m in found.calibration.human) or found.calibration.right not in (
-        1,
-        2,
+    votes = [v for m in found.calibration.human for v in m.votes]
+    if (
+        not all(m.votes for m in found.calibration.human)
+        or any(v not in (0, 1, 2) for v in votes)
+        or found.calibration.right
+        not in (
+            1,
+            2,
+        )
     ):
-        raise UserError("it holds a mark that is not 0, 1 or 2.", where=str(path), hint=hint)
+        raise UserError(
+            "it holds an answer without a mark, or a mark that is not 0, 1 or 2.", where=str(path), hint=hint
+        )
     return found
 
 
@@ -246,7 +267,7 @@ def corrected_scores(
     calibration = found.calibration
     draws = Draws(calibration.confidence, calibration.resamples, calibration.seed)
     names = sorted({a.predictor for j in evidence.judges for a in j.marks})
-    marks = calibration.marks
+    votes = calibration.votes
     result = {}
     for run in names if runs is None else runs:
         of_run = [j for j in evidence.judges if any(a.predictor == run for a in j.marks)]
@@ -254,7 +275,7 @@ def corrected_scores(
             correct_score(
                 judge,
                 run,
-                marks,
+                votes,
                 evidence.recordings,
                 calibration=found.hash,
                 right=calibration.right,
@@ -276,14 +297,15 @@ def load_evidence(workspace: Workspace, items: Sequence[Item]) -> Evidence:
     """
     recordings = {i.id: i.recording_id for i in items}
     unique: dict[tuple[str, ...], Judgement] = {}
-    files, models = [], {}
+    files, models, current = [], {}, {}
     for run in workspace.run_names():
         folder = workspace.run_folder(run)
         for path in _judgement_files(folder):
             files.append(str(path.relative_to(workspace.root)))
-            for judgement in _read_judgements(path, recordings):
-                named = msgspec.structs.replace(judgement, predictor=run)
-                unique.setdefault(_key(named), named)
+            found = [msgspec.structs.replace(j, predictor=run) for j in _read_judgements(path, recordings)]
+            unique.update({key: j for j in found if (key := _key(j)) not in unique})
+            if path.name == "judgements.jsonl" and (setups := [m.setup for m in sort_marks(found)]):
+                current[run] = setups[0]
         named_models = {p.details["model"] for p in load_predictions(folder, items) if p.details.get("model")}
         if len(named_models) == 1:
             models[run] = named_models.pop()
@@ -295,6 +317,7 @@ def load_evidence(workspace: Workspace, items: Sequence[Item]) -> Evidence:
         judges=sort_marks(all_),
         people=tuple(j for j in all_ if is_human(j.judge)),
         models=models,
+        current=current,
         files=tuple(files),
     )
 
@@ -364,6 +387,18 @@ def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
     candidates: list[Candidate] = read_jsonl(path, Candidate)
     models = {c.id: c.provenance.model or "" for c in candidates}
     return {i.id: models[i.candidate_id] for i in items if models.get(i.candidate_id)}
+
+
+def _common_template(evidence: Evidence) -> str | None:
+    """Return the template that all scores are made with, None where they are made with several."""
+    templates = {setup.template for setup in evidence.current.values()}
+    return templates.pop() if len(templates) == 1 else None
+
+
+def _common_judge(evidence: Evidence) -> str:
+    """Return the name of the judge that all scores are made with, empty where there are several."""
+    names = {setup.name for setup in evidence.current.values()}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _families(pairs: Sequence[str]) -> dict[str, str]:
