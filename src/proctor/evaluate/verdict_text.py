@@ -84,12 +84,12 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _TAIL_BEGINS = re.compile(
-    r"$|[.,;:!(\[{–—→|]|-[-\s]|=|\s+[-–—(\[=]|\s*(?:points?|because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|"
+    r"$|[.,;:!(\[{–—→|]|-[-\s\d>]|=|\s+[-–—→(\[=]|\s*[✅✔✓❌✗✘]|\s*(?:points?|because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|"
     r"perhaps|possibly|not|match(?:es)?|partial(?:ly)?|partly|correct|right|wrong|incorrect|mismatch|full)\b",
     re.IGNORECASE,
 )
 _CONNECTED = re.compile(
-    r"[*_`\"')\]\s]*(?:or|to|and|vs\.?|versus|but|maybe|perhaps|possibly|~|→|->|=>|–|—|-|,|;|/|\\|\||&|\.\.+)[\s*_`\"'(\[]*"
+    r"[*_`\"'()\[\]\s]*(?:or|to|and|vs\.?|versus|but|maybe|perhaps|possibly|~|→|->|=>|–|—|-|,|;|/|\\|\||&|\.\.+)[\s*_`\"'(\[]*"
     r"(?:(?:or|to|maybe|perhaps|possibly|even|rather|actually|better|no|wait|not|a|an?)\b[\s,*_`]*){0,4}"
     r"(?P<other>\d+(?:[.,]\d+)?)(?=$|[\s.,;:!?)\]*_`\"'/])",
     re.IGNORECASE,
@@ -105,7 +105,7 @@ _STEP_BEFORE = re.compile(
 )
 _WORDS: Final = (
     (
-        r"(?:an?\s+)?(?:exact |full |complete |perfect |good )?match(?:es)?|(?:fully |completely |entirely )?(?:correct|right)",
+        r"(?:an?\s+)?(?:exact |full |complete |perfect |good )?match(?:es)?|(?:fully |completely |entirely )?(?:correct|right)|[✅✔✓]",
         "top",
     ),
     (
@@ -113,7 +113,7 @@ _WORDS: Final = (
         "middle",
     ),
     (
-        r"(?:completely |entirely |totally )?(?:wrong|incorrect)|mis-?match|no match|not (?:an? )?(?:match|correct|right)|does not match",
+        r"(?:completely |entirely |totally )?(?:wrong|incorrect)|mis-?match|no match|not (?:an? )?(?:match|correct|right)|does not match|[❌✗✘]",
         "bottom",
     ),
 )
@@ -357,10 +357,10 @@ def _other_scale(note: str | None, top: int) -> bool:
     """True for a bracket such as (0-10) or (out of 5) that names another scale."""
     if not note:
         return False
-    if match := re.search(r"(?:out of|/|max(?:imum)?\.?)\s*(\d+)", note, re.IGNORECASE):
-        return int(match[1]) != top
-    match = _RANGE.search(note)
-    return match is not None and (int(match["low"]) != 0 or int(match["top"]) != top)
+    if match := _RANGE.search(note):
+        return int(match["low"]) != 0 or int(match["top"]) != top
+    match = re.search(r"(?:out of|/|max(?:imum)?\.?)\s*(\d+)", note, re.IGNORECASE)
+    return match is not None and int(match[1]) != top
 
 
 # -- values ----------------------------------------------------------------------------------------------------

@@ -32,17 +32,29 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
 from proctor.records import canonical_json, read_bytes
 
-__all__ = ["FENCE_FILE", "FenceSecret", "Fencer", "Untrusted", "Value", "escape_text", "strip_fences"]
+__all__ = [
+    "FENCE_FILE",
+    "VALUE_LIMIT",
+    "FenceSecret",
+    "Fencer",
+    "Untrusted",
+    "Value",
+    "escape_text",
+    "strip_fences",
+]
 
 FENCE_FILE: Final = "prompt-secret"
 """Name of the secret's file in a workspace."""
+
+VALUE_LIMIT: Final = 400_000
+"""Characters of one text in a prompt where nothing else is said."""
 
 _SECRET_BYTES: Final = 32
 _TOKEN_DIGITS: Final = 16
@@ -221,14 +233,14 @@ class Fencer:
 
     Args:
         token: of the prompt.
-        limit: characters of one text; of a longer one the middle is left out, visibly.
+        limits: characters of one text, by the name of its variable; of a longer one the middle is left out, visibly.
     """
 
-    def __init__(self, token: str, limit: int) -> None:
+    def __init__(self, token: str, limits: Mapping[str, int]) -> None:
         self.token = token
         self.labels: list[str] = []
         self.shortened: list[str] = []
-        self._limit = limit
+        self._limits = limits
 
     def block(self, value: Value, label: str) -> str:
         """Return one text between marker lines."""
@@ -260,8 +272,9 @@ class Fencer:
         if not isinstance(value, Untrusted):
             raise UserError(f"the fence '{label}' needs one text of the data, not {type(value).__name__}.")
         text = value._text
-        if len(text) > self._limit:
-            half = self._limit // 2
+        limit = self._limits.get(value._name, VALUE_LIMIT)
+        if len(text) > limit:
+            half = limit // 2
             left_out = len(text) - 2 * half
             text = f"{text[:half]}\n[... {left_out} characters left out here ...]\n{text[-half:]}"
             self.shortened.append(f"{label}: {left_out} characters left out of the middle")

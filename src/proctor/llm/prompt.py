@@ -60,7 +60,6 @@ ROOMS: Final = ("evaluate", "generate", "verify")
 """The subfolders of a user's own templates."""
 
 _SUFFIX: Final = ".md.j2"
-_VALUE_LIMIT: Final = 400_000
 _PROMPT_LIMIT: Final = 8_000_000
 _FILE_LIMIT: Final = 1_000_000
 _HEADER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
@@ -179,12 +178,15 @@ class Template:
     source: str
     _sections: tuple[tuple[str, Any], ...]
 
-    def render(self, secret: FenceSecret, *, limit: int = _VALUE_LIMIT, **values: Any) -> Rendered:
+    def render(
+        self, secret: FenceSecret, *, limits: Mapping[str, int] | None = None, **values: Any
+    ) -> Rendered:
         """Fill the template.
 
         Args:
             secret: of the workspace; the token of the fences is made from it and from all values.
-            limit: characters of one text; of longer ones the middle is left out visibly, see ``Rendered.shortened``.
+            limits: characters of one text of a variable (400,000 where nothing is said); of longer ones the middle is left
+                out visibly, see ``Rendered.shortened``.
             values: by name; None for an optional one is the same as leaving it out.
 
         Raises:
@@ -195,7 +197,7 @@ class Template:
         used = {name: _encodable(values.get(name)) for name in self.data | self.plain}
         context: dict[str, Any] = {n: self._untrusted(n, used[n]) for n in self.data}
         context |= {n: self._own(n, used[n]) for n in self.plain}
-        fencer = Fencer(self._token(secret, used), limit)
+        fencer = Fencer(self._token(secret, used), limits or {})
         context |= {
             "fence": fencer.block,
             "fence_inline": fencer.inline,
