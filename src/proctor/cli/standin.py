@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,28 +55,31 @@ def standin(
     from proctor.llm.standin.server import Standin
 
     server = Standin(_script(script, play, latency, check, seed), host=host, port=port)
-    url = server.start()
-    try:
-        if not _loopback(host):
-            warn(f"{host} can be reached from other machines; anybody there can change the script")
-        variables = {k: v for k, v in server.environment.items() if not k.endswith("_KEY")}
-        keys = [k for k in server.environment if k.endswith("_KEY")]
-        lines = [url, "", *(f"export {k}={v}" for k, v in variables.items())]
-        lines += [
-            f"export {k}=…  (the key of the script)" if server.wants_key else f"export {k}=standin"
-            for k in keys
-        ]
-        lines += ["", f"proctor's own names: compat/MODEL@{url}/v1"]
-        emit({"url": url, "environment": variables, "keys": keys}, "\n".join(lines), as_json=as_json)
-        note("serving; Ctrl-C stops")
-        _wait()
-    finally:
-        server.close()
-        seen: dict[str, Any] = server.log.summary()
-        note(
-            f"{seen['count']:,} requests ({seen['distinct']:,} different), {seen['answered']:,} answered, "
-            f"{seen['most_in_flight']:,} in flight at most"
-        )
+    with _until_told() as told:
+        try:
+            url = server.start()
+            if not _loopback(host):
+                warn(f"{host} can be reached from other machines; anybody there can change the script")
+            variables = {k: v for k, v in server.environment.items() if not k.endswith("_KEY")}
+            keys = [k for k in server.environment if k.endswith("_KEY")]
+            lines = [url, "", *(f"export {k}={v}" for k, v in variables.items())]
+            value = "…  (the key of the script)" if server.wants_key else "standin"
+            lines += [
+                *(f"export {k}={value}" for k in keys),
+                "",
+                f"proctor's own names: compat/MODEL@{url}/v1",
+            ]
+            emit({"url": url, "environment": variables, "keys": keys}, "\n".join(lines), as_json=as_json)
+            note("serving; Ctrl-C stops")
+            while not told.wait(1.0):
+                pass
+        finally:
+            server.close()
+    seen: dict[str, Any] = server.log.summary()
+    note(
+        f"{seen['count']:,} requests ({seen['distinct']:,} different), {seen['answered']:,} answered, "
+        f"{seen['most_in_flight']:,} in flight at most"
+    )
 
 
 def _script(
@@ -125,18 +132,15 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _wait() -> None:
-    """Wait until Ctrl-C or a request to end."""
-    import signal
-    import threading
-
-    ended = threading.Event()
-    before = {
-        number: signal.signal(number, lambda *_: ended.set()) for number in (signal.SIGINT, signal.SIGTERM)
+@contextmanager
+def _until_told() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C or a request to end sets; the usual handlers come back afterwards."""
+    told = threading.Event()
+    usual = {
+        number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        while not ended.wait(1.0):
-            pass
+        yield told
     finally:
-        for number, handler in before.items():
+        for number, handler in usual.items():
             signal.signal(number, handler)

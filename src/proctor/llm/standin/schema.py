@@ -14,6 +14,15 @@ _DEPTH: Final = 12
 _WORDS: Final = ("stir", "the", "bowl", "add", "salt", "then", "wait", "pour", "water", "slowly")
 
 Schema = Mapping[str, Any]
+_PYTHON: Final[dict[str, Any]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
 
 
 def instance(
@@ -127,7 +136,8 @@ def _resolve(schema: Any, root: Schema) -> Schema:
             return {}
         if isinstance(schema.get("$ref"), str):
             place: Any = root
-            for word in schema["$ref"].lstrip("#/").split("/"):
+            words = schema["$ref"].lstrip("#").strip("/")
+            for word in words.split("/") if words else ():
                 place = (
                     place.get(word.replace("~1", "/").replace("~0", "~"), {})
                     if isinstance(place, Mapping)
@@ -147,26 +157,21 @@ def _resolve(schema: Any, root: Schema) -> Schema:
     return {}
 
 
-def _kind(schema: Schema, wanted: Any) -> str:
+def _kinds(schema: Schema) -> list[str]:
     named = schema.get("type")
     names = [str(n).lower() for n in (named if isinstance(named, list) else [named] if named else [])]
-    if not names:
-        if "properties" in schema or "required" in schema:
-            return "object"
-        return "array" if "items" in schema else "string"
-    if wanted is not None:
-        fits = {
-            "string": str,
-            "integer": int,
-            "number": (int, float),
-            "boolean": bool,
-            "array": list,
-            "object": dict,
-        }
-        for name in names:
-            if name in fits and isinstance(wanted, fits[name]):  # type: ignore[arg-type]
-                return name
-    return next((n for n in names if n != "null"), "null")
+    if names:
+        return [n for n in names if n in _PYTHON] or ["null"]
+    if "properties" in schema or "required" in schema:
+        return ["object"]
+    return ["array"] if "items" in schema else ["string"]
+
+
+def _kind(schema: Schema, wanted: Any) -> str:
+    """Return the one of several types that fits the wanted value, else the first that is not null."""
+    usual = [n for n in _kinds(schema) if n != "null"]
+    fitting = [n for n in usual if wanted is not None and isinstance(wanted, _PYTHON[n])]
+    return next(iter([*fitting, *usual]), "null")
 
 
 def follows(text: str, schema: Schema) -> bool:
@@ -178,9 +183,9 @@ def follows(text: str, schema: Schema) -> bool:
     schema = _resolve(schema, schema)
     if "anyOf" in schema or "oneOf" in schema:
         return True
-    python = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-    kind = _kind(schema, value)
-    if kind in python and not isinstance(value, python[kind]):
+    if "const" in schema or schema.get("enum"):
+        return value in [schema["const"]] if "const" in schema else value in schema["enum"]
+    if not isinstance(value, tuple(_PYTHON[kind] for kind in _kinds(schema))):
         return False
     if isinstance(value, dict):
         return all(name in value for name in schema.get("required") or ())
