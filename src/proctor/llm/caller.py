@@ -456,6 +456,7 @@ class _Run(_Stop):
         self._todo: asyncio.Queue[_Ask | None] = asyncio.Queue(caller.concurrency)
         self._results: asyncio.Queue[list[tuple[Request, Outcome]] | None] = asyncio.Queue(_CHUNK)
         self._waiting = 0
+        self._error: Exception | None = None
         self._group = asyncio.TaskGroup()
         self._main: asyncio.Task[None] | None = None
 
@@ -465,7 +466,8 @@ class _Run(_Stop):
         while (pairs := await self._results.get()) is not None:
             for pair in pairs:
                 yield pair
-        await self._main
+        if self._error is not None:
+            raise self._error
 
     async def stop(self, grace: float) -> None:
         """Send nothing more, let calls in flight come in for a while, cancel the rest."""
@@ -473,6 +475,7 @@ class _Run(_Stop):
         if main is None:
             return
         self.stopping = True
+        self._end_of_work()
         until = time.monotonic() + grace
         try:
             while not main.done() and time.monotonic() < until:
@@ -483,8 +486,8 @@ class _Run(_Stop):
             while not main.done():
                 self._discard()
                 await asyncio.wait({main}, timeout=0.02)
-            if not main.cancelled():
-                main.exception()  # it was raised by results(), or nobody asks any more
+            if not main.cancelled() and (error := main.exception()) is not None:
+                raise error
 
     def _discard(self) -> None:
         """Make room, so that workers that want to deliver can end."""
@@ -492,32 +495,47 @@ class _Run(_Stop):
             while True:
                 self._results.get_nowait()
 
+    def _fail(self, error: Exception) -> None:
+        """End the run for an error; calls in flight may still come in."""
+        self._error = self._error or error
+        self.stopping = True
+        self._discard()
+        self._results.put_nowait(None)
+
+    def _end_of_work(self) -> None:
+        """Send the workers home, whatever is left to do."""
+        with suppress(asyncio.QueueEmpty):
+            while True:
+                self._todo.get_nowait()
+        for _ in range(self._caller.concurrency):
+            self._todo.put_nowait(None)
+
     async def _work(self) -> None:
-        try:
-            async with self._group as group:
-                group.create_task(self._feed())
-                for _ in range(self._caller.concurrency):
-                    group.create_task(self._worker())
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        finally:
-            self._discard() if self.stopping else None
-            await self._results.put(None)
+        async with self._group as group:
+            group.create_task(self._feed())
+            for _ in range(self._caller.concurrency):
+                group.create_task(self._worker())
+        await self._results.put(None)
 
     async def _feed(self) -> None:
         """Take requests in chunks, answer what is stored at once, and leave the rest to the workers."""
-        async with aclosing(_chunks(self._requests)) as chunks:
-            async for chunk in chunks:
-                if self.stopping:
-                    break
-                stored, missing = await self._looked_up(chunk)
-                self._caller.tally.stored += len(stored)
-                await self._deliver(stored)
-                for ask in missing:
-                    if not self.stopping:
-                        await self._todo.put(ask)
+        try:
+            async with aclosing(_chunks(self._requests)) as chunks:
+                async for chunk in chunks:
+                    if self.stopping:
+                        return
+                    stored, missing = await self._looked_up(chunk)
+                    self._caller.tally.stored += len(stored)
+                    await self._deliver(stored)
+                    for ask in missing:
+                        if not self.stopping:
+                            await self._todo.put(ask)
+        except Exception as error:  # raised where the results are read
+            self._fail(error)
+            return
         for _ in range(self._caller.concurrency):
-            await self._todo.put(None)
+            if not self.stopping:
+                await self._todo.put(None)
 
     async def _looked_up(self, chunk: Sequence[Request]) -> tuple[list[tuple[Request, Outcome]], list[_Ask]]:
         """Return what is stored of a chunk, and what is not."""
@@ -538,21 +556,25 @@ class _Run(_Stop):
 
     async def _worker(self) -> None:
         while (ask := await self._todo.get()) is not None:
-            if self.stopping:
-                continue
-            outcome = await self._caller._ask(ask, self, patient=self._waiting >= _WAITING)
-            if outcome is None:  # another process is making it: go on with something else meanwhile
-                self._waiting += 1
-                self._group.create_task(self._wait(ask))
-            else:
-                await self._deliver([(ask.request, outcome)])
+            if not self.stopping:
+                await self._answer(ask, patient=self._waiting >= _WAITING)
 
     async def _wait(self, ask: _Ask) -> None:
         await asyncio.sleep(_FIRST_PAUSE)
-        outcome = await self._caller._ask(ask, self, patient=True)
+        await self._answer(ask, patient=True)
         self._waiting -= 1
-        assert outcome is not None
-        await self._deliver([(ask.request, outcome)])
+
+    async def _answer(self, ask: _Ask, *, patient: bool) -> None:
+        try:
+            outcome = await self._caller._ask(ask, self, patient=patient)
+        except Exception as error:  # raised where the results are read
+            self._fail(error)
+            return
+        if outcome is None:  # another process is making it: go on with something else meanwhile
+            self._waiting += 1
+            self._group.create_task(self._wait(ask))
+        else:
+            await self._deliver([(ask.request, outcome)])
 
     async def _deliver(self, pairs: list[tuple[Request, Outcome]]) -> None:
         if pairs:
@@ -692,6 +714,7 @@ class _Runner(threading.Thread):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._ready = threading.Event()
+        self._ended = threading.Event()
         self.error: BaseException | None = None
 
     def next(self) -> tuple[Request, Outcome] | None:
@@ -709,6 +732,7 @@ class _Runner(threading.Thread):
         finally:
             self._ready.set()
             self._put(None)
+            self._ended.set()
 
     async def _main(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
@@ -743,13 +767,15 @@ class _Runner(threading.Thread):
         self._ready.wait()
         self._cancel()
         try:
-            self.join()
+            self._ended.wait()  # not join: Python 3.11 takes an interrupted join for the end of the thread
         except KeyboardInterrupt:
             self._cancel()
-            self.join()
+            self._ended.wait()
             raise
+        finally:
+            self.join(1.0)
 
     def _cancel(self) -> None:
-        if self._loop is not None and self._task is not None and self.is_alive():
+        if self._loop is not None and self._task is not None:
             with suppress(RuntimeError):  # it ended meanwhile
                 self._loop.call_soon_threadsafe(self._task.cancel)

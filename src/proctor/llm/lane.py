@@ -53,9 +53,10 @@ class _Job(NamedTuple):
     future: asyncio.Future[Any] | None = None
 
 
-_LOOK: Final = "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key "
-_LOOK_SQLITE: Final = _LOOK + "IN (SELECT value FROM json_each(?))"
-_LOOK_POSTGRES: Final = _LOOK + "= ANY(%(keys)s)"
+_LOOK_SQLITE: Final = "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key IN (SELECT value FROM json_each(?))"
+_LOOK_POSTGRES: Final = (
+    "SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL AND key = ANY(%(keys)s)"
+)
 
 _Answers = list[tuple[_Job, Any]]
 

@@ -109,12 +109,12 @@ class Total(NamedTuple):
         stage: that asked.
         calls: with a final outcome.
         failed: without one.
-        attempts: of all of them.
+        attempts: of all of them; all sums are over these, failed ones included.
         input: prompt tokens.
         output: reply tokens.
         cached: prompt tokens from the provider's cache.
-        cost: nano-dollars, of what is known, failed attempts included.
-        unpriced: calls with a final outcome whose price is not known.
+        cost: nano-dollars, as far as prices are known.
+        unpriced: attempts that were charged at a price that is not known.
     """
 
     model: str
@@ -278,44 +278,25 @@ class CallStore:
         def count(condition: Any) -> Any:
             return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
-        sums: Any = select(
-            calls.c.model,
-            calls.c.stage,
-            count(final),
-            count(~final),
-            *(func.coalesce(func.sum(calls.c[name]), 0) for name in ("input", "output", "cached", "cost")),
-            count(final & calls.c.cost.is_(None)),
-        )
-        failed = attempts.c.kind.in_(FAILURE_KINDS)
-        tries = select(
-            calls.c.model,
-            calls.c.stage,
-            func.count(),
-            func.coalesce(func.sum(case((failed, attempts.c.cost), else_=0)), 0),
-        ).join_from(attempts, calls, attempts.c.key == calls.c.key)
+        charged = attempts.c.kind.not_in(FAILURE_KINDS) | attempts.c.input.is_not(None)
         group = (calls.c.model, calls.c.stage)
+        counts: Any = select(*group, count(final), count(~final))
+        sums: Any = select(
+            *group,
+            func.count(),
+            *(func.coalesce(func.sum(attempts.c[name]), 0) for name in ("input", "output", "cached", "cost")),
+            count(charged & attempts.c.cost.is_(None)),
+        ).join_from(attempts, calls, attempts.c.key == calls.c.key)
         with self._database.transaction() as connection:
-            rows = connection.execute(sums.where(*where).group_by(*group).order_by(*group)).all()
-            extra: dict[tuple[str, str], tuple[int, int]] = {
-                (m, s): (n, p) for m, s, n, p in connection.execute(tries.where(*where).group_by(*group))
+            rows = connection.execute(counts.where(*where).group_by(*group).order_by(*group)).all()
+            tries: dict[tuple[str, str], list[int]] = {
+                (model, stage): [int(value) for value in values]
+                for model, stage, *values in connection.execute(sums.where(*where).group_by(*group))
             }
         totals = []
-        for model, stage, done, without, sent, received, cached, cost, unpriced in rows:
-            tried, lost = extra.get((model, stage), (0, 0))
-            totals.append(
-                Total(
-                    model,
-                    stage,
-                    calls=int(done),
-                    failed=int(without),
-                    attempts=int(tried),
-                    input=int(sent),
-                    output=int(received),
-                    cached=int(cached),
-                    cost=int(cost) + int(lost),
-                    unpriced=int(unpriced),
-                )
-            )
+        for model, stage, done, failed in rows:
+            tried = tries.get((model, stage), [0] * 6)
+            totals.append(Total(model, stage, int(done), int(failed), *tried))
         return totals
 
     # -- changing --------------------------------------------------------------------------------------------
