@@ -86,7 +86,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
     Raises:
         ValueError: if a picture's labels and numbers are not equally many.
     """
-    style = asset("base.css") + asset("scores.css")
+    style = asset("base.css") + asset("figures.css") + asset("scores.css")
     arranged = arrange_scores(table)
     grid = lay_out(arranged, turned=arranged.tall)
     return (
