@@ -59,7 +59,7 @@ def test_no_printed_form_shows_it(caplog: pytest.LogCaptureFixture) -> None:
         str(key),
         f"{key}",
         f"{key!r}",
-        "%s" % key,
+        "{}".format(key),  # noqa: UP032 - the way that loggers do
         repr([key]),
         repr(header),
         repr({"k": key.reveal()}),

@@ -681,8 +681,30 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "choices message content finish_reason refusal usage error code type text parts candidates finishReason "
-                "stop_reason promptFeedback blockReason details reason retryDelay detail id model".split()
+                [
+                    "choices",
+                    "message",
+                    "content",
+                    "finish_reason",
+                    "refusal",
+                    "usage",
+                    "error",
+                    "code",
+                    "type",
+                    "text",
+                    "parts",
+                    "candidates",
+                    "finishReason",
+                    "stop_reason",
+                    "promptFeedback",
+                    "blockReason",
+                    "details",
+                    "reason",
+                    "retryDelay",
+                    "detail",
+                    "id",
+                    "model",
+                ]
             )
             | st.text(max_size=5),
             inner,

@@ -254,11 +254,11 @@ def parse_chat(status: int, headers: Mapping[str, str], body: bytes, dialect: Di
     if said.stop == "content_filter":
         return said.filtered("the provider's content filter stopped the reply")
     if said.stop in _ENDS or not (said.stop or dialect.strict):
-        return said.reply(text if dialect.strict else _without_thought(text))
+        return said.reply(text if dialect.strict else without_thought(text))
     return said.unended()
 
 
-def _without_thought(text: str) -> str:
+def without_thought(text: str) -> str:
     """Return the text without the thinking that it starts with, where a server left it in."""
     return _THOUGHT.sub("", text, count=1) if text.lstrip().startswith("<think>") else text
 
