@@ -142,6 +142,16 @@ class Parameters(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     reasoning: str | None = None
     extra: dict[str, Any] = {}
 
+    def __post_init__(self) -> None:
+        """Make whole numbers floats: 0 and 0.0 are equal, so they must have one name."""
+        if type(self.temperature) is int:
+            msgspec.structs.force_setattr(self, "temperature", float(self.temperature))
+        if type(self.top_p) is int:
+            msgspec.structs.force_setattr(self, "top_p", float(self.top_p))
+
+
+_UNSET: Final = Parameters()
+
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One call, complete: equal requests have equal keys and are paid for once.
@@ -155,8 +165,13 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     model: str
     messages: tuple[Message, ...]
-    parameters: Parameters = Parameters()
+    parameters: Parameters = _UNSET
     draw: int = 0
+
+    def __post_init__(self) -> None:
+        """Make all empty parameters the same object: only the default itself is left out when the request is written."""
+        if self.parameters is not _UNSET and self.parameters == _UNSET:
+            msgspec.structs.force_setattr(self, "parameters", _UNSET)
 
     @property
     def key(self) -> str:

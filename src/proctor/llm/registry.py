@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
 from proctor.errors import UserError
+from proctor.llm.keys import redact
 from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider
 
 __all__ = ["provider_names", "resolve"]
@@ -32,6 +33,14 @@ def resolve(name: str) -> Model:
         model = make(parsed)
     except UserError as error:
         raise _named(error, name) from None
+    except Exception as error:
+        if getattr(make, "__module__", "").startswith("proctor."):
+            raise  # a mistake of ours, which is told with its traceback
+        raise UserError(
+            f"the provider {parsed.provider!r} failed: {type(error).__name__}: {redact(str(error))}",
+            where=name,
+            hint="report it to the package that brings the provider",
+        ) from error
     missing = [part for part in _PARTS if not hasattr(model, part)]
     if missing:
         raise UserError(

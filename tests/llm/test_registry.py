@@ -1,0 +1,120 @@
+"""Names become models through entry points; a broken plug-in is reported, not a traceback."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+
+from proctor.errors import UserError
+from proctor.llm import registry
+from proctor.llm.media import MediaStore
+from proctor.llm.message import Request, user
+from proctor.llm.model import ENTRY_POINTS, ModelName
+from proctor.llm.outcome import Outcome, Reply
+from proctor.llm.registry import provider_names, resolve
+
+
+class Echo:
+    """A model of somebody else's package."""
+
+    endpoint = ""
+
+    def __init__(self, name: ModelName) -> None:
+        self.name = str(name)
+
+    async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
+        return Reply(text=request.messages[-1].text)
+
+    async def close(self) -> None:
+        pass
+
+
+def refuses(name: ModelName) -> Any:
+    raise UserError("the moon is in the wrong house.", hint="wait")
+
+
+def returns_nothing(name: ModelName) -> Any:
+    return object()
+
+
+def crashes(name: ModelName) -> Any:
+    raise RuntimeError("a bug of theirs")
+
+
+not_callable = 5
+
+
+@pytest.fixture
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = __name__
+    entries = (
+        EntryPoint("echo", f"{here}:Echo", ENTRY_POINTS),
+        EntryPoint("refuses", f"{here}:refuses", ENTRY_POINTS),
+        EntryPoint("nothing", f"{here}:returns_nothing", ENTRY_POINTS),
+        EntryPoint("crashes", f"{here}:crashes", ENTRY_POINTS),
+        EntryPoint("five", f"{here}:not_callable", ENTRY_POINTS),
+        EntryPoint("lost", "no_such_package_of_theirs:provider", ENTRY_POINTS),
+        EntryPoint("gone", f"{here}:no_such_name", ENTRY_POINTS),
+        EntryPoint("twice", f"{here}:Echo", ENTRY_POINTS),
+        EntryPoint("twice", f"{here}:refuses", ENTRY_POINTS),
+        EntryPoint("same", f"{here}:Echo", ENTRY_POINTS),
+        EntryPoint("same", f"{here}:Echo", ENTRY_POINTS),
+    )
+    monkeypatch.setattr(registry, "_entries", lambda: entries)
+
+
+def test_ours_come_in_by_the_same_door() -> None:
+    assert {"openai", "anthropic", "google", "compat", "human", "anyllm", "transformers"} <= set(
+        provider_names()
+    )
+
+
+def test_a_plug_in_works(plugins: None) -> None:
+    model = resolve("echo/a/b@http://x:1/v1")
+    assert model.name == "echo/a/b@http://x:1/v1"
+    request = Request(model=model.name, messages=(user("hello"),))
+    assert asyncio.run(model.attempt(request, MediaStore(), timeout=1)) == Reply(text="hello")
+    assert resolve("same/x").name == "same/x"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("refuses/x", "the moon is in the wrong house"),
+        ("nothing/x", "is no model: it lacks name, endpoint, attempt, close"),
+        ("five/x", "not a function that makes models"),
+        ("lost/x", "ModuleNotFoundError: No module named 'no_such_package_of_theirs'"),
+        ("gone/x", "AttributeError"),
+        ("twice/x", "more than one package"),
+        ("crashes/x", "RuntimeError: a bug of theirs"),
+        ("ecko/x", "did you mean echo/"),
+        ("zzz/x", "there is no provider 'zzz'"),
+        ("echo", "not the name of a model"),
+        ("echo/", "not the name of a model"),
+        ("/x", "not the name of a model"),
+        ("", "not the name of a model"),
+        ("echo/x@http://user:pass@host/v1", "must not hold a user name"),
+    ],
+)
+def test_what_goes_wrong_is_told(plugins: None, name: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        resolve(name)
+    assert told in str(caught.value)
+    assert "pass" not in str(caught.value).replace("password", "")
+
+
+def test_the_model_is_named_where_its_provider_refuses(plugins: None) -> None:
+    with pytest.raises(UserError) as caught:
+        resolve("refuses/x")
+    assert caught.value.where == "refuses/x"
+    assert caught.value.hint == "wait"
+
+
+def test_an_unknown_provider_lists_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"known are anthropic, anyllm, compat, google, human, openai"):
+        resolve("gpt-4o/x")
+    with pytest.raises(UserError, match=r"did you mean openai/"):
+        resolve("open-ai/gpt-4o")
