@@ -336,10 +336,10 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
     """The stage with a model made by hand: each letter is a token."""
     import numpy as np
 
-    from proctor.metrics import bert_score as module
+    from proctor.metrics.bert_score import BertEncoder, scores
 
     table = np.random.default_rng(0).normal(size=(200, 4))
-    encoder = module.BertEncoder(
+    encoder = BertEncoder(
         "toy",
         1,
         frozenset(),
@@ -347,7 +347,7 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
         lambda b: [table[list(i)] for i in b],
         "toy!",
     )
-    monkeypatch.setattr(module, "load_bert_encoder", lambda model, **options: encoder)
+    monkeypatch.setattr(scores, "load_bert_encoder", lambda model, **options: encoder)
     found = score(GT, PRED, metrics=["bertscore"], model=tmp_path)
     bert = values(found)["BERTScore", "all"]
     assert (bert.n, bert.failed) == (3, 1)
