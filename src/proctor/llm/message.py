@@ -144,9 +144,9 @@ class Parameters(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Make whole numbers floats: 0 and 0.0 are equal, so they must have one name."""
-        if type(self.temperature) is int:
+        if isinstance(self.temperature, int):
             msgspec.structs.force_setattr(self, "temperature", float(self.temperature))
-        if type(self.top_p) is int:
+        if isinstance(self.top_p, int):
             msgspec.structs.force_setattr(self, "top_p", float(self.top_p))
 
 
