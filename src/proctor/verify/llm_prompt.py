@@ -1,0 +1,207 @@
+"""The prompt of a model that verifies candidates, and how its reply becomes a verdict (promqa.md 0 and 6.1).
+
+The model decides by the criteria of the human annotators: the question needs both procedure and recording, is procedural,
+needs no outside knowledge, and is well formed; each answer is right or wrong by itself. It sees what the annotators'
+page shows: the procedure, the steps performed so far with what went wrong in them, and frames where they are attached. It
+sees neither the question type nor the sets from which the question was generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.llm.fence import FenceSecret
+from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.structured import Unreadable, read_object
+from proctor.procedure.dot import render_dot
+from proctor.procedure.graph import TaskGraph
+from proctor.records import content_hash
+from proctor.verify.verdict import AnswerVerdict, Judgment, Verdict
+
+__all__ = [
+    "CRITERIA",
+    "REVIEW_FORM",
+    "Review",
+    "ReviewedAnswer",
+    "ReviewedQuestion",
+    "read_review",
+    "review_prompt",
+    "review_schema",
+    "to_verdict",
+    "verification_prompts",
+]
+
+Choice = Literal["yes", "no", "unsure"]
+CRITERIA: Final = ("needs_both", "procedural", "no_outside_knowledge", "well_formed")
+"""What makes a question fit: all of them have to hold."""
+
+REVIEW_FORM: Final = (
+    'One JSON object with the keys "question" (an object with "reason", "needs_both", "procedural", "no_outside_knowledge", '
+    '"well_formed"; the last four "yes", "no" or "unsure"), "answers" (a list with one object an answer, with "reason" and '
+    '"verdict": "right", "wrong" or "unsure") and "own_answers" (a list of texts).'
+)
+"""The wanted form in words, for the repair round."""
+
+_REASON_LIMIT: Final = 2_000
+_OWN_LIMIT: Final = 10
+
+
+class ReviewedQuestion(msgspec.Struct, frozen=True):
+    """What the model says of the question, criterion by criterion."""
+
+    needs_both: Choice
+    procedural: Choice
+    no_outside_knowledge: Choice
+    well_formed: Choice
+    reason: str = ""
+
+    @property
+    def value(self) -> Judgment:
+        """Right when every criterion holds, wrong when one does not, else unsure."""
+        said = {getattr(self, name) for name in CRITERIA}
+        return "wrong" if "no" in said else "unsure" if "unsure" in said else "right"
+
+
+class ReviewedAnswer(msgspec.Struct, frozen=True):
+    """What the model says of one answer."""
+
+    verdict: Judgment
+    reason: str = ""
+
+
+class Review(msgspec.Struct, frozen=True):
+    """A whole reply."""
+
+    question: ReviewedQuestion
+    answers: tuple[ReviewedAnswer, ...]
+    own_answers: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
+
+
+def verification_prompts(own: Path | None = None) -> PromptSet:
+    """Return the templates of verification, the user's own in place of ours where there are any."""
+    return PromptSet("verify", Path(__file__).parent / "prompts", own)
+
+
+def review_prompt(
+    candidate: Candidate,
+    example: Example,
+    graph: TaskGraph,
+    prompts: PromptSet,
+    secret: FenceSecret,
+    *,
+    frames: Sequence[str] | None = None,
+) -> Rendered:
+    """Build the prompt that asks for a review of one candidate.
+
+    Args:
+        candidate: question and answers.
+        example: the moment that they are about.
+        graph: of the activity.
+        prompts: the templates.
+        secret: of the workspace.
+        frames: labels of frames that will be attached (``proctor.llm.prompt.frame_labels``).
+    """
+    steps: list[Any] = []
+    for step in example.performed:
+        steps.append(step.text)
+        if step.mistakes:
+            steps.append([f"[{m.kind}] {m.text}" if m.text else f"[{m.kind}]" for m in step.mistakes])
+    return prompts["review"].render(
+        secret,
+        activity=example.activity_name or graph.name or graph.id,
+        dot=render_dot(graph),
+        steps=steps or None,
+        question=candidate.question,
+        answers=[answer.text for answer in candidate.answers],
+        frames=tuple(frames) if frames else None,
+        end=f"{example.end:.2f}",
+    )
+
+
+def review_schema(answers: int) -> Mapping[str, Any]:
+    """Return the JSON Schema of a reply, for providers with structured output; reasons come before verdicts.
+
+    Args:
+        answers: how many the candidate has; said in words only, since not all providers take lengths of lists.
+    """
+    choice = {"type": "string", "enum": ["yes", "no", "unsure"]}
+    question = {"reason": {"type": "string"}} | dict.fromkeys(CRITERIA, choice)
+    answer = {
+        "reason": {"type": "string"},
+        "verdict": {"type": "string", "enum": ["right", "wrong", "unsure"]},
+    }
+    return _object(
+        {
+            "question": _object(question),
+            "answers": {
+                "type": "array",
+                "items": _object(answer),
+                "description": f"one object for each of the {answers} answers, in their order",
+            },
+            "own_answers": {"type": "array", "items": {"type": "string"}},
+        }
+    )
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_review(reply: str, answers: int) -> Review | Unreadable:
+    """Read a reply; never raises, whatever the text.
+
+    Args:
+        reply: what the model wrote.
+        answers: how many answers it had to decide on; a reply with another number says nothing certain of any of them.
+    """
+    review = read_object(reply, Review, required=("question", "answers"))
+    if isinstance(review, Review) and len(review.answers) != answers:
+        return Unreadable("wrong_shape", f"{len(review.answers)} answers were reviewed, there are {answers}")
+    return review
+
+
+def to_verdict(review: Review, candidate: Candidate, *, annotator: str, at: str) -> Verdict:
+    """Turn a review into the record that people's verdicts have as well.
+
+    Args:
+        review: with as many answers as the candidate has.
+        candidate: what it is about.
+        annotator: name of the model in its role.
+        at: ISO 8601 time with zone.
+
+    Raises:
+        ValueError: if the numbers of answers differ.
+    """
+    if len(review.answers) != len(candidate.answers):
+        raise ValueError(f"{len(review.answers)} reviews for {len(candidate.answers)} answers")
+    question = review.question
+    accepted = question.value != "wrong"
+    known = {answer.text.strip().casefold() for answer in candidate.answers}
+    own = dict.fromkeys(" ".join(text.split()) for text in review.own_answers)
+    return Verdict(
+        candidate_id=candidate.id,
+        candidate_hash=content_hash(candidate),
+        annotator=annotator,
+        annotator_kind="model",
+        at=at,
+        question=AnswerVerdict(
+            question.value,
+            reason=question.reason[:_REASON_LIMIT],
+            evidence={name: getattr(question, name) for name in CRITERIA},
+        ),
+        answers=tuple(AnswerVerdict(a.verdict, reason=a.reason[:_REASON_LIMIT]) for a in review.answers)
+        if accepted
+        else (),
+        own_answers=tuple(t for t in own if t and t.casefold() not in known)[:_OWN_LIMIT] if accepted else (),
+    )
