@@ -108,6 +108,10 @@ class FakeBudget:
         self.open -= 1
         self.settled.append((usage, cost))
 
+    def cancel(self, reservation: Reservation) -> None:
+        self.open -= 1
+        self.left += 1
+
 
 class FakeMeter:
     def need(self, request: Request) -> Need:

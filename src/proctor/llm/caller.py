@@ -75,6 +75,10 @@ class BudgetLike(Protocol):
         """Replace what was set aside by what was used."""
         ...
 
+    def cancel(self, reservation: Reservation) -> None:
+        """Give back what was set aside for a call that was never sent."""
+        ...
+
 
 class Meter(Protocol):
     """What a call may take at worst, and what it took."""
@@ -362,9 +366,11 @@ class _Call:
                 self._on_attempt(AttemptRecord.of(1, self._started, seconds, outcome))
             return outcome
         finally:
-            usage, cost = self._used()
-            caller._budget.settle(reservation, usage, cost)
-            caller.tally.sent += bool(self._sent)
+            if self._sent:
+                caller._budget.settle(reservation, *self._used())
+                caller.tally.sent += 1
+            else:
+                caller._budget.cancel(reservation)
 
     def _on_attempt(self, record: AttemptRecord) -> None:
         """Keep an attempt: on its way to disk at once, since a failed one may be followed by a long wait."""
@@ -383,8 +389,8 @@ class _Call:
     def _used(self) -> tuple[Usage | None, int | None]:
         """Return what all attempts used: None for nothing, unknown parts as None."""
         charged = [record for record in self.records if _is_charged(record)]
-        if self._sent > len(self.records):
-            return NO_USAGE, None  # one was cut off: it counts as feared
+        if self._sent > len(self.records) or any(record.outcome == "cancelled" for record in self.records):
+            return NO_USAGE, None  # one was cut off, and may be charged: it counts as feared
         if not charged:
             return None, None
         costs = [record.cost for record in charged]
