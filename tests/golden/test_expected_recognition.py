@@ -32,7 +32,15 @@ COVERED = {
         (
             f"dataset.{key}"
             for key in (
-                *("recordings", "hours", "step_entries", "missing_entries", "timed_segments", "normal", "error"),
+                *(
+                    "recordings",
+                    "hours",
+                    "step_entries",
+                    "missing_entries",
+                    "timed_segments",
+                    "normal",
+                    "error",
+                ),
                 *("steps_with_errors", "timed_steps_with_errors", "error_tags_instances"),
             )
         ),
