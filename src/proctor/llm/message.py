@@ -144,10 +144,10 @@ class Parameters(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Make whole numbers floats: 0 and 0.0 are equal, so they must have one name."""
-        if isinstance(self.temperature, int):
-            msgspec.structs.force_setattr(self, "temperature", float(self.temperature))
-        if isinstance(self.top_p, int):
-            msgspec.structs.force_setattr(self, "top_p", float(self.top_p))
+        for name in ("temperature", "top_p"):
+            value: Any = getattr(self, name)
+            if type(value) is int:
+                msgspec.structs.force_setattr(self, name, float(value))
 
 
 _UNSET: Final = Parameters()
