@@ -21,7 +21,7 @@ from proctor.metrics.agreement import (
 from proctor.metrics.figure import Figure, Matrix
 from proctor.metrics.krippendorff import Level, krippendorff_alpha
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.agreement_figures import heat_map, interval_plot
+from proctor.stages.scoring.agreement_figures import agreement_plot, heat_map
 from proctor.stages.scoring.agreement_files import Judged
 from proctor.stages.scoring.agreement_rows import (
     MANY_PAIRS,
@@ -225,7 +225,7 @@ def _label_figures(
     shown = [
         row for row in rows if row.slice in judged.slices and row.metric in ("raw", "κ", "κ quadratic", "α")
     ]
-    figures.append(interval_plot("Agreement with intervals", shown))
+    figures.append(agreement_plot("Agreement with intervals", shown))
     return tuple(figures)
 
 

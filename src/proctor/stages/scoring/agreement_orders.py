@@ -21,7 +21,7 @@ from proctor.metrics.order_agreement import (
 )
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.agreement_figures import heat_map, interval_plot
+from proctor.stages.scoring.agreement_figures import agreement_plot, heat_map
 from proctor.stages.scoring.agreement_files import Alternatives, Judged
 from proctor.stages.scoring.agreement_rows import (
     MANY_PAIRS,
@@ -56,7 +56,7 @@ def score_orders(judged: Judged[Order], drawn: Resampling) -> ScoreTable:
         figures.append(
             heat_map("Agreement of orders (κ = τ) of every two annotators", judged.annotators, values)
         )
-    figures.append(interval_plot("Agreement of orders", (r for r in rows if r.slice in judged.slices)))
+    figures.append(agreement_plot("Agreement of orders", (r for r in rows if r.slice in judged.slices)))
     notes = [
         "κ on the one-hot vectors of ordered pairs of steps equals Kendall's τ; units with one annotator or one step are skipped"
     ]
@@ -106,7 +106,7 @@ def score_alternatives(
         }
         figures.append(heat_map("Agreement on alternative orders (Algorithm 1)", judged.annotators, values))
     figures.append(
-        interval_plot("Agreement on alternative orders", (r for r in rows if r.slice in judged.slices))
+        agreement_plot("Agreement on alternative orders", (r for r in rows if r.slice in judged.slices))
     )
     notes = [
         (

@@ -15,7 +15,7 @@ from proctor.metrics.segment_agreement import (
     segment_counts,
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.agreement_figures import heat_map, interval_plot
+from proctor.stages.scoring.agreement_figures import agreement_plot, heat_map
 from proctor.stages.scoring.agreement_files import Segments
 from proctor.stages.scoring.agreement_rows import MANY_PAIRS, Resampling, name_of_pair, slice_note
 
@@ -53,7 +53,7 @@ def score_segments(read: Segments, thresholds: Sequence[float], drawn: Resamplin
     if len(steps) > 1:
         figures.append(_step_bars(comparisons, steps))
     shares = [r for r in rows if r.slice in read.slices and not r.metric.endswith(" s")]
-    figures.append(interval_plot("Agreement of segments", shares))
+    figures.append(agreement_plot("Agreement of segments", shares))
     alone = sum(len(by) < 2 for by in read.said.values())
     notes = ["an annotator who marked nothing in a recording has no row there, and is not compared on it"]
     return ScoreTable(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.metrics.choice import chance_accuracy
-from proctor.metrics.figure import Figure, IntervalPlot
+from proctor.metrics.figure import Figure
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.answer_files import AnswerData
 from proctor.stages.scoring.answer_values import METRIC_LABELS, Measured
+from proctor.stages.scoring.figures import interval_plot
 
 __all__ = ["slice_figures"]
 
@@ -30,12 +30,9 @@ def slice_figures(
                 chance_accuracy([data.questions[i].option_count for i in parts[r.slice]]) for r in own
             )
         figures.append(
-            IntervalPlot(
-                title=f"{METRIC_LABELS[m.metric]} by slice",
-                labels=tuple(r.slice for r in own),
-                values=tuple(None if math.isnan(r.score.value) else r.score.value for r in own),
-                low=tuple(r.score.low for r in own),
-                high=tuple(r.score.high for r in own),
+            interval_plot(
+                f"{METRIC_LABELS[m.metric]} by slice",
+                ((r.slice, r.score) for r in own),
                 chance=chance,
                 scale=(0.0, 100.0) if m.metric == "judge" else (0.0, 1.0),
             )

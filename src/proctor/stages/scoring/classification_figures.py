@@ -8,12 +8,12 @@ from typing import Final
 
 from proctor.metrics import classification as metrics
 from proctor.metrics.calibration import reliability_bins
-from proctor.metrics.figure import Figure, IntervalPlot, Matrix
-from proctor.metrics.score import Score
+from proctor.metrics.figure import Figure, Matrix
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.classification_differences import DIFFERENCE, calls_of
 from proctor.stages.scoring.classification_rows import probable
 from proctor.stages.scoring.classification_rules import Rule, Settings
+from proctor.stages.scoring.figures import interval_plot
 from proctor.stages.scoring.recognition import Samples
 
 __all__ = ["comparison_plots", "figures_of_part"]
@@ -43,9 +43,10 @@ def figures_of_part(
     for row in rows:
         if row.chance and row.slice.rpartition(": ")[0] == line and row.metric in chance:
             chance[row.metric].append(row.score.value)
-    yield _intervals(
+    yield interval_plot(
         f"Scores and the best of the chance rows, {line}",
-        [(row.metric, row.score, _best(chance[row.metric])) for row in plotted],
+        ((row.metric, row.score) for row in plotted),
+        chance=[_best(chance[row.metric]) for row in plotted],
     )
     yield from _reliability(line, samples, settings)
 
@@ -72,15 +73,6 @@ def comparison_plots(rows: Sequence[ScoreRow]) -> Iterator[Figure]:
     lines = [row for row in rows if row.metric == "ROC-AUC" and not row.chance]
     lines = [row for row in lines if not row.slice.startswith(DIFFERENCE)]
     if len(lines) > 1:
-        yield _intervals("ROC-AUC by line", [(row.slice, row.score, 0.5) for row in lines])
-
-
-def _intervals(title: str, lines: Sequence[tuple[str, Score, float | None]]) -> IntervalPlot:
-    return IntervalPlot(
-        title,
-        tuple(name for name, _, _ in lines),
-        tuple(None if math.isnan(score.value) else score.value for _, score, _ in lines),
-        tuple(score.low for _, score, _ in lines),
-        tuple(score.high for _, score, _ in lines),
-        tuple(chance for _, _, chance in lines),
-    )
+        yield interval_plot(
+            "ROC-AUC by line", ((row.slice, row.score) for row in lines), chance=[0.5] * len(lines)
+        )

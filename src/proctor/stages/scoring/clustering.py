@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,9 +24,10 @@ from proctor.metrics.clustering import (
     merge_overlaps,
     random_clustering,
 )
-from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
+from proctor.metrics.figure import Bars, Figure, Matrix
 from proctor.metrics.score import Score
 from proctor.metrics.table import ScoreRow, ScoreTable
+from proctor.stages.scoring.figures import defined, interval_plot
 from proctor.stages.scoring.files import Table, explained, read_table
 
 __all__ = ["score_clustering"]
@@ -299,20 +299,17 @@ def _figures(groups: Groups, rows: Sequence[ScoreRow]) -> Iterator[Figure]:
     chance = {
         row.metric: row.score.value for row in rows if row.chance and row.slice.startswith(rows[0].slice)
     }
-    yield IntervalPlot(
+    yield interval_plot(
         "Key steps, per key step, and random clusters",
-        tuple(row.metric for row in lines),
-        tuple(None if math.isnan(row.score.value) else row.score.value for row in lines),
-        tuple(row.score.low for row in lines),
-        tuple(row.score.high for row in lines),
-        tuple(chance.get(row.metric) for row in lines),
+        ((row.metric, row.score) for row in lines),
+        chance=[chance.get(row.metric) for row in lines],
     )
     if len(groups) > 1:
         named = [row for row in rows if row.metric == "IoU" and row.slice in groups]
         yield Bars(
             "IoU by group",
             tuple(row.slice for row in named),
-            tuple(None if math.isnan(row.score.value) else row.score.value for row in named),
+            tuple(defined(row.score.value) for row in named),
             tuple(sum(int(o.counts.sum()) for o in groups[row.slice].values()) for row in named),
             high=1.0,
         )

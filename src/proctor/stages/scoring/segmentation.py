@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import UserError
-from proctor.metrics.figure import Figure, IntervalPlot, Matrix
+from proctor.metrics.figure import Figure, Matrix
 from proctor.metrics.segmentation import (
     OVERLAPS,
     Matching,
@@ -25,6 +25,7 @@ from proctor.metrics.segmentation import (
     segmentation_statistics,
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
+from proctor.stages.scoring.figures import defined, interval_plot
 from proctor.stages.scoring.files import Table, explained, read_lines, read_table
 
 __all__ = ["Conflict", "Lengths", "score_segmentation"]
@@ -418,21 +419,14 @@ def _figures(
     shown = [r for r in rows if not r.chance and r.metric.startswith(("MoF", "Edit", "F1"))]
     chance = {r.metric: max(c.score.value for c in rows if c.chance and c.metric == r.metric) for r in shown}
     return (
-        IntervalPlot(
-            title="Scores; the mark of chance is the better of majority label and random label",
-            labels=tuple(r.metric for r in shown),
-            values=tuple(_defined(r.score.value) for r in shown),
-            low=tuple(r.score.low for r in shown),
-            high=tuple(r.score.high for r in shown),
-            chance=tuple(_defined(chance[r.metric]) for r in shown),
+        interval_plot(
+            "Scores; the mark of chance is the better of majority label and random label",
+            ((r.metric, r.score) for r in shown),
+            chance=[defined(chance[r.metric]) for r in shown],
             scale=(0.0, 100.0),
         ),
         _confusion(reference, predicted),
     )
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _confusion(reference: list[Labels], predicted: list[Labels]) -> Matrix:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from proctor.metrics.figure import Figure, IntervalPlot, Matrix
+from proctor.metrics.figure import Figure, Matrix
 from proctor.metrics.score import Score
 from proctor.metrics.significance import Comparison
 from proctor.metrics.table import ScoreRow
+from proctor.stages.scoring.figures import interval_plot
 from proctor.stages.scoring.significance_pairs import Pair
 
 __all__ = ["figures_of_systems"]
@@ -29,16 +30,7 @@ def figures_of_systems(
     ends = [v for _, s in lines for v in (s.value, s.low, s.high) if v is not None and not math.isnan(v)]
     if not ends:
         return ()
-    figures: list[Figure] = [
-        IntervalPlot(
-            "Mean of each system",
-            tuple(name for name, _ in lines),
-            tuple(None if math.isnan(s.value) else s.value for _, s in lines),
-            tuple(s.low for _, s in lines),
-            tuple(s.high for _, s in lines),
-            scale=_scale(ends),
-        )
-    ]
+    figures: list[Figure] = [interval_plot("Mean of each system", lines, scale=_scale(ends))]
     names = tuple(means)
     if len(names) > 1 and pairs:
         cells: dict[tuple[str, str], Comparison] = {}
