@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -89,7 +89,7 @@ def calibrate(
         _judges(result.file.calibration),
         _choice(result.file.calibration),
         _agreement(result.file.calibration),
-        corrected_table(result.corrected, only=result.current),
+        corrected_table(result.corrected),
         _self_preference(result.file.self_preference),
         f"calibration {result.hash}, {100 * result.file.calibration.confidence:g} % intervals clustered by recording",
     ]
@@ -213,18 +213,9 @@ def _agreement(calibration: Calibration) -> str:
     return "\n\n".join(parts)
 
 
-def corrected_table(
-    corrected: Mapping[str, Sequence[CorrectedScore]], *, only: Collection[str] | None = None
-) -> str:
-    """Lay out the corrected scores of runs, with what is not identified below.
-
-    Args:
-        corrected: by run.
-        only: names of the judges to show; all by default.
-    """
-    shown = [
-        (run, s) for run, scores in corrected.items() for s in scores if only is None or s.judge.name in only
-    ]
+def corrected_table(corrected: Mapping[str, Sequence[CorrectedScore]]) -> str:
+    """Lay out the corrected scores of runs, with what is not identified below."""
+    shown = [(run, s) for run, scores in corrected.items() for s in scores]
     if not shown:
         return ""
     rows = [

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from proctor.benchmark.item import Item
+from proctor.evaluate.corrected import CorrectedScore
+from proctor.evaluate.judge_calibration import Calibration
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.scores import ScoreTable
+from proctor.evaluate.self_preference import SelfPreference
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import Verdict
 
-__all__ = ["ROLES", "About", "Frame", "ReportData", "ReportOptions", "Role", "Run", "Stage"]
+__all__ = ["ROLES", "About", "Frame", "Judging", "ReportData", "ReportOptions", "Role", "Run", "Stage"]
 
 Role = Literal["floor", "system", "human", "upper"]
 
@@ -103,6 +106,23 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
+class Judging:
+    """How far the judges can be believed; its predictors are runs.
+
+    Attributes:
+        calibration: judges against people.
+        hash: of the calibration, as signatures name it.
+        corrected: run to its scores as people would have judged, one for each judge that is worth showing.
+        self_preference: of model families.
+    """
+
+    calibration: Calibration
+    hash: str = ""
+    corrected: Mapping[str, tuple[CorrectedScore, ...]] = field(default_factory=dict)
+    self_preference: SelfPreference = field(default_factory=SelfPreference)
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """The whole input of a report.
 
@@ -116,6 +136,7 @@ class ReportData:
         verdicts: what annotators, the oracle included, said of the candidates.
         funnel: stages of the making, in order.
         frames: item id to pictures in time order.
+        judging: the calibration of the judges, where there is one.
     """
 
     items: tuple[Item, ...]
@@ -127,6 +148,7 @@ class ReportData:
     verdicts: tuple[Verdict, ...] = ()
     funnel: tuple[Stage, ...] = ()
     frames: Mapping[str, tuple[Frame, ...]] = field(default_factory=dict)
+    judging: Judging | None = None
 
 
 @dataclass(frozen=True, slots=True)

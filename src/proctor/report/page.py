@@ -30,6 +30,8 @@ from proctor.report.drawing import (
     show_step,
 )
 from proctor.report.examples import describe_examples, pick_frames, show_clock
+from proctor.report.experiment import describe_experiment
+from proctor.report.judging import describe_judging
 from proctor.report.plaintext import clip_text, json_island
 from proctor.report.standings import OUTCOMES, Standings, compute_standings
 from proctor.report.states import STATE_WORDS, derive_step_states, list_steps
@@ -70,7 +72,9 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
     drawings = _draw(data.graphs, options)
     frames = pick_frames(data, options)
     needs_viz = any(drawing.dot for drawing in drawings.values())
-    style, script = asset("base.css") + asset("report.css"), asset("report.js")
+    judging = describe_judging(data)
+    style = asset("base.css") + (asset("figures.css") if judging else "") + asset("report.css")
+    script = asset("report.js")
     viz = asset("viz/viz-global.js") if needs_viz else ""
     template = _environment().get_template("report.html.j2")
     return template.render(
@@ -86,6 +90,8 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         few_recordings=_few_recordings(standings),
         standings=standings,
         statistics=statistics,
+        experiment=describe_experiment(standings),
+        judging=judging,
         comparisons=_pairs(standings),
         matrix=_matrix(standings),
         floor=_best_floor(standings),

@@ -116,14 +116,12 @@ class Calibrated(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         hash: that the signatures of corrected scores name.
         file: what was written.
-        corrected: corrected scores of every run, one for each judge and template.
-        current: names of the setups that scores are made with, and of the chosen one.
+        corrected: corrected scores of every run, for the judges that are in use or chosen.
     """
 
     hash: str
     file: CalibrationFile
     corrected: Mapping[str, tuple[CorrectedScore, ...]]
-    current: frozenset[str]
 
 
 def calibrate(
@@ -211,7 +209,6 @@ def calibrate(
         hash=result.hash,
         file=result,
         corrected=corrected_scores(result, replace(evidence, judges=tuple(chosen))),
-        current=frozenset({result.calibration.choice.judge, *(s.name for s in evidence.current.values())}),
     )
 
 
@@ -263,14 +260,16 @@ def load_calibration(workspace: Workspace, items: Sequence[Item]) -> Calibration
 def corrected_scores(
     found: CalibrationFile, evidence: Evidence, runs: Iterable[str] | None = None
 ) -> dict[str, tuple[CorrectedScore, ...]]:
-    """Return the corrected scores of every run, one for each judge and template that marked it."""
+    """Return the corrected scores of every run, one for each judge that marked it and is in use or chosen."""
     calibration = found.calibration
     draws = Draws(calibration.confidence, calibration.resamples, calibration.seed)
     names = sorted({a.predictor for j in evidence.judges for a in j.marks})
-    votes = calibration.votes
+    votes, shown = calibration.votes, _shown_judges(found, evidence)
     result = {}
     for run in names if runs is None else runs:
-        of_run = [j for j in evidence.judges if any(a.predictor == run for a in j.marks)]
+        of_run = [
+            j for j in evidence.judges if j.setup.name in shown and any(a.predictor == run for a in j.marks)
+        ]
         result[run] = tuple(
             correct_score(
                 judge,
@@ -284,6 +283,11 @@ def corrected_scores(
             for judge in of_run
         )
     return result
+
+
+def _shown_judges(found: CalibrationFile, evidence: Evidence) -> frozenset[str]:
+    """Return the names of the judges whose corrected scores are worth showing: in use, and chosen."""
+    return frozenset({found.calibration.choice.judge, *(s.name for s in evidence.current.values())})
 
 
 # -- what was judged ---------------------------------------------------------------------------------------------------

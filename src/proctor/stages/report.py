@@ -11,8 +11,9 @@ from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
-from proctor.report.data import About, Frame, ReportData, ReportOptions, Run, Stage
+from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage
 from proctor.report.page import write_report
+from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
@@ -66,6 +67,7 @@ def report(
         verdicts=tuple(_verdicts(workspace)),
         funnel=tuple(_funnel(workspace.stages())),
         frames=pictures,
+        judging=_judging(workspace, items),
     )
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
     options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
@@ -105,6 +107,20 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
         role=info.role,
         predictions=tuple(load_predictions(folder, items)),
         judgements=tuple(load_judgements(folder, items) if is_there(judged) else ()),
+    )
+
+
+def _judging(workspace: Workspace, items: Sequence[Item]) -> Judging | None:
+    """Return the calibration with the corrected scores that follow from it now, where the workspace has one."""
+    found = load_calibration(workspace, items)
+    if found is None:
+        return None
+    evidence = load_evidence(workspace, items)
+    return Judging(
+        calibration=found.calibration,
+        hash=found.hash,
+        corrected=corrected_scores(found, evidence),
+        self_preference=found.self_preference,
     )
 
 
