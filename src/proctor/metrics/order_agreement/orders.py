@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.inversions import count_inversions
 
 __all__ = [
     "Order",
@@ -141,18 +141,7 @@ def tau_of_orders(a: Order, b: Order) -> float | None:
         return None
     pairs = len(a) * (len(a) - 1) // 2
     place: dict[Hashable, int] = {step: i for i, step in enumerate(a)}
-    return (pairs - 2 * _inversions(place[step] for step in b)) / pairs
-
-
-def _inversions(places: Iterable[int]) -> int:
-    """Count pairs in the wrong order, by insertion into a sorted list: faster than arrays at these lengths."""
-    seen: list[int] = []
-    count = 0
-    for place in places:
-        at = bisect(seen, place)
-        count += len(seen) - at
-        seen.insert(at, place)
-    return count
+    return (pairs - 2 * count_inversions(place[step] for step in b)) / pairs
 
 
 def mean_or_none(values: Sequence[float]) -> float | None:

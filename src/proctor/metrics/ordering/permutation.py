@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.inversions import count_inversions
 from proctor.metrics.ordering.measures import MEASURES, Floats, Integers, OrderMeasures
 
 __all__ = ["measure_arrays", "measure_ranks", "ranks_in_reference"]
@@ -256,7 +257,7 @@ def _measured(ranks: NDArray[Any]) -> Floats:
     if steps <= _TOGETHER_STEPS:
         inversions, subsequence = _inversions(columns), _increasing(columns)
     else:
-        both = [(_count_inversions(q), _longest_increasing(q)) for q in ranks.tolist()]
+        both = [(count_inversions(q), _longest_increasing(q)) for q in ranks.tolist()]
         inversions, subsequence = np.array(both, dtype=np.int64).T
     pairs = max(1, steps * (steps - 1) // 2)
     return np.stack(
@@ -298,16 +299,6 @@ def _consecutive(columns: NDArray[Any]) -> Integers:
         run += 1
         np.maximum(longest, run, out=longest)
     return longest
-
-
-def _count_inversions(places: list[int]) -> int:
-    seen: list[int] = []
-    inversions = 0
-    for value in places:
-        at = bisect_left(seen, value)
-        inversions += len(seen) - at
-        seen.insert(at, value)
-    return inversions
 
 
 def _longest_increasing(places: list[int]) -> int:
