@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import typer
 
 from proctor.cli.lazy import LazyGroup
+from proctor.errors import UserError
 
 __all__ = ["app"]
 
@@ -35,8 +36,21 @@ class _Families(LazyGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read ``proctor score bench`` as ``proctor score workspace bench``."""
         if args and args[0] not in self.members and args[0] != "--help":
+            _refuse_misspelling(args[0])
             args = [_WORKSPACE, *args]
         return super().parse_args(ctx, args)
+
+
+def _refuse_misspelling(word: str) -> None:
+    """A word that is nearly a family, and no file or folder, is not taken for a workspace that is missing."""
+    from difflib import get_close_matches
+    from pathlib import Path
+
+    if (near := get_close_matches(word, _FAMILIES, n=1)) and not Path(word).exists():
+        raise UserError(
+            f"there is neither a family nor a workspace {word!r}.",
+            hint=f"did you mean proctor score {near[0]}? The families are {', '.join(_FAMILIES)}",
+        )
 
 
 app = typer.Typer(

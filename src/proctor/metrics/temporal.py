@@ -6,12 +6,17 @@ start has no length and overlaps nothing.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
 
 __all__ = ["require_times", "temporal_iou"]
+
+_SUMMABLE: Final = 1e307
+"""Times up to here can be subtracted and added twice without leaving the range of floats."""
 
 
 def temporal_iou(
@@ -29,6 +34,8 @@ def temporal_iou(
     """
     a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
     c, d = np.asarray(other_start, dtype=np.float64), np.asarray(other_end, dtype=np.float64)
+    if max(float(np.abs(times).max(initial=0.0)) for times in (a, b, c, d)) > _SUMMABLE:
+        a, b, c, d = a / 8, b / 8, c / 8, d / 8  # a ratio does not depend on the unit
     first, second = np.maximum(b - a, 0.0), np.maximum(d - c, 0.0)
     shared = np.maximum(np.minimum(b, d) - np.maximum(a, c), 0.0)
     shared = np.where((first > 0) & (second > 0), shared, 0.0)

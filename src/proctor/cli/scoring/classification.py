@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, command_app
+from proctor.cli.console import JsonFlag, command_app
 from proctor.cli.scoring.common import (
     ConfidenceOption,
     LatexFlag,
     ReportOption,
     ResamplesOption,
+    SeedOption,
     emit_scores,
 )
 

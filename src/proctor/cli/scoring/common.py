@@ -18,6 +18,7 @@ __all__ = [
     "LatexFlag",
     "ReportOption",
     "ResamplesOption",
+    "SeedOption",
     "emit_scores",
 ]
 
@@ -26,7 +27,30 @@ ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write a page with tables and pictures (HTML)."),
 ]
-ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Level of the intervals.")]
+
+
+def _level(value: float) -> float:
+    if not 0 < value < 1:
+        raise UserError(
+            f"--confidence must lie strictly between 0 and 1, got {value:g}.",
+            hint="95 % is --confidence 0.95",
+        )
+    return value
+
+
+def _seed(value: int | None) -> int | None:
+    if value is not None and value < 0:
+        raise UserError(f"--seed must not be negative, got {value}.", hint="any number from 0 on will do")
+    return value
+
+
+ConfidenceOption = Annotated[
+    float, typer.Option("--confidence", help="Level of the intervals.", callback=_level)
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.", callback=_seed),
+]
 ResamplesOption = Annotated[
     int, typer.Option("--resamples", min=0, help="Draws of the bootstrap; 0 leaves the intervals out.")
 ]

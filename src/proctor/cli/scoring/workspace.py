@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, table
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table
 from proctor.cli.judge import RunsOption
+from proctor.cli.scoring.common import SeedOption
 
 if TYPE_CHECKING:
     from proctor.evaluate.scores import ScoreRow

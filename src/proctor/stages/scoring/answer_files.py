@@ -113,7 +113,7 @@ def read_answers(
         UserError: if a column is missing, an id occurs twice, a gold letter is no option, or a value is of another kind.
     """
     table, replied = read_table(gt), read_table(pred)
-    column = table.require(cluster) if cluster else table.find(*_CLUSTER)
+    column = table.require(cluster) if cluster is not None else table.find(*_CLUSTER)
     questions = _read_questions(table, slices, column, option_count)
     replies = _read_replies(replied, judge_scale)
     known = {question.id for question in questions}

@@ -125,7 +125,7 @@ class Table:
             result = np.array(values, dtype=np.float64)
             if result.ndim == 1 and np.isfinite(result).all():
                 return result
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         return np.array(
             [self._number(row, column, value) for row, value in enumerate(values)], dtype=np.float64

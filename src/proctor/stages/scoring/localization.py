@@ -102,7 +102,7 @@ def score_localization(
     Raises:
         UserError: if a file or an option cannot be used; the message says what was seen where.
     """
-    columns = (slice_column,) if slice_column else ()
+    columns = (slice_column,) if slice_column is not None else ()
     notes: list[str] = []
     truth = read_ground_truth(gt, subset=subset, label_key=label_key, columns=columns, notes=notes)
     predictions = read_predictions(pred, label_key=label_key)
@@ -126,7 +126,9 @@ def score_localization(
             else ()
         )
         parts = (
-            _parts(scores, prepared.truth, slice_column, resamples, confidence, seed) if slice_column else []
+            _parts(scores, prepared.truth, slice_column, resamples, confidence, seed)
+            if slice_column is not None
+            else []
         )
     if matches is not None:
         _write_matches(matches, scores, prepared)

@@ -69,7 +69,7 @@ def score_ordering(
         UserError: if a file or an option is wrong, or in strict mode a prediction is not whole.
     """
     options = _options(mode, references, cluster, confidence, resamples, seed)
-    items = read_items(gt, tuple(dict.fromkeys([*slices, *([cluster] if cluster else [])])))
+    items = read_items(gt, tuple(dict.fromkeys([*slices, *([cluster] if cluster is not None else [])])))
     if constraints is not None:
         items = read_constraints(constraints, items)
     orders = build_partial_orders(items, from_references=constraints_from_references)

@@ -188,7 +188,7 @@ def _suffix(path: Path) -> str:
 def _read_questions(path: Path, cluster: str | None) -> tuple[dict[str, _Question], int]:
     """Return the questions by id, and how many have no gold (possible in TREC's format only)."""
     if _suffix(path) in _QRELS:
-        if cluster:
+        if cluster is not None:
             raise UserError(
                 "qrels have no columns to cluster by.", where=str(path), hint="leave --cluster out"
             )
@@ -276,7 +276,7 @@ def _add_modalities(table: Table, row: int, question: _Question, gold: list[Any]
 
 def _add_columns(table: Table, ids: list[str], questions: dict[str, _Question], cluster: str | None) -> None:
     for column, attribute in (("style", "style"), ("modality", "cell"), (cluster, "cluster")):
-        if column and (column in table or column == cluster):
+        if column is not None and (column in table or column == cluster):
             for name, value in zip(ids, table.texts(column), strict=True):
                 setattr(questions[name], attribute, value)
     if table.find(*_COUNTS) and "modality" not in table:
