@@ -112,7 +112,9 @@ class Lease:
         except OSError as error:
             return Failure(kind="connection", message=_told(error))
         except UnicodeError:  # from the look-up of a host's name
-            return Failure(kind="bad_request", message="the address of the model has an impossible host name.")
+            return Failure(
+                kind="bad_request", message="the address of the model has an impossible host name."
+            )
         except Exception as error:
             failure = _from_aiohttp(error)
             if failure is None:
@@ -274,8 +276,13 @@ def _unpacked(data: bytes, coding: str) -> bytes | None:
 
 def _told(error: BaseException) -> str:
     """Return what went wrong in a few words, without addresses that may hold secrets."""
+    name = type(error).__name__
+    if "DNS" in name or "gaierror" in name:
+        return "no connection: there is no host of this name."
+    if "Certificate" in name or "SSL" in name:
+        return "no connection: the server's certificate or encryption cannot be trusted."
     number = getattr(error, "errno", None)
-    reason = os.strerror(number) if isinstance(number, int) and number > 0 else type(error).__name__
+    reason = os.strerror(number) if isinstance(number, int) and number > 0 else name
     return f"no connection: {reason}."
 
 

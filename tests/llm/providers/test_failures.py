@@ -508,6 +508,22 @@ def test_success_that_is_none_is_a_failure_of_the_server(parse: Any, name: str) 
 
 
 @EVERY
+def test_an_answer_with_an_error_beside_it_is_none(parse: Any) -> None:
+    body = {
+        "error": {"message": "the provider behind us is overloaded", "code": 503},
+        "choices": [{"finish_reason": "stop", "message": {"content": "yes"}}],
+        "content": [{"type": "text", "text": "yes"}],
+        "stop_reason": "end_turn",
+        "candidates": [{"content": {"parts": [{"text": "yes"}]}, "finishReason": "STOP"}],
+    }
+    outcome = parse(200, {}, json.dumps(body).encode())
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "overload"
+    body["error"] = None
+    assert isinstance(parse(200, {}, json.dumps(body).encode()), Reply)
+
+
+@EVERY
 def test_no_end_is_no_answer_but_at_lax_servers(parse: Any) -> None:
     body = b'{"choices":[{"message":{"content":"yes"}}],"type":"message","content":[{"type":"text","text":"yes"}],"candidates":[{"content":{"parts":[{"text":"yes"}]}}]}'
     outcome = parse(200, {}, body)

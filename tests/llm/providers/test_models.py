@@ -510,6 +510,18 @@ def test_an_unknown_effort_is_refused(render: Any) -> None:
     assert "hinking" in json.dumps(body(render, reasoning="none"))
 
 
+def test_thinking_of_google_is_tokens_or_a_level() -> None:
+    def config(model: str, effort: str) -> Any:
+        request = Request(model="m", messages=(user("x"),), parameters=Parameters(reasoning=effort))
+        return json.loads(joined(render_google(request, MediaStore(), model)))["generationConfig"][
+            "thinkingConfig"
+        ]
+
+    assert config("gemini-2.5-flash", "low") == {"thinkingBudget": 1024}
+    assert config("gemini-3-pro", "low") == {"thinkingLevel": "LOW"}
+    assert config("gemini-3-pro", "none") == {"thinkingBudget": 0}
+
+
 def test_text_is_sent_to_the_letter(media: MediaStore, server: Any) -> None:
     text = 'a"b\\c\n\t\x00\x7f ü 😀 </s> \u2028 {{x}} %s'
     for provider in PROVIDERS:

@@ -170,6 +170,7 @@ class _Reply(msgspec.Struct):
     id: Any = None
     model: Any = None
     usage: Any = None
+    error: Any = None
 
 
 _decoder: Final = msgspec.json.Decoder(_Reply)
@@ -180,7 +181,7 @@ def parse_anthropic(status: int, headers: Mapping[str, str], body: bytes) -> Out
     reply = decode_reply(status, headers, body, _decoder)
     if isinstance(reply, Failure):
         return reply
-    if reply.content is None or reply.type not in {"message", None}:
+    if reply.content is None or reply.error or reply.type not in {"message", None}:
         return not_a_reply(status, headers, body, "the reply holds no content.")
     text = "".join(block.text or "" for block in reply.content if block.type == "text")
     said = Said.of(status, parse_usage(reply.usage), reply.model, reply.stop_reason, reply.id)

@@ -238,7 +238,7 @@ def parse_error_body(body: bytes) -> ErrorBody:
     code = inner.get("code")
     extra = details.get("error_code") if isinstance(details, dict) else None  # Anthropic
     nested = inner.get("innererror")  # Azure
-    message = inner.get("message", inner.get("detail", inner.get("detail", "")))
+    message = inner.get("message") or inner.get("detail") or inner.get("msg") or ""
     return ErrorBody(
         message if isinstance(message, str) else str(message)[: _MAX_MESSAGE * 2],
         _codes(

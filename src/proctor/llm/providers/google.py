@@ -54,13 +54,14 @@ _BLOCKED: Final = frozenset(
         "PUP_LIMITED_DISABLED",
     }
 )
+_BUDGETS: Final = {"minimal": 512, "low": 1_024, "medium": 8_192, "high": 24_576, "xhigh": 24_576}
 _ROLES: Final = {"user": "user", "assistant": "model"}
 
 
 # -- rendering ---------------------------------------------------------------------------------------------------
 
 
-def render_google(request: Request, media: MediaStore, model: str = "") -> Body:  # noqa: ARG001 - one signature for all
+def render_google(request: Request, media: MediaStore, model: str) -> Body:
     """Return the body of a generateContent call; the model is in the URL.
 
     Extra parameters are fields of the body; ``generationConfig`` is merged with ours.
@@ -69,7 +70,7 @@ def render_google(request: Request, media: MediaStore, model: str = "") -> Body:
         UserError: if the protocol has no way to say this.
     """
     instruction, messages = split_system(request.messages, _WHO)
-    fields = _fields(request)
+    fields = _fields(request, model)
     if instruction:
         fields["systemInstruction"] = {"parts": [{"text": instruction}]}
     if not request.media:
@@ -83,7 +84,7 @@ def render_google(request: Request, media: MediaStore, model: str = "") -> Body:
     return object_body(fields, "contents", (_content(message, media) for message in messages))
 
 
-def _fields(request: Request) -> dict[str, Any]:
+def _fields(request: Request, model: str) -> dict[str, Any]:
     wanted = request.parameters
     config: dict[str, Any] = {}
     if wanted.temperature is not None:
@@ -100,7 +101,7 @@ def _fields(request: Request) -> dict[str, Any]:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = wanted.json_schema
     if wanted.reasoning is not None:
-        config["thinkingConfig"] = _thinking(wanted.reasoning)
+        config["thinkingConfig"] = _thinking(wanted.reasoning, model)
     fields: dict[str, Any] = {_CONFIG: config} if config else {}
     if wanted.extra:
         merge_extra(fields, wanted.extra, ours=_OURS, inside=frozenset({_CONFIG}))
@@ -110,14 +111,16 @@ def _fields(request: Request) -> dict[str, Any]:
     return fields
 
 
-def _thinking(effort: str) -> dict[str, Any]:
+def _thinking(effort: str, model: str) -> dict[str, Any]:
+    """Return how much to think: a number of tokens for Gemini 2, a level for later models."""
     if effort == "none":
         return {"thinkingBudget": 0}
-    if effort not in {"minimal", "low", "medium", "high", "xhigh"}:
+    if effort not in _BUDGETS:
         raise UserError(
-            f"{effort[:80]!r} is not an effort of reasoning.",
-            hint="write none, minimal, low, medium, high or xhigh",
+            f"{effort[:80]!r} is not an effort of reasoning.", hint=f"write none, {', '.join(_BUDGETS)}"
         )
+    if model.startswith("gemini-2"):
+        return {"thinkingBudget": _BUDGETS[effort]}
     return {"thinkingLevel": effort.upper()}
 
 
@@ -165,6 +168,7 @@ class _Response(msgspec.Struct, rename="camel"):
     usage_metadata: Any = None
     model_version: Any = None
     response_id: Any = None
+    error: Any = None
 
 
 _decoder: Final = msgspec.json.Decoder(_Response)
@@ -175,6 +179,8 @@ def parse_google(status: int, headers: Mapping[str, str], body: bytes) -> Outcom
     reply = decode_reply(status, headers, body, _decoder)
     if isinstance(reply, Failure):
         return reply
+    if reply.error:
+        return not_a_reply(status, headers, body)
     candidate = reply.candidates[0] if reply.candidates else _Candidate()
     said = Said.of(
         status,

@@ -219,6 +219,7 @@ class _Completion(msgspec.Struct):
     id: Any = None
     model: Any = None
     usage: Any = None
+    error: Any = None
 
 
 _decoder: Final = msgspec.json.Decoder(_Completion)
@@ -240,7 +241,7 @@ def parse_chat(status: int, headers: Mapping[str, str], body: bytes, dialect: Di
     reply = decode_reply(status, headers, body, _decoder)
     if isinstance(reply, Failure):
         return reply
-    if not reply.choices:
+    if not reply.choices or reply.error:
         return not_a_reply(status, headers, body, "the reply holds no choice.")
     choice = reply.choices[0]
     text = _plain(choice.message.content)
