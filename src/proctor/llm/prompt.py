@@ -570,6 +570,7 @@ def _environment() -> SandboxedEnvironment:
     """Return Jinja without anything that a prompt does not need: no globals, few filters, no multiplication."""
     from jinja2 import StrictUndefined
     from jinja2.exceptions import SecurityError
+    from jinja2.runtime import LoopContext
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Environment(ImmutableSandboxedEnvironment):
@@ -577,6 +578,13 @@ def _environment() -> SandboxedEnvironment:
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:  # noqa: ARG002
             raise SecurityError(f"'{operator}' is not available in a template")
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002
+            """Allow the counters of loops; methods of texts can fill the memory (``'{:999999999}'.format``)."""
+            return isinstance(obj, LoopContext) and attr in ("index", "first", "last", "length")
+
+        def wrap_str_format(self, value: Any) -> None:
+            """Let ``format`` be refused like every other method."""
 
     environment = Environment(
         undefined=StrictUndefined,
