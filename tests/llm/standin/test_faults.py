@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 from typing import Any
@@ -31,7 +32,7 @@ def due(fault: Fault, count: int) -> list[int]:
 
 
 def test_kinds_are_sorted_once() -> None:
-    assert BEFORE | MODEL | AFTER == set(FAULT_KINDS)
+    assert set(FAULT_KINDS) == BEFORE | MODEL | AFTER
     assert len(BEFORE) + len(MODEL) + len(AFTER) == len(FAULT_KINDS)
 
 
@@ -259,10 +260,8 @@ def test_bad_fields_from_python_are_told(standin: Standin) -> None:
     )
 )
 def test_any_json_is_a_script_or_an_error(value: Any) -> None:
-    try:
-        parse_script(json.dumps(value))
-    except UserError:
-        pass
+    with contextlib.suppress(UserError):
+        assert isinstance(parse_script(json.dumps(value)), Script)
 
 
 def test_a_key_is_not_in_reprs() -> None:

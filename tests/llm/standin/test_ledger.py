@@ -84,7 +84,7 @@ def test_bodies_are_bounded_and_counts_are_not() -> None:
         assert kept[-1] is standin.requests[-1]
         assert len(standin.requests) == standin.count == len(standin.counts) == 30
         with pytest.raises(LookupError, match="no longer"):
-            standin.requests[0].call
+            assert standin.requests[0].call
         assert sum("body" in row for row in get(standin, "/standin/log?last=30&bodies=1")["requests"]) == len(
             kept
         )
@@ -218,14 +218,14 @@ def test_a_picture_is_decoded_once_however_often_it_comes() -> None:
     check = MediaCheck(limit=1_000)
     text = base64.b64encode(b"x" * 900).decode()
     for _ in range(5):
-        assert check.check(Attached("image", "image/png", base64=text)).size == 900
+        assert check.check(Attached("image", "image/png", text=text)).size == 900
     assert check.decoded == 1
-    assert check.check(Attached("video", "video/mp4", base64=text)).kind == "video"
+    assert check.check(Attached("video", "video/mp4", text=text)).kind == "video"
     assert check.check(Attached("image", "", url="https://x/y.png")).size == 0
     for bad in ("@@@@", "abc", base64.b64encode(b"x" * 1_100).decode(), "YWJj\n", "YWJj YWJj", "é"):
         with pytest.raises(Rejected):
-            check.check(Attached("image", "image/png", base64=bad))
-    assert check.check(Attached("image", "image/png", base64="-_8", loose=True)).size == 2
+            check.check(Attached("image", "image/png", text=bad))
+    assert check.check(Attached("image", "image/png", text="-_8", loose=True)).size == 2
 
 
 @pytest.mark.parametrize(

@@ -69,14 +69,16 @@ class Attached:
     Attributes:
         kind: ``image``, ``video``, ``audio`` or ``file``.
         mime: as the client named it.
-        base64: text of the bytes.
+        text: base64 of the bytes, perhaps behind something else.
+        start: where in the text it begins; what is not copied is not paid for.
         url: where they are, instead.
         loose: the alphabet for URLs is taken as well, and the end need not be filled up (Google).
     """
 
     kind: str
     mime: str
-    base64: str = ""
+    text: str = ""
+    start: int = 0
     url: str = ""
     loose: bool = False
 
@@ -140,9 +142,9 @@ class MediaCheck:
         Raises:
             Rejected: if it is not base64, empty or too large.
         """
-        if not part.base64:
+        if part.url:
             return Medium(part.kind, part.mime, 0, "")
-        name = xxhash.xxh3_128_digest(part.base64.encode("utf-8", "surrogatepass"), len(part.mime))
+        name = xxhash.xxh3_128_digest(part.text.encode("utf-8", "surrogatepass"), part.start)
         with self._lock:
             found = self._seen.get(name)
         if found is None or (found.kind, found.mime) != (part.kind, part.mime):
@@ -155,9 +157,9 @@ class MediaCheck:
         return found
 
     def _decode(self, part: Attached) -> Medium:
-        if len(part.base64) * 3 // 4 > self.limit + 2:
+        text = part.text[part.start :]
+        if len(text) * 3 // 4 > self.limit + 2:
             raise Rejected(f"{part.kind} exceeds {self.limit} bytes", status=413)
-        text = part.base64
         if part.loose:
             text = text.replace("-", "+").replace("_", "/").rstrip("=")
             text += "=" * (-len(text) % 4)

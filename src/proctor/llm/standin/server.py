@@ -310,18 +310,15 @@ class Standin:
         call._check = state.media
         try:
             response = await self._respond(request, state, call, record, query)
-            if not isinstance(response, _Raw) or response.at_once:
+            if isinstance(response, _Raw) and not response.at_once:
+                await response.write_eof()
+                record.sent = True
+            else:
                 # Written down before the client can see the reply: a test that has it finds the count right.
                 record.sent = request.transport is not None and not request.transport.is_closing()
-                self.log.end(call, record)
-            await response.prepare(request)
-            await response.write_eof()
-            record.sent = True
             return response
-        except Exception as error:
-            if not isinstance(error, ConnectionError):
-                self.log.note(_trace(error))
-            raise
+        except ConnectionError:  # the client left in the middle of the reply
+            return _Raw(request, Wire())
         finally:
             self.log.end(call, record)
 
@@ -339,7 +336,7 @@ class Standin:
                 call.content  # noqa: B018 - what the protocol does not allow is refused first
             fault = state.faults.due(call)
             if fault is not None and fault.kind in BEFORE:
-                return await self._fail(fault, call, record, name)
+                return await self._fail(request, fault, call, record, name)
             self._look(script, call)
             answer, seconds = await self._answer(state, call)
         except Rejected as refused:
@@ -354,7 +351,7 @@ class Standin:
         answer = _model_fault(state, call, answer, fault)
         if seconds > 0:
             await asyncio.sleep(seconds)
-        return self._send(script, call, record, answer, fault, name)
+        return self._send(request, script, call, record, answer, fault, name)
 
     def _look(self, script: Script, call: Call) -> None:
         """Look at the request as far as the script wants.
@@ -401,7 +398,14 @@ class Standin:
         return finish(call, answer)
 
     def _send(
-        self, script: Script, call: Call, record: Record, answer: Answer, fault: Fault | None, name: str
+        self,
+        request: web.BaseRequest,
+        script: Script,
+        call: Call,
+        record: Record,
+        answer: Answer,
+        fault: Fault | None,
+        name: str,
     ) -> web.StreamResponse:
         protocol = call.protocol
         if call.parsed:
@@ -426,18 +430,20 @@ class Standin:
                 headers |= fault.headers
             return web.Response(body=data, headers=headers)
         record.outcome = fault.kind
-        return _Raw(spoil(fault, data, headers | fault.headers))
+        return _Raw(request, spoil(fault, data, headers | fault.headers))
 
-    async def _fail(self, fault: Fault, call: Call, record: Record, name: str) -> web.StreamResponse:
+    async def _fail(
+        self, request: web.BaseRequest, fault: Fault, call: Call, record: Record, name: str
+    ) -> web.StreamResponse:
         """Do what a fault does that comes before the model."""
         protocol = call.protocol
         record.outcome = fault.kind
         headers = protocol.headers(name) | retry_headers(fault) | fault.headers
         if fault.kind == "stall":
             await asyncio.sleep(fault.seconds)
-            return _Raw(Wire())
+            return _Raw(request, Wire())
         if fault.kind in ("cut", "reset"):
-            return _Raw(Wire(end="reset" if fault.kind == "reset" else "close"))
+            return _Raw(request, Wire(end="reset" if fault.kind == "reset" else "close"))
         if fault.kind == "redirect":
             record.status = 302
             return web.Response(status=302, headers=headers | {"location": fault.location})
@@ -534,8 +540,9 @@ _MESSAGES: Final = {
 class _Raw(web.StreamResponse):
     """A reply whose bytes are written as they are, outside the HTTP rules where a fault asks for it."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, request: web.BaseRequest, wire: Wire) -> None:
         super().__init__()
+        self._asked = request
         self._wire: Wire | None = wire
         self._end = wire.end
         self.at_once = len(wire.pieces) < 2
@@ -545,7 +552,7 @@ class _Raw(web.StreamResponse):
         return self._end == "keep"
 
     async def prepare(self, request: web.BaseRequest) -> None:
-        self._asked = request
+        """Do nothing: the head is part of the wire."""
 
     async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002 - the wire has it all
         wire, self._wire = self._wire, None
@@ -664,13 +671,16 @@ async def _read(request: web.BaseRequest, limit: int) -> bytes:
     length = request.content_length
     if length is not None and length > limit:
         raise Rejected(f"the request exceeds {limit} bytes", status=413)
-    stream, blocks, size = request.content, [], 0
-    while block := await stream.readany():
+    stream, size = request.content, 0
+    blocks: list[bytes] = []
+    while True:
+        block, _ = await stream.readchunk()  # unlike read, it joins nothing
+        if not block:
+            return blocks[0] if len(blocks) == 1 else b"".join(blocks)
         blocks.append(block)
         size += len(block)
         if size > limit:
             raise Rejected(f"the request exceeds {limit} bytes", status=413)
-    return blocks[0] if len(blocks) == 1 else b"".join(blocks)
 
 
 def _authorised(request: web.BaseRequest, query: str, key: str) -> bool:

@@ -87,7 +87,7 @@ class Messages:
         mime = expect(source, "media_type", str)
         if kind == "image" and mime not in _IMAGES:
             raise Rejected(f"source.media_type: '{mime}' is not taken")
-        return Attached(kind, mime, base64=expect(source, "data", str))
+        return Attached(kind, mime, text=expect(source, "data", str))
 
     def _format(self, body: dict[str, Any], content: Content) -> None:
         config = expect(body, "output_config", dict, optional=True) or {}

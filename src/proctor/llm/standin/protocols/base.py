@@ -147,7 +147,7 @@ def data_url(kind: str, url: object) -> Attached:
         found = _DATA_URL.match(url)
         if found is None:
             raise Rejected(f"the {kind}'s data URL is not base64 with a media type")
-        return Attached(kind, found[1] or "text/plain", base64=url[found.end() :])
+        return Attached(kind, found[1] or "text/plain", text=url, start=found.end())
     if not url.startswith(("http://", "https://", "gs://")):
         raise Rejected(f"the {kind}'s url has a scheme that is not taken")
     return Attached(kind, "", url=url)

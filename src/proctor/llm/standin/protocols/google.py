@@ -92,7 +92,7 @@ class Generate:
                 if not isinstance(mime, str):
                     raise Rejected("Unable to determine the MIME type of inline data.")
                 content.attached.append(
-                    Attached(_kind(mime), mime, base64=expect(inline, "data", str), loose=True)
+                    Attached(_kind(mime), mime, text=expect(inline, "data", str), loose=True)
                 )
             elif file is not None:
                 mime = _get(file, "mimeType") or ""

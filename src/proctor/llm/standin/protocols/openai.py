@@ -201,7 +201,7 @@ def _video(part: dict[str, Any]) -> Attached:
 
 def _audio(part: dict[str, Any]) -> Attached:
     sound = expect(part, "input_audio", dict)
-    return Attached("audio", f"audio/{expect(sound, 'format', str)}", base64=expect(sound, "data", str))
+    return Attached("audio", f"audio/{expect(sound, 'format', str)}", text=expect(sound, "data", str))
 
 
 def _file(part: dict[str, Any]) -> Attached:
