@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
+import shutil
+import subprocess
+import sys
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -468,11 +472,91 @@ def test_a_request_goes_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_importing_the_port_does_not_import_aiohttp() -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys, proctor.llm.http, proctor.llm.registry, proctor.llm.providers.openai;"
         "assert 'aiohttp' not in sys.modules and 'yarl' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- encryption --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for localhost that nobody signed, with its key, in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    key, made = tmp_path / "key.pem", tmp_path / "cert.pem"
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        "-subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    subprocess.run(
+        [*command.split(), "-keyout", str(key), "-out", str(made)], check=True, capture_output=True
+    )
+    (tmp_path / "both.pem").write_bytes(key.read_bytes() + made.read_bytes())
+    return tmp_path / "both.pem"
+
+
+ENCRYPTED = """
+import asyncio, ssl, sys
+from proctor.llm.http import Lease
+
+async def handle(reader, writer):
+    await reader.readuntil(b"\\r\\n\\r\\n")
+    writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\nConnection: close\\r\\n\\r\\n{}")
+    await writer.drain()
+    writer.close()
+
+async def main():
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1])
+    server = await asyncio.start_server(handle, "localhost", 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    lease = Lease()
+    print(await lease.post(f"{sys.argv[2]}://localhost:{port}/", {}, [b"{}"], timeout=10))
+    await lease.close()
+    server.close()
+
+asyncio.run(main())
+"""
+
+
+def encrypted(certificate: Path, scheme: str, **env: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ENCRYPTED, str(certificate), scheme],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return ran.stdout
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+    told = encrypted(certificate, "https")
+    assert "kind='connection'" in told
+    assert "certificate" in told
+
+
+def test_a_certificate_that_the_user_vouches_for_is_fine(certificate: Path) -> None:
+    assert "HttpReply(status=200" in encrypted(certificate, "https", SSL_CERT_FILE=str(certificate))
+
+
+def test_plain_http_at_an_encrypted_door(certificate: Path) -> None:
+    assert "Failure(kind=" in encrypted(certificate, "http")
+
+
+def test_encryption_at_a_plain_door() -> None:
+    async def main() -> HttpReply | Failure:
+        server = await asyncio.start_server(says(OK), "127.0.0.1", 0)
+        lease = Lease()
+        try:
+            url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            return await lease.post(url, {}, [b"{}"], timeout=2)
+        finally:
+            await lease.close()
+            server.close()
+
+    assert kind(asyncio.run(main())) in {"connection", "timeout"}
