@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from proctor.errors import UserError
-from proctor.metrics.activitynet import (
-    is_ground_truth,
-    is_results,
-    parse_ground_truth,
-    parse_results,
-    render_csv,
-    render_ground_truth,
-    render_results,
-    subsets,
-)
-from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
-from proctor.metrics.figure import Bars, Figure, IntervalPlot
 from proctor.metrics.interval import Interval
 from proctor.metrics.localization import (
     MULTIPLES,
@@ -37,11 +21,19 @@ from proctor.metrics.localization import (
     localization_scores,
     score_intervals,
 )
-from proctor.metrics.localization.segments import Name, sorted_names
-from proctor.metrics.score import Score, Signature
-from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.records import atomic_write, read_bytes, write_json
-from proctor.stages.scoring.files import Table, explained, read_json_document, read_table
+from proctor.metrics.table import ScoreTable
+from proctor.stages.scoring.files import explained
+from proctor.stages.scoring.localization_figures import localization_plots
+from proctor.stages.scoring.localization_files import (
+    read_ground_truth,
+    read_label_map,
+    read_predictions,
+    read_videos,
+    write_matches,
+    write_segments,
+)
+from proctor.stages.scoring.localization_rows import Choices, slice_rows, threshold_rows
+from proctor.stages.scoring.localization_slices import Part, slice_parts
 
 __all__ = [
     "parse_tiou",
@@ -51,15 +43,6 @@ __all__ = [
     "score_localization",
     "write_segments",
 ]
-
-_VIDEO: Final = ("video-id", "video_id", "video", "recording_id")
-_START: Final = ("t-start", "t_start", "start", "start_time")
-_END: Final = ("t-end", "t_end", "end", "end_time")
-_LABEL: Final = ("label", "label_id", "class", "step_id")
-_SCORE: Final = ("score", "confidence")
-_SUBSET: Final = ("subset",)
-_WHOLE: Final = re.compile(r"([+-]?\d+)\.0+")
-_LISTED: Final = 20
 
 
 def score_localization(
@@ -114,7 +97,7 @@ def score_localization(
             truth,
             predictions,
             _protocol(protocol),
-            videos=None if videos is None else _read_videos(videos),
+            videos=None if videos is None else read_videos(videos),
             label_map=None if label_map is None else read_label_map(label_map),
         )
     with explained("--tiou"):
@@ -126,14 +109,14 @@ def score_localization(
             else ()
         )
         parts = (
-            _parts(scores, prepared.truth, slice_column, resamples, confidence, seed)
+            slice_parts(scores, prepared.truth, slice_column, resamples, confidence, seed)
             if slice_column is not None
             else []
         )
     if matches is not None:
-        _write_matches(matches, scores, prepared)
+        write_matches(matches, scores, prepared)
     dropped = [name for name, drop in (("duplicates", drop_duplicates), ("empty", drop_empty)) if drop]
-    choices = _Choices(
+    choices = Choices(
         {"protocol": prepared.protocol, "unit": "percent"}
         | ({"dropped": ",".join(dropped)} if dropped else {})
         | ({"subset": subset.replace("|", "/")} if subset else {})
@@ -143,13 +126,13 @@ def score_localization(
     return ScoreTable(
         family="localization",
         rows=(
-            *_rows(scores, prepared, choices, intervals),
-            *_slice_rows(parts, choices),
+            *threshold_rows(scores, prepared, choices, intervals),
+            *slice_rows(parts, choices),
         ),
         headline=_headline(scores, prepared, len(predictions), intervals, parts),
         counts={**counts, **prepared.counts},
         notes=tuple(dict.fromkeys((*notes, *prepared.notes, *(i.note for i in intervals if i.note)))),
-        figures=_figures(scores, parts, slice_column),
+        figures=localization_plots(scores, parts, slice_column),
     )
 
 
@@ -189,216 +172,6 @@ def _tiou_error(text: str) -> UserError:
     )
 
 
-def read_ground_truth(
-    path: Path,
-    *,
-    subset: str | None = None,
-    label_key: str | None = None,
-    columns: Sequence[str] = (),
-    notes: list[str] | None = None,
-) -> Segments:
-    """Read ground truth: ActivityNet JSON, or a table with video, start, end and label.
-
-    Args:
-        path: the file.
-        subset: only the videos of this subset.
-        label_key: key or column of the class.
-        columns: further columns to keep.
-        notes: where to say what to beware of.
-
-    Raises:
-        UserError: if the file cannot be used.
-    """
-    document = _document(path)
-    if document is None:
-        return _table_truth(path, subset, label_key, columns)
-    if is_results(document) and not is_ground_truth(document):
-        raise UserError(
-            "these are predictions ('results'), but ground truth ('database') was expected.",
-            where=str(path),
-            hint="were --gt and --pred exchanged?",
-        )
-    with explained(path):
-        segments = parse_ground_truth(document, subset=subset, label_key=label_key or "label")
-        found = subsets(document)
-    if notes is not None and subset is None and len(found) > 1:
-        seen = ", ".join(f"{name!r} ({count} videos)" for name, count in found.items())
-        notes.append(
-            f"The ground truth holds several subsets, all were read: {seen}. Choose one by --subset."
-        )
-    for name in columns:
-        if name not in segments.columns:
-            raise UserError(
-                f"annotations have no {name!r}; they have {', '.join(map(repr, segments.columns)) or 'nothing more'}.",
-                where=str(path),
-                hint="name one of them, or leave --slice out",
-            )
-    kept = {name: segments.columns[name] for name in columns}
-    return replace(segments, columns=kept)
-
-
-def read_predictions(path: Path, *, label_key: str | None = None) -> Segments:
-    """Read predictions: ActivityNet JSON, or a table with video, start, end, label and score.
-
-    Raises:
-        UserError: if the file cannot be used.
-    """
-    document = _document(path)
-    if document is None:
-        return _of_table(read_table(path), label_key, scored=True)
-    if is_ground_truth(document) and not is_results(document):
-        raise UserError(
-            "this is ground truth ('database'), but predictions ('results') were expected.",
-            where=str(path),
-            hint="were --gt and --pred exchanged?",
-        )
-    with explained(path):
-        key = label_key if label_key and _has_key(document, label_key) else "label"
-        return parse_results(document, label_key=key)
-
-
-def write_segments(path: Path, segments: Segments) -> None:
-    """Write segments as ActivityNet JSON (``.json``) or CSV (``.csv``); those with scores are predictions.
-
-    Raises:
-        UserError: if the name has another ending or the file cannot be written.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in (".json", ".csv"):
-        raise UserError(
-            "segments are written as .json (ActivityNet) or .csv.", where=str(path), hint="choose one of them"
-        )
-    with explained(path):
-        if suffix == ".csv":
-            with atomic_write(path) as stream:
-                stream.write(render_csv(segments).encode("utf-8"))
-        else:
-            scored = segments.score is not None
-            write_json(path, render_results(segments) if scored else render_ground_truth(segments))
-
-
-def _write_matches(path: Path, scores: LocalizationScores, prepared: Prepared) -> None:
-    """Write what happened to each segment: the score of the prediction that took it, and the best overlaps."""
-    record, truth = scores.matches, prepared.truth
-    columns: dict[str, NDArray[np.object_]] = dict(truth.columns)
-    confidence = np.append(
-        np.zeros(0) if prepared.predictions.score is None else prepared.predictions.score, 0.0
-    )
-    for t, threshold in enumerate(record.tiou):
-        found = record.found_by[:, t]
-        cells = [repr(s) if p >= 0 else "" for p, s in zip(found, confidence[found].tolist(), strict=True)]
-        columns[f"score@{threshold:g}"] = np.array(cells, dtype=np.object_)
-    for j, k in enumerate(record.multiples):
-        columns[f"iou@{k}x"] = np.array([repr(v) for v in record.best_iou[:, j].tolist()], dtype=np.object_)
-    order = np.lexsort((truth.label, truth.end, truth.start, truth.video))
-    with explained(path), atomic_write(path) as stream:
-        stream.write(render_csv(replace(truth, columns=columns).take(order)).encode("utf-8"))
-
-
-def read_label_map(path: Path) -> dict[Name, Name]:
-    """Read a JSON object from raw to renumbered label; both become texts.
-
-    Raises:
-        UserError: if it is something else.
-    """
-    document = read_json_document(path)
-    if not isinstance(document, dict) or not document:
-        raise UserError(
-            "an object {raw label: renumbered label} was expected.",
-            where=str(path),
-            hint='such as {"77": 51}',
-        )
-    for raw, new in document.items():
-        if isinstance(new, bool) or not isinstance(new, str | int):
-            raise UserError(
-                f"the label {raw!r} is mapped to {new!r}, which is neither a text nor a whole number.",
-                where=str(path),
-            )
-    return {_label(raw): _label(str(new)) for raw, new in document.items()}
-
-
-def _read_videos(path: Path) -> list[str]:
-    lines = read_bytes(path).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    names = [line.strip() for line in lines if line.strip()]
-    if not names:
-        raise UserError("the list of videos is empty.", where=str(path), hint="write one video a line")
-    return names
-
-
-def _document(path: Path) -> Any:
-    """Return an ActivityNet document, None for what is a table."""
-    if not path.name.lower().removesuffix(".gz").endswith(".json"):
-        return None
-    document = read_json_document(path)
-    return None if isinstance(document, list) else document
-
-
-def _has_key(document: Mapping[str, Any], key: str) -> bool:
-    """Whether predictions carry a key; results often have labels only."""
-    results = document.get("results")
-    entries = results.values() if isinstance(results, dict) else ()
-    return any(
-        isinstance(entry, list) and any(isinstance(item, dict) and key in item for item in entry)
-        for entry in entries
-    )
-
-
-def _table_truth(path: Path, subset: str | None, label_key: str | None, columns: Sequence[str]) -> Segments:
-    table = read_table(path)
-    if subset is None:
-        return _of_table(table, label_key, columns=columns)
-    if table.find(*_SUBSET) is None:
-        raise UserError(
-            f"--subset {subset} was given, but the table has no column 'subset'.",
-            where=str(path),
-            hint="leave --subset out, or give the ground truth as ActivityNet JSON",
-        )
-    names = table.texts(*_SUBSET)
-    rows = [row for row, name in enumerate(names) if name.casefold() == subset.casefold()]
-    if not rows:
-        seen = ", ".join(map(repr, sorted(set(names))[:_LISTED]))
-        raise UserError(
-            f"no row belongs to the subset {subset!r}; there are {seen}.",
-            where=str(path),
-            hint="name one of them",
-        )
-    part = Table(
-        path,
-        {name: [values[row] for row in rows] for name, values in table.columns.items()},
-        [table.lines[row] for row in rows],
-        table.unit,
-    )
-    return _of_table(part, label_key, columns=columns)
-
-
-def _of_table(
-    table: Table, label_key: str | None, *, scored: bool = False, columns: Sequence[str] = ()
-) -> Segments:
-    own_key = label_key is not None and (not scored or label_key in table)
-    label = (label_key,) if label_key is not None and own_key else _LABEL
-    with explained(table.path):
-        return Segments.of(
-            table.texts(*_VIDEO),
-            table.numbers(*_START),
-            table.numbers(*_END),
-            _labels(table.texts(*label)),
-            table.numbers(*_SCORE) if scored else None,
-            columns={name: table.texts(name) for name in columns},
-        )
-
-
-def _labels(texts: Sequence[str]) -> list[str]:
-    known = {text: _label(text) for text in set(texts)}
-    return [known[text] for text in texts]
-
-
-def _label(text: str) -> str:
-    """Write a label in one way: programs that met a missing value turn 77 into 77.0."""
-    text = text.strip()
-    whole = _WHOLE.fullmatch(text)
-    return str(int(whole[1])) if whole else text
-
-
 def _protocol(name: str) -> Protocol:
     for known in PROTOCOLS:
         if name == known:
@@ -424,142 +197,12 @@ def _cleaned(
     return segments
 
 
-@dataclass(frozen=True, slots=True)
-class _Choices:
-    """What every signature of one run shares."""
-
-    parameters: Mapping[str, str]
-
-    def signature(self, name: str, **further: str) -> Signature:
-        return Signature(name, {**self.parameters, **further})
-
-
-def _score(value: float, signature: Signature, n: int, interval: Interval | None) -> Score:
-    if interval is None:
-        return Score(value, signature, n)
-    return Score(
-        value,
-        signature.having(interval=interval.method),
-        n,
-        interval.low,
-        interval.high,
-        note=interval.note,
-    )
-
-
-def _rows(
-    scores: LocalizationScores, prepared: Prepared, choices: _Choices, intervals: Sequence[Interval]
-) -> list[ScoreRow]:
-    """One line a threshold; the intervals come in the order of ``weighted_scores``."""
-    tiou, ks, n = scores.matches.tiou, scores.matches.multiples, len(prepared.truth)
-    rows: list[ScoreRow] = []
-
-    def add(line: str, column: str, value: float, signature: Signature, place: int) -> None:
-        interval = intervals[place] if intervals else None
-        rows.append(ScoreRow(column, _score(value, signature, n, interval), line, digits=2))
-
-    first = len(tiou) + 1
-    for t, threshold in enumerate(tiou):
-        line, at = f"tIoU {threshold:g}", {"tiou": f"{threshold:g}"}
-        signature = choices.signature("mean_average_precision", average="macro", matching="greedy", **at)
-        add(line, "mAP", float(scores.mean_ap[t]), signature, t)
-        for table, name, average, offset in (
-            (scores.mean_recall, "recall_at_kx", "macro", first),
-            (scores.micro_recall, "micro_recall_at_kx", "micro", first + len(ks) * len(tiou)),
-        ):
-            for j, k in enumerate(ks):
-                signature = choices.signature(name, average=average, k=str(k), **at)
-                column = f"R@{k}x" if average == "macro" else f"micro R@{k}x"
-                add(line, column, float(table[k][t]), signature, offset + j * len(tiou) + t)
-    signature = choices.signature(
-        "average_map", average="macro", matching="greedy", tiou=",".join(f"{t:g}" for t in tiou)
-    )
-    add("average", "mAP", scores.average_map, signature, len(tiou))
-    return rows
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Recall of one slice, or the difference of two, at one threshold and k."""
-
-    label: str
-    tiou: float
-    k: int
-    value: float
-    n: int
-    interval: Interval | None
-    difference: bool = False
-
-
-def _parts(
-    scores: LocalizationScores, truth: Segments, column: str, resamples: int, confidence: float, seed: int
-) -> list[_Part]:
-    """Micro recall by the values of a column; with two values also by how much the second lies above the first."""
-    matches = scores.matches
-    values = truth.columns[column]
-    names = sorted_names({str(v) for v in values})
-    videos = [str(matches.videos[code]) for code in matches.truth_video.tolist()]
-    out: list[_Part] = []
-    among = {str(name): (values == name).astype(np.float64) for name in names}
-    for k in matches.multiples:
-        recalled = matches.recalled(k).astype(np.float64)
-        for t, threshold in enumerate(matches.tiou):
-            columns = [c for flags in among.values() for c in (flags * recalled[:, t], flags)]
-            sums = cluster_sums(columns, videos)
-            for j, (name, flags) in enumerate(among.items()):
-                pair = sums[:, [2 * j, 2 * j + 1]]
-                interval = _slice_interval(pair, _recall, resamples, confidence, seed)
-                label = f"{column}={name or '(nothing)'}"
-                value = float(_recall(pair.sum(axis=0, keepdims=True))[0])
-                out.append(_Part(label, threshold, k, value, int(flags.sum()), interval))
-            if len(among) == 2:
-                interval = _slice_interval(sums, _difference, resamples, confidence, seed)
-                first, second = among
-                value = float(_difference(sums.sum(axis=0, keepdims=True))[0])
-                label = f"{column}: {second or '(nothing)'} less {first or '(nothing)'}"
-                out.append(_Part(label, threshold, k, value, len(truth), interval, difference=True))
-    return out
-
-
-def _slice_interval(
-    sums: Floats, statistic: Callable[[Floats], Floats], resamples: int, confidence: float, seed: int
-) -> Interval | None:
-    if not resamples:
-        return None
-    return bootstrap_interval(sums, statistic, confidence=confidence, resamples=resamples, seed=seed)
-
-
-def _recall(sums: Floats) -> Floats:
-    """Per cent; nan for a resample in which the slice does not occur, which the bootstrap leaves out."""
-    whole = sums[:, 1]
-    result: Floats = np.divide(100.0 * sums[:, 0], whole, out=np.full(len(sums), np.nan), where=whole > 0)
-    return result
-
-
-def _difference(sums: Floats) -> Floats:
-    return _recall(sums[:, 2:]) - _recall(sums[:, :2])
-
-
-def _slice_rows(parts: Sequence[_Part], choices: _Choices) -> list[ScoreRow]:
-    """One line a slice and threshold; the difference comes last."""
-    rows = []
-    labels = list(dict.fromkeys(part.label for part in parts))
-    for part in sorted(parts, key=lambda p: (labels.index(p.label), p.tiou, p.k)):
-        name = "micro_recall_at_kx_difference" if part.difference else "micro_recall_at_kx"
-        signature = choices.signature(
-            name, average="micro", k=str(part.k), slice=part.label.replace("|", "/"), tiou=f"{part.tiou:g}"
-        )
-        score = _score(part.value, signature, part.n, part.interval)
-        rows.append(ScoreRow(f"micro R@{part.k}x", score, f"{part.label}, tIoU {part.tiou:g}", digits=2))
-    return rows
-
-
 def _headline(
     scores: LocalizationScores,
     prepared: Prepared,
     predictions: int,
     intervals: Sequence[Interval],
-    parts: Sequence[_Part],
+    parts: Sequence[Part],
 ) -> dict[str, object]:
     matches, tiou = scores.matches, scores.matches.tiou
     headline: dict[str, object] = {
@@ -608,30 +251,3 @@ def _headline(
         for c, name in enumerate(matches.classes)
     ]
     return headline
-
-
-def _figures(scores: LocalizationScores, parts: Sequence[_Part], column: str | None) -> tuple[Figure, ...]:
-    matches = scores.matches
-    middle = matches.tiou[len(matches.tiou) // 2]
-    t = matches.tiou.index(middle)
-    segments = np.bincount(matches.truth_class, minlength=len(matches.classes))
-    shown = np.argsort(-segments, kind="stable").tolist()
-    bars = Bars(
-        f"Average precision at tIoU {middle:g}, classes with most segments first",
-        tuple(str(matches.classes[c]) for c in shown),
-        tuple(float(scores.ap[c, t]) for c in shown),
-        tuple(int(segments[c]) for c in shown),
-        unit="%",
-    )
-    lines = [p for p in parts if p.tiou == middle and not p.difference]
-    if not lines:
-        return (bars,)
-    plot = IntervalPlot(
-        f"Micro recall by {column} at tIoU {middle:g}, per cent",
-        tuple(f"{p.label}, R@{p.k}x" for p in lines),
-        tuple(p.value for p in lines),
-        tuple(p.interval.low if p.interval else None for p in lines),
-        tuple(p.interval.high if p.interval else None for p in lines),
-        scale=(0.0, 100.0),
-    )
-    return (bars, plot)
