@@ -171,13 +171,20 @@ class Caller:
         self._flow = flow
         self._budget = budget
         self._resolve = resolve or _default_resolve
-        self._meter = meter or _default_meter()
+        self._given_meter = meter
         self._offline = offline
         self.concurrency = concurrency
         self.tally = Tally()
         self._secrets = _secrets()
         self._models: dict[tuple[asyncio.AbstractEventLoop, str], Model] = {}
         self._asking: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[Outcome | None]] = {}
+
+    @property
+    def _meter(self) -> Meter:
+        """Tables of prices are read when the first call is made, and not for a run that is all stored."""
+        if self._given_meter is None:
+            self._given_meter = _default_meter()
+        return self._given_meter
 
     # -- one call --------------------------------------------------------------------------------------------
 
@@ -663,7 +670,9 @@ def _default_resolve(name: str) -> Model:
 
 
 def _default_meter() -> Meter:
-    raise NotImplementedError
+    from proctor.llm.estimate import Meter as Standard
+
+    return Standard()
 
 
 # -- for ordinary code ---------------------------------------------------------------------------------------------
