@@ -6,7 +6,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.metrics.errors import MetricInputError
-from proctor.stages.scoring.files import explained, read_json_document, read_table
+from proctor.stages.scoring.files import explained, read_json_document, read_table, some_names
 
 CSV = "video-id,t-start,label\na,1.5,7\n\nb,2,8\n"
 
@@ -124,3 +124,9 @@ def test_huge_values_are_quoted_shortened(tmp_path):
     with pytest.raises(UserError) as error:
         read_table(path).numbers("x")
     assert len(str(error.value)) < 400
+
+
+def test_messages_name_some_of_many():
+    assert some_names([]) == ""
+    assert some_names({"b": 1, "a": 2}) == "'a', 'b'"
+    assert some_names("dcba") == "'a', 'b', 'c', …"

@@ -12,7 +12,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -25,7 +25,7 @@ from proctor.errors import UserError
 from proctor.metrics.errors import MetricInputError
 from proctor.records import decode, read_bytes
 
-__all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table"]
+__all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table", "some_names"]
 
 T = TypeVar("T")
 
@@ -376,6 +376,13 @@ def _read_json(path: Path, data: bytes) -> Table:
         )
     rows = [_record(item, f"{path}, element {n}") for n, item in enumerate(value, start=1)]
     return _of_records(path, rows, range(1, len(rows) + 1), "element")
+
+
+def some_names(names: Iterable[str]) -> str:
+    """Write the first names in sorted order, for messages."""
+    known = sorted(names)
+    shown = ", ".join(map(repr, known[:3]))
+    return f"{shown}, …" if len(known) > 3 else shown
 
 
 def _record(value: Any, where: str) -> dict[str, Any]:

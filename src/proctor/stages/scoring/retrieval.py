@@ -9,7 +9,7 @@ from typing import Any, Literal
 from proctor.errors import UserError
 from proctor.metrics.retrieval import Gain, RankedGold, RecallReading, rank_gold
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.files import explained
+from proctor.stages.scoring.files import explained, some_names
 from proctor.stages.scoring.retrieval_figures import retrieval_plots
 from proctor.stages.scoring.retrieval_files import (
     Pool,
@@ -68,8 +68,8 @@ def score_retrieval(
     shared = sorted(questions.keys() & rankings.keys())
     if not shared:
         raise UserError(
-            f"no question of the reference has a ranking; the reference has {_some(questions)}, "
-            f"the prediction {_some(rankings)}.",
+            f"no question of the reference has a ranking; the reference has {some_names(questions)}, "
+            f"the prediction {some_names(rankings)}.",
             where=str(pred),
             hint="use the same question ids in both",
         )
@@ -123,11 +123,6 @@ def score_retrieval(
         notes=tuple(_notes(ranked, cuts, known, without_gold, missing, len(questions) - len(shared))),
         figures=retrieval_plots(rows, measures, questions, names, known),
     )
-
-
-def _some(ids: Mapping[str, object]) -> str:
-    shown = ", ".join(map(repr, sorted(ids)[:3]))
-    return f"{shown}, …" if len(ids) > 3 else shown
 
 
 def _pool_counts(

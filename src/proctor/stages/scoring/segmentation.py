@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -26,7 +26,7 @@ from proctor.metrics.segmentation import (
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.stages.scoring.figures import defined, interval_plot
-from proctor.stages.scoring.files import Table, explained, read_lines, read_table
+from proctor.stages.scoring.files import Table, explained, read_lines, read_table, some_names
 
 __all__ = ["Conflict", "Lengths", "score_segmentation"]
 
@@ -106,8 +106,8 @@ def score_segmentation(
     shared = sorted(wanted.keys() & given.keys())
     if not shared:
         raise UserError(
-            f"no video of the reference has a prediction; the reference has {_some(wanted)}, "
-            f"the prediction {_some(given)}.",
+            f"no video of the reference has a prediction; the reference has {some_names(wanted)}, "
+            f"the prediction {some_names(given)}.",
             where=str(pred),
             hint="name the videos alike in both",
         )
@@ -169,11 +169,6 @@ def score_segmentation(
         ),
         figures=_figures(rows, reference, predicted),
     )
-
-
-def _some(videos: Mapping[str, object]) -> str:
-    shown = ", ".join(map(repr, sorted(videos)[:3]))
-    return f"{shown}, …" if len(videos) > 3 else shown
 
 
 def _digits(label: str) -> int:
