@@ -24,9 +24,13 @@ from proctor.report.standings import Standings
 from proctor.report.states import STATE_WORDS, StepState, derive_step_states, list_steps
 from proctor.verify.verdict import Verdict
 
-__all__ = ["FramePick", "describe_examples", "pick_frames", "show_clock"]
+__all__ = ["FramePick", "describe_examples", "pick_frames", "show_clock", "show_frames"]
 
 _STATE_CODES: Final = {"done": "d", "current": "c", "next": "n", "missing": "m", "future": "f"}
+
+
+_MOST_FRAMES: Final = 60
+"""Frames of one answer that are listed one by one."""
 
 
 def show_clock(seconds: float) -> str:
@@ -39,11 +43,33 @@ def show_clock(seconds: float) -> str:
     return f"{sign}{hours}:{clock}" if hours else f"{sign}{clock}"
 
 
+def show_frames(prediction: Prediction) -> str:
+    """Say which frames an answer was given from: number in the stream and time, the middle of many left out."""
+    times, indices = prediction.frame_times, prediction.frame_indices
+    count = max(len(times), len(indices))
+    parts = []
+    for n in range(count):
+        number = f"#{indices[n]}" if n < len(indices) else ""
+        time = f"{show_clock(times[n])}{_tenths(times[n])}" if n < len(times) else ""
+        parts.append(" ".join(filter(None, (number, time))))
+    if count > _MOST_FRAMES:
+        half = _MOST_FRAMES // 2
+        parts = [*parts[:half], f"… {count - 2 * half} more …", *parts[-half:]]
+    return ", ".join(parts)
+
+
+def _tenths(seconds: float) -> str:
+    """Tenths of a second as they are printed behind a clock time that is cut to seconds."""
+    finite = seconds == seconds and abs(seconds) < float("inf")
+    return f".{int(abs(seconds) * 10) % 10}" if finite else ""
+
+
 def describe_examples(data: ReportData, standings: Standings, options: ReportOptions) -> dict[str, Any]:
     """Return the data island: runs, graphs and one compact record an item, in the items' order."""
     writer = _Writer(data, options.max_text)
     return {
         "runs": [[writer.text(row.run.name), row.run.role] for row in standings.rows],
+        "calls": [writer.calls(row.run.name) for row in standings.rows],
         "states": {code: STATE_WORDS[name] for name, code in _STATE_CODES.items()},
         "flags": {"late": STATE_WORDS["out_of_order"], "mistaken": STATE_WORDS["mistaken"]},
         "graphs": [writer.graph(graph) for graph in data.graphs.values()],
@@ -68,12 +94,17 @@ class _Writer:
             self._verdicts[verdict.candidate_id].append(verdict)
         self._predictions = {r.name: {p.item_id: p for p in r.predictions} for r in data.runs}
         self._judgements = {r.name: {j.item_id: j for j in r.judgements} for r in data.runs}
+        self._same = {r.name: (_same_details(r.predictions), _same_details(r.judgements)) for r in data.runs}
 
     def text(self, text: str) -> str:
         return clip_text(text, self._limit)
 
     def texts(self, pairs: Mapping[str, str]) -> list[list[str]]:
         return [[self.text(k), self.text(v)] for k, v in sorted(pairs.items())]
+
+    def calls(self, run: str) -> list[list[list[str]]]:
+        """Return the details that are the same for all answers of a run, and those of all its judgements."""
+        return [self.texts(same) for same in self._same[run]]
 
     def graph(self, graph: TaskGraph) -> dict[str, Any]:
         steps = list_steps(graph)
@@ -182,7 +213,11 @@ class _Writer:
         }
 
     def answer(self, item: Item, run: str) -> list[Any] | int:
-        """Answer, failure, rationale, judge, deciding gold, judge's failure, number of frames; 0 when not asked."""
+        """Everything about one answer; 0 when it was not asked for.
+
+        Answer, failure, rationale, judge, deciding gold, judge's failure, number of frames, which frames, details of the
+        answer and of the judgement as far as they differ within the run.
+        """
         prediction: Prediction | None = self._predictions[run].get(item.id)
         judgement: Judgement | None = self._judgements[run].get(item.id)
         if prediction is None:
@@ -194,11 +229,25 @@ class _Writer:
             "" if judgement is None else self.text(judgement.judge),
             None if judgement is None else judgement.gold,
             "" if judgement is None else self.text(judgement.failure or ""),
-            len(prediction.frame_times),
+            len(prediction.frame_times) or len(prediction.frame_indices),
+            show_frames(prediction),
+            self._own_details(prediction, self._same[run][0]),
+            [] if judgement is None else self._own_details(judgement, self._same[run][1]),
         ]
-        while fields and fields[-1] in (None, "", 0):
+        while fields and fields[-1] in (None, "", 0, []):
             fields.pop()
         return fields
+
+    def _own_details(self, record: Prediction | Judgement, same: Mapping[str, str]) -> list[list[str]]:
+        return self.texts({k: v for k, v in record.details.items() if k not in same})
+
+
+def _same_details(records: Sequence[Prediction] | Sequence[Judgement]) -> dict[str, str]:
+    """Return the details that all records share: they are written once a run."""
+    if not records:
+        return {}
+    first = records[0].details
+    return {k: v for k, v in first.items() if all(r.details.get(k) == v for r in records)}
 
 
 # -- frames ------------------------------------------------------------------------------------------------------

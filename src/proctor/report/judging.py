@@ -204,7 +204,9 @@ def _agreement(calibration: Calibration) -> Picture | None:
     value = {frozenset((a.a, a.b)): a.kappa.value for a in calibration.agreement}
     cells = tuple(tuple(None if a == b else value.get(frozenset((a, b))) for b in names) for a in names)
     low = -1.0 if any(v is not None and v < 0 for v in value.values()) else 0.0
-    figure = Matrix("Weighted κ of every two judges", names, names, cells, "values", low=low)
+    rows = tuple(f"{k}. {name}" for k, name in enumerate(names, 1))
+    columns = tuple(str(k) for k in range(1, len(names) + 1))
+    figure = Matrix("Weighted κ of every two judges", rows, columns, cells, "values", low=low)
     return Picture(figure.title, draw_figure(figure), figure_guide(figure))
 
 

@@ -189,13 +189,17 @@
     if (!runs.length) return [];
     const rows = runs.map(([name], k) => {
       const outcome = item.O[k], p = item.P[k] || [];
-      const [answer, failure, rationale, judge, gold, judgeFailure, frames] = p;
+      const [answer, failure, rationale, judge, gold, judgeFailure, frames, which, own, judged] = p;
       const said = answer === null || answer === undefined ? soft(failure ? ["No answer: ", text(failure)] : outcome === "absent" ? "This run was not asked." : "No answer.") : el("span", { cls: "said" }, text(answer));
       const notes = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? `decided by accepted answer ${gold + 1}` : null,
         judge && text(judge), frames ? `${frames} frames shown` : null].filter(Boolean);
+      const [sameAnswers, sameJudgements] = data.calls[k];
+      const facts = item.P[k] ? [...(own || []), ...sameAnswers, ...(judge ? [...(judged || []), ...sameJudgements].map(([a, b]) => [`judge: ${a}`, b]) : [])] : [];
+      const call = which || facts.length ? el("details", { cls: "call" }, el("summary", {}, which ? "Frames and call" : "Call"), which ? el("p", {}, "Frames shown (number, time): ", text(which)) : null,
+        facts.length ? el("dl", { cls: "provenance" }, facts.map(([a, b]) => [el("dt", {}, text(a)), el("dd", {}, el("code", {}, text(b)))]).flat()) : null) : null;
       const why = notes.flatMap((note, n) => (n ? [" · ", note] : [note]));
       return el("tr", {}, el("th", { scope: "row" }, text(name)), el("td", { cls: "mark" }, el("span", { cls: `pill pill-${outcome}` }, OUTCOME[outcome])),
-        el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null));
+        el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null, call));
     });
     return [el("h4", {}, "Answers of the runs"), el("table", { cls: "answers" }, el("tbody", {}, rows))];
   }
