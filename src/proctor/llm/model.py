@@ -14,10 +14,10 @@ from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.llm.media import MediaStore
-    from proctor.llm.message import Request
+    from proctor.llm.message import Parameters, Request
     from proctor.llm.outcome import Outcome
 
-__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider"]
+__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider", "unsent_parameters"]
 
 ENTRY_POINTS: Final = "proctor.models"
 
@@ -103,3 +103,13 @@ class Provider(Protocol):
             UserError: if a key is missing (the message names the variable) or the name makes no sense.
         """
         ...
+
+
+def unsent_parameters(model: Model, parameters: Parameters) -> tuple[str, ...]:
+    """Return the names of parameters that are set but that this model's provider has no field for.
+
+    They are not sent (a seed to Anthropic, a temperature to its newer models), which a stage tells once: what looks greedy may
+    not be. A model says so by a method ``unsent(parameters)``; those without one send everything.
+    """
+    ask = getattr(model, "unsent", None)
+    return tuple(ask(parameters)) if callable(ask) else ()

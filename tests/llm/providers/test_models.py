@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import os
+import traceback
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.llm.http import joined
@@ -537,6 +541,87 @@ def test_text_is_sent_to_the_letter(media: MediaStore, server: Any) -> None:
         )
         sent = json.dumps(server.last.json)
         assert sent.count(json.dumps(text)) == 3
+
+
+def test_text_that_is_no_unicode_is_not_sent(server: Any, media: MediaStore) -> None:
+    outcome = ask(named("openai", server.url), media, user("file\udcff.mp4"))
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "bad_request"
+    assert not server.seen
+
+
+PARTS = st.builds(Text, st.text(max_size=20)) | st.sampled_from(
+    [
+        Image(hashlib.sha256(b"one").hexdigest(), "image/png", 1, 1),
+        Image(hashlib.sha256(b"2").hexdigest(), "image/gif", 2, 2),
+    ]
+)
+TALKS = st.lists(st.lists(PARTS, min_size=1, max_size=4).map(tuple), min_size=1, max_size=3)
+
+
+@given(system_text=st.none() | st.text(max_size=20), talk=TALKS, temperature=st.none() | st.floats(0, 2))
+@pytest.mark.parametrize("render", [render_openai, render_compat, render_anthropic])
+def test_any_talk_arrives_whole(
+    render: Any, system_text: str | None, talk: list[tuple[Any, ...]], temperature: float | None
+) -> None:
+    store = MediaStore()
+    for data in (b"one", b"2"):
+        store.add(data)
+    head = () if system_text is None else (system(system_text),)
+    request = Request(
+        model="m",
+        messages=(*head, *(Message("user", parts) for parts in talk)),
+        parameters=Parameters(temperature=temperature),
+    )
+    sent = json.loads(joined(render(request, store, "claude-haiku-4-5")))
+    assert sent.get("temperature") == temperature
+    said = [m for m in sent["messages"] if m["role"] == "user"]
+    found = [
+        [(p.get("text"), _data(p)) for p in m["content"]]
+        if isinstance(m["content"], list)
+        else [(m["content"], None)]
+        for m in said
+    ]
+    wanted = [
+        [
+            (part.text, None) if isinstance(part, Text) else (None, store.base64(part).decode())
+            for part in parts
+        ]
+        for parts in talk
+    ]
+    assert found == wanted
+    top = sent.get("system") if render is render_anthropic else None
+    first = sent["messages"][0]["content"] if sent["messages"][0]["role"] == "system" else top
+    assert (first or None) == (system_text or None)
+
+
+def _data(part: dict[str, Any]) -> str | None:
+    if "image_url" in part:
+        return str(part["image_url"]["url"]).partition(";base64,")[2]
+    return part["source"]["data"] if "source" in part else None
+
+
+SECRET = "correct-horse-battery-staple"
+
+
+def test_a_traceback_of_a_mistake_does_not_show_the_key(monkeypatch: pytest.MonkeyPatch, server: Any) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    model: Any = resolve(named("openai", server.url))
+    model._headers["X-Number"] = 5  # a mistake of ours that shows deep inside the client
+
+    async def main() -> None:
+        try:
+            await model.attempt(Request(model="m", messages=(user("x"),)), MediaStore(), timeout=5)
+        finally:
+            await model.close()
+
+    with pytest.raises(TypeError) as caught:
+        asyncio.run(main())
+    shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    text = "".join(shown.format())
+    assert "aiohttp" in text
+    assert "[secret]" in text
+    assert SECRET not in text
 
 
 # -- people ------------------------------------------------------------------------------------------------------

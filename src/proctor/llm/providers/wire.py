@@ -123,6 +123,8 @@ class HttpModel:
             body = self._render(request, media, self._name.model)
         except UserError as error:  # such as a video where none is taken: no request, so nothing was paid
             return Failure(kind="bad_request", message=error.message)
+        except UnicodeEncodeError:  # half a surrogate pair, as in names of files that are not UTF-8
+            return Failure(kind="bad_request", message="the request holds text that is not Unicode.")
         reply = await self._lease.post(self._url, self._headers, body, timeout=timeout)
         if not isinstance(reply, HttpReply):
             return reply
