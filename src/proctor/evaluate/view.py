@@ -1,0 +1,154 @@
+"""What a system is shown of an item: question alone, the procedure, captions, frames or the clip itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.evaluate.predict import Task
+from proctor.llm.media import MediaStore
+from proctor.llm.message import Image
+from proctor.media.frames import extract_frames
+from proctor.media.paint import encode_jpeg
+from proctor.media.sampling import by_fps, published_times, uniform
+
+__all__ = ["SAMPLINGS", "VIEWS", "Sampling", "ShownFrame", "View", "ViewKind", "frame_times", "shown_frames"]
+
+ViewKind = Literal["question", "recipe", "captions", "frames"]
+VIEWS: Final[tuple[ViewKind, ...]] = get_args(ViewKind)
+Sampling = Literal["uniform", "fps", "published"]
+SAMPLINGS: Final[tuple[Sampling, ...]] = get_args(Sampling)
+
+_QUALITY: Final = 90
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a system sees; goes into the run's record, its name and the report's columns.
+
+    Attributes:
+        kind: ``question`` and ``recipe`` see nothing of the recording (floors and text-only systems), ``captions`` is a
+            Socratic system (another model describes frames), ``frames`` sees pictures.
+        frames: at most so many.
+        height: of the pictures in pixels.
+        sampling: ``uniform`` over the clip, ``fps`` (one a second, at most ``frames``, evenly thinned), or ``published``
+            (every r-th frame of one a second, counted back from the last; promqa.md 7.1).
+        captioner: model that describes frames, for ``captions``.
+    """
+
+    kind: ViewKind = "frames"
+    frames: int = 50
+    height: int = 360
+    sampling: Sampling = "published"
+    captioner: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in VIEWS or self.sampling not in SAMPLINGS:
+            raise UserError(
+                f"{self.kind!r} with sampling {self.sampling!r} is no view.",
+                hint=f"views: {', '.join(VIEWS)}; sampling: {', '.join(SAMPLINGS)}",
+            )
+        if self.sees_video and (self.frames < 1 or self.height < 16):
+            raise UserError(
+                f"{self.frames} frames of {self.height} pixels cannot be shown.",
+                hint="give at least 1 and 16",
+            )
+        if (self.kind == "captions") != bool(self.captioner):
+            raise UserError(
+                "a system with captions needs a captioner, and only that one.",
+                hint="--show captions --captioner PROVIDER/MODEL",
+            )
+
+    @property
+    def sees_video(self) -> bool:
+        """True for pictures and for their descriptions."""
+        return self.kind in ("captions", "frames")
+
+    @property
+    def label(self) -> str:
+        """Short name for runs: ``50f-360p-published``, ``recipe``."""
+        if not self.sees_video:
+            return self.kind
+        return f"{self.kind}-{self.frames}f-{self.height}p-{self.sampling}"
+
+
+class ShownFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame that a system was shown.
+
+    Attributes:
+        index: its presentation time stamp in the stream's own time base.
+        time: seconds from the start of the file.
+        image: the encoded picture in the media store.
+    """
+
+    index: int
+    time: float
+    image: Image
+
+
+def frame_times(view: View, end: float) -> list[float]:
+    """Return the moments to look at, increasing, all before ``end`` (seconds).
+
+    Raises:
+        UserError: if nothing lies before ``end``.
+    """
+    if view.sampling == "published":
+        times = published_times(end, view.frames)
+    elif view.sampling == "fps":
+        every = by_fps(1.0, end)
+        times = _thinned(every, view.frames)
+    else:
+        times = uniform(view.frames, end)
+    if not times:
+        raise UserError(f"no frame lies before the moment of the question ({end:.2f} s).")
+    return times
+
+
+def _thinned(times: Sequence[float], most: int) -> list[float]:
+    """Keep at most so many, evenly spaced, the last one among them."""
+    if len(times) <= most:
+        return list(times)
+    last = len(times) - 1
+    places = [last] if most == 1 else [round(k * last / (most - 1)) for k in range(most)]
+    return [times[k] for k in places]
+
+
+def shown_frames(task: Task, view: View, media: MediaStore) -> tuple[ShownFrame, ...]:
+    """Return the frames that this view shows of a task, encoded once however many questions share them.
+
+    Two moments with the same frame on screen show it once; a frame that appears at or after the moment of the question
+    is left out.
+
+    Raises:
+        UserError: if the item has no video, or it cannot be read.
+    """
+    if task.video is None:
+        raise UserError(
+            "the item has no video, so no frames can be shown.",
+            where=task.item_id,
+            hint="show the recipe or the question only (--show recipe)",
+        )
+    source = _identity(task.video)
+    found: dict[int, ShownFrame] = {}
+    for frame in extract_frames(task.video, frame_times(view, task.end), height=view.height):
+        if frame.pts in found or frame.time >= task.end:
+            continue
+        height, width = frame.image.shape[:2]
+        picture = frame.image
+        image = media.image(
+            f"{source}/{frame.pts}/{view.height}p/jpeg {_QUALITY}",
+            lambda p=picture, w=width, h=height: (encode_jpeg(p, quality=_QUALITY), w, h),  # type: ignore[misc]
+        )
+        found[frame.pts] = ShownFrame(index=frame.pts, time=frame.time, image=image)
+    if not found:
+        raise UserError("the video shows nothing before the moment of the question.", where=task.item_id)
+    return tuple(sorted(found.values(), key=lambda f: f.time))
+
+
+def _identity(path: Path) -> str:
+    """Name a file's content for this run: reading gigabytes to hash them would cost more than encoding again."""
+    status = path.stat()
+    return f"{path}|{status.st_size}|{status.st_mtime_ns}"

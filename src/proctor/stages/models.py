@@ -1,0 +1,113 @@
+"""A workspace's door to models: its call store, media, prompts, limits and budget, opened for one stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from proctor.evaluate.model_predictor import Ask
+from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.llm.budget import Budget, dollars
+from proctor.llm.caller import Caller, run_calls
+from proctor.llm.estimate import Estimate, Estimator, Meter
+from proctor.llm.fence import FENCE_FILE, FenceSecret
+from proctor.llm.flow import Flow, FlowSettings
+from proctor.llm.media import MediaStore
+from proctor.llm.message import Request
+from proctor.llm.outcome import Failure, Outcome
+from proctor.llm.prices import PriceTable
+from proctor.llm.prompt import PromptSet
+from proctor.llm.store import CallStore
+from proctor.workspace import Workspace
+
+__all__ = ["CALLS", "MEDIA", "Limits", "Models", "open_models"]
+
+CALLS = "calls.sqlite"
+"""Name of the call store in a workspace."""
+MEDIA = "media"
+"""Name of the folder of pictures in a workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a stage may spend, and where its calls are kept.
+
+    Attributes:
+        max_cost: US dollars.
+        max_calls: calls.
+        max_tokens: prompt and reply tokens together.
+        calls: path or URL of the call store; the workspace's own by default.
+        prompts: folder of the user's own templates.
+        prices: file of the user's own prices.
+    """
+
+    max_cost: Decimal | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    calls: str | None = None
+    prompts: Path | None = None
+    prices: Path | None = None
+
+
+class Models:
+    """Everything that a stage needs to ask models; from ``open_models``."""
+
+    def __init__(self, workspace: Workspace, store: CallStore, limits: Limits) -> None:
+        self._store = store
+        self._prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
+        self._meter = Meter(self._prices)
+        self.prompts: PromptSet = evaluation_prompts(limits.prompts)
+        self.secret = FenceSecret.load(workspace.root / FENCE_FILE)
+        self.media = MediaStore(workspace.root / MEDIA)
+        self.budget = Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
+        self.caller = Caller(store, self.media, Flow(FlowSettings()), self.budget, meter=self._meter)
+
+    def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
+        """Return a function that makes calls for a stage."""
+
+        def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
+            return run_calls(self.caller, requests, stage=stage, progress=progress)
+
+        return asking
+
+    def price(self, model: str, outcome: Outcome) -> int | None:
+        """Return nano-dollars of an outcome, None when price or usage are not known."""
+        return None if isinstance(outcome, Failure) else self._prices.cost(model, outcome.usage)
+
+    def estimate(self, stages: Iterable[tuple[str, Iterable[Request]]]) -> Estimate:
+        """Add up what stages would send: calls that the store has cost nothing."""
+        estimator = Estimator(self._prices, known=self._store.has)
+        for stage, requests in stages:
+            estimator.add(stage, requests)
+        return estimator.result()
+
+    def closing(self) -> dict[str, Any]:
+        """Return the closing line of a stage: calls, outcomes by kind, cost, and why it stopped, if it did."""
+        tally = self.caller.tally
+        return {
+            "sent": tally.sent,
+            "from_store": tally.stored,
+            "outcomes": dict(sorted(tally.kinds.items())),
+            "cost": dollars(tally.cost),
+            "unpriced": tally.unpriced,
+            "stopped": tally.stopped,
+        }
+
+
+@contextmanager
+def open_models(workspace: Workspace, limits: Limits | None = None) -> Iterator[Models]:
+    """Open a workspace's call store and everything around it.
+
+    Raises:
+        UserError: if the store, the templates or the prices cannot be used.
+    """
+    limits = limits or Limits()
+    store = CallStore.open(limits.calls or workspace.root / CALLS)
+    try:
+        yield Models(workspace, store, limits)
+    finally:
+        store.close()
