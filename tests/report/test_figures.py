@@ -53,7 +53,9 @@ def test_every_figure_is_well_formed_without_scripts_or_inline_styles(
 
 
 def test_every_class_of_the_markup_is_known_to_the_style_sheet(score_tables: dict[str, ScoreTable]) -> None:
-    known = set(re.findall(r"\.([a-z][\w-]*)", asset("base.css") + asset("scores.css")))
+    known = set(
+        re.findall(r"\.([a-z][\w-]*)", asset("base.css") + asset("figures.css") + asset("scores.css"))
+    )
     used = {
         name
         for figure in all_figures(score_tables)
@@ -472,12 +474,21 @@ def test_reliability_stays_inside_its_frame(bins: list[tuple[float | None, float
 def palettes() -> dict[str, dict[str, str]]:
     """The tokens of the style sheets by scheme: what the first rule sets, and what dark screens change."""
     found: dict[str, dict[str, str]] = {"light": {}, "dark": {}}
-    for name in ("base.css", "scores.css"):
+    for name in ("base.css", "figures.css"):
         light, dark = asset(name).split("prefers-color-scheme: dark", 1)
         dark = dark.split("\n}\n", 1)[0]
         found["light"] |= dict(re.findall(r"--([\w-]+): (#\w{6})", light))
         found["dark"] |= dict(re.findall(r"--([\w-]+): (#\w{6})", dark))
     return found
+
+
+def test_a_dark_page_is_the_same_by_wish_of_the_system_and_of_the_reader() -> None:
+    by_system, by_reader = (
+        asset("figures.css").split("prefers-color-scheme: dark", 1)[1].split("@media screen {", 1)
+    )
+    colours = re.compile(r"--([\w-]+): (#\w{6})")
+    assert dict(colours.findall(by_system)) == dict(colours.findall(by_reader))
+    assert len(colours.findall(by_system)) > 30
 
 
 def channels(colour: str) -> list[float]:
@@ -546,7 +557,7 @@ def test_above_and_below_zero_differ_for_the_colour_blind(scheme: str, kind: str
 
 
 def test_the_style_sheets_hold_nothing_from_elsewhere() -> None:
-    for name in ("base.css", "scores.css"):
+    for name in ("base.css", "figures.css", "scores.css"):
         assert "@import" not in asset(name)
         assert not re.search(r"url\((?!#)", asset(name))
         assert html.escape(asset(name), quote=False).count("&lt;") == 0
