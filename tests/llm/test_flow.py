@@ -471,6 +471,23 @@ def test_an_endpoint_that_asks_to_come_back_tomorrow_is_given_up() -> None:
     assert all("asks to wait 40,000 s" in outcome.message for outcome in outcomes)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("asked", [None, 30.0])
+def test_an_endpoint_that_turns_everything_away_is_given_up_in_the_end(asked: float | None) -> None:
+    """A quota of the day that is used up, and an endpoint that does not say so: 5,000 calls must not wait for ever."""
+
+    async def main() -> tuple[list[Outcome], Endpoint, float]:
+        endpoint = Endpoint(lambda e: REPLY if e.count <= 100 else failure("rate_limit", asked))
+        start = now()
+        outcomes = await asyncio.gather(*endpoint.calls(flow_of(20, 20), 5_000))
+        return outcomes, endpoint, now() - start
+
+    outcomes, endpoint, seconds = run(main())
+    assert sum(outcome == REPLY for outcome in outcomes) == 100
+    assert 1_200 < seconds < 1_500
+    assert endpoint.count < 1_500
+    assert "every call was turned away for 20 minutes: seen" in outcomes[-1].message  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("asked", [math.nan, math.inf, -math.inf, -5.0, 0.0, 1e-300])
 @pytest.mark.parametrize("kind", ["rate_limit", "server", "overload"])
 def test_nonsense_in_retry_after_does_no_harm(asked: float, kind: FailureKind) -> None:

@@ -58,6 +58,7 @@ class GateRules:
         first_backoff: seconds, doubled each time.
         longest_backoff: seconds.
         longest_pause: seconds; an endpoint that asks to wait longer is given up.
+        patience: seconds in which every single call is turned away until the endpoint is given up (a quota of the day).
         breaker_failures: faults in a row, without one answer between them, after which the endpoint is only probed.
         breaker_seconds: until the first probe, doubled after each one that fails.
         breaker_longest: seconds between probes at most.
@@ -70,6 +71,7 @@ class GateRules:
     first_backoff: float = 0.5
     longest_backoff: float = 60.0
     longest_pause: float = 600.0
+    patience: float = 1_200.0
     breaker_failures: int = 10
     breaker_seconds: float = 5.0
     breaker_longest: float = 60.0
@@ -169,6 +171,8 @@ class Gate:
         self._window = 0
         """Attempts admitted up to this number belong to a window that has been shrunk already."""
         self._throttled = 0
+        """Windows that were turned away since a call ended well; the first one at ``_turned_away_since``."""
+        self._turned_away_since = math.inf
         self._paused_until = -math.inf
         self._faults = 0
         self._answered = False
@@ -213,6 +217,7 @@ class Gate:
         self._resting.clear()
         self._in_flight = 0
         self._probe = None
+        self._turned_away_since = math.inf
         now = loop.time()
         limits = self._limits
         if self._requests is None and limits.requests_per_minute:
@@ -415,6 +420,7 @@ class Gate:
 
     def _well(self) -> None:
         self._throttled = 0
+        self._turned_away_since = math.inf
         if self._in_flight < int(self._limit) or self._limit >= self._limits.max_concurrency:
             return  # what is not used tells nothing about what is borne
         before = int(self._limit)
@@ -427,6 +433,14 @@ class Gate:
         asked = asked_pause(failure)
         if asked is not None and asked > self._rules.longest_pause:
             self.stop(_with(failure, f"it asks to wait {asked:,.0f} s: {failure.message}"))
+            return
+        now = self.loop.time()
+        self._turned_away_since = min(self._turned_away_since, now)
+        if now - self._turned_away_since >= self._rules.patience:
+            minutes = (now - self._turned_away_since) / 60
+            self.stop(
+                _with(failure, f"every call was turned away for {minutes:.0f} minutes: {failure.message}")
+            )
             return
         if asked is not None:
             self._pause(asked, "it asked for that")
