@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
@@ -612,3 +613,51 @@ def test_a_rule_in_python_may_look_at_everything(standin: Standin, chat: openai.
     assert ask_chat(chat, "who").choices[0].message.content == "gpt 1 openai"
     assert ask_chat(chat, "who").choices[0].message.content == "gpt 2 openai"
     assert ask_chat(chat, "what").choices[0].message.content == "This is the stand-in speaking."
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Inheritance class AiohttpClientSession:DeprecationWarning"
+)  # Google's SDK
+def test_the_async_sdks_recover_and_nothing_is_answered_twice(standin: Standin) -> None:
+    """Thirty calls at once through each SDK, a third of which fail at first: every one is answered once."""
+    fault = Fault(status=503, probability=0.34, attempts=1, retry_after=0.01)
+    standin.script(
+        faults=[fault, Fault(kind="reset", probability=0.1, attempts=1)], answer=lambda call: call.last
+    )
+
+    async def run() -> list[list[str | None]]:
+        questions = [f"question {n}" for n in range(30)]
+        retry = google_types.HttpRetryOptions(attempts=5, initial_delay=0.01, http_status_codes=[503])
+        options = google_types.HttpOptions(base_url=standin.url, retry_options=retry)
+        async with (
+            openai.AsyncOpenAI(base_url=f"{standin.url}/v1", api_key="k", max_retries=5) as chat,
+            anthropic.AsyncAnthropic(base_url=standin.url, api_key="k", max_retries=5) as claude,
+            genai.Client(api_key="k", http_options=options).aio as gemini,
+        ):
+
+            async def one(text: str) -> str | None:
+                said = await chat.chat.completions.create(
+                    model="m", messages=[{"role": "user", "content": text}]
+                )
+                return said.choices[0].message.content
+
+            async def two(text: str) -> str | None:
+                messages: Any = [{"role": "user", "content": text}]
+                said = await claude.messages.create(model="m", max_tokens=99, messages=messages)
+                return said.content[0].text  # type: ignore[union-attr]
+
+            async def three(text: str) -> str | None:
+                return (await gemini.models.generate_content(model="m", contents=text)).text
+
+            results = [list(await asyncio.gather(*map(ask, questions))) for ask in (one, two)]
+            standin.script(
+                faults=[fault], answer=lambda call: call.last
+            )  # Google's SDK does not retry a reset
+            return [*results, list(await asyncio.gather(*map(three, questions)))]
+
+    assert asyncio.run(run()) == [[f"question {n}" for n in range(30)]] * 3
+    assert standin.log.answered == len(standin.counts) == 90
+    assert set(standin.log.answered_by_key.values()) == {1}
+    assert standin.log.by_outcome["status"] > 15
+    assert standin.log.by_outcome["reset"] > 1
+    assert standin.count == 90 + standin.log.by_outcome["status"] + standin.log.by_outcome["reset"]

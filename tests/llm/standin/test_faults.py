@@ -73,6 +73,26 @@ def test_probability_is_that_of_the_fault() -> None:
     assert 0.27 < len(met) / 3_000 < 0.33
 
 
+def test_a_limit_on_concurrency() -> None:
+    faults = Faults([Fault(crowd=3)], seed=0)
+    assert [faults.due(make_call(), n) is not None for n in (1, 3, 4, 3)] == [False, False, True, False]
+
+
+def test_a_limit_on_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("proctor.llm.standin.faults.time.monotonic", lambda: now[0])
+    faults = Faults(
+        [Fault(status=429, rate=(2, 10.0)), Fault(status=500, match=Match(last="broken"))], seed=0
+    )
+    fates = []
+    for at, text in ((0, "a"), (1, "broken"), (2, "b"), (3, "c"), (9, "d"), (10, "e"), (11, "f"), (12, "g")):
+        now[0] = 100.0 + at
+        fault = faults.due(make_call(text))
+        fates.append(fault.status if fault else 200)
+    # neither a refused request nor one that met another fault takes room
+    assert fates == [200, 500, 200, 429, 429, 200, 429, 200]
+
+
 def test_sticky_faults_never_recover_and_others_do() -> None:
     sticky = Faults([Fault(probability=0.5, sticky=True)], seed=3)
     loose = Faults([Fault(probability=0.5)], seed=3)
@@ -138,6 +158,25 @@ def test_concurrency_does_not_change_which_requests_fail(standin: Standin) -> No
     outcomes = [outcome for fate in seen[0].values() for _, outcome in fate]
     assert 40 < outcomes.count("status") < 160
     assert 8 < outcomes.count("reset") < 70
+
+
+def test_a_crowd_is_turned_away_by_the_server(standin: Standin) -> None:
+    standin.script(faults=[Fault(status=529, crowd=5)], latency={"seconds": 0.3})
+
+    async def run() -> list[int]:
+        async with aiohttp.ClientSession() as session:
+
+            async def ask(n: int) -> int:
+                body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": str(n)}]}
+                async with session.post(f"{standin.url}/v1/messages", json=body) as reply:
+                    return reply.status
+
+            return await asyncio.gather(*map(ask, range(20)))
+
+    statuses = asyncio.run(run())
+    assert statuses.count(200) >= 5
+    assert statuses.count(529) >= 5
+    assert standin.log.answered == statuses.count(200)
 
 
 # -- latency -------------------------------------------------------------------------------------------------------
@@ -227,7 +266,12 @@ def test_a_script_as_json_and_as_python_are_the_same() -> None:
         ('{"faults": [{"retry_after": -1}]}', "retry_after"),
         ('{"faults": [{"seconds": -1}]}', "seconds"),
         ('{"faults": [{"bytes": -1}]}', "bytes"),
-        ('{"faults": [{"headers": {"a": "b\\r\\nc: d"}}]}', "line break"),
+        ('{"faults": [{"headers": {"a": "b\\r\\nc: d"}}]}', "header"),
+        ('{"faults": [{"headers": {"a b": "c"}}]}', "header"),
+        ('{"faults": [{"location": "x\\ny"}]}', "header"),
+        ('{"headers": {"a": "b\\n"}}', "header"),
+        ('{"faults": [{"crowd": 0}]}', "crowd"),
+        ('{"faults": [{"rate": [1, 0]}]}', "rate"),
         ('{"latency": {"low": 2, "high": 1}}', "low"),
         ('{"latency": {"seconds": -1}}', "seconds"),
         ('{"check": "some"}', "check"),

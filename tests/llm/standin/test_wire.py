@@ -349,6 +349,23 @@ def test_paths(standin: Standin) -> None:
     assert exchange(standin, path="http://127.0.0.1/v1/chat/completions")[0] == 200
 
 
+def test_a_client_that_asks_before_it_sends_is_answered_at_once(standin: Standin) -> None:
+    data = json.dumps(BODY).encode()
+    head, _, _ = ask_bytes(data, Expect="100-continue").partition(b"\r\n\r\n")
+    with connect(standin) as sock:
+        sock.sendall(head + b"\r\n\r\n")
+        assert sock.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        sock.sendall(data)
+        assert read_reply(sock)[0] == 200
+
+
+def test_headers_of_every_reply(standin: Standin) -> None:
+    standin.script(
+        headers={"x-ratelimit-remaining-requests": "7"}, faults=[Fault(kind="slow", seconds=0.01, every=2)]
+    )
+    assert [exchange(standin)[1]["x-ratelimit-remaining-requests"] for _ in range(2)] == ["7", "7"]
+
+
 def test_the_same_connection_is_used_again(standin: Standin) -> None:
     with connect(standin) as sock:
         for number in range(20):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import time
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -47,23 +48,38 @@ class Faults:
         self._seen = [0] * len(self._faults)
         self._happened = [0] * len(self._faults)
         self._attempts: list[Counter[str]] = [Counter() for _ in self._faults]
+        self._passed: list[deque[float]] = [deque() for _ in self._faults]
 
-    def due(self, call: Call) -> Fault | None:
-        """Return the fault that this request meets; every fault counts the requests that it could have met."""
-        chosen = None
+    def due(self, call: Call, in_flight: int = 1) -> Fault | None:
+        """Return the fault that this request meets; every fault counts the requests that it could have met.
+
+        Args:
+            call: the request.
+            in_flight: how many requests are being answered, this one included.
+        """
+        chosen, open_gates = None, []
         for index, fault in enumerate(self._faults):
             if fault.match is not _ANY and not fault.match.holds(call):
                 continue
             self._seen[index] += 1
             if fault.attempts is not None:
                 self._attempts[index][call.key] += 1
-            if chosen is None and self._is_due(index, fault, call):
+            if fault.rate is not None:
+                open_gates.append(self._passed[index])
+            if chosen is None and self._is_due(index, fault, call, in_flight):
                 self._happened[index] += 1
                 chosen = fault
+        if chosen is None:
+            for gate in open_gates:
+                gate.append(time.monotonic())
         return chosen
 
-    def _is_due(self, index: int, fault: Fault, call: Call) -> bool:
+    def _is_due(self, index: int, fault: Fault, call: Call, in_flight: int) -> bool:
         count = self._seen[index]
+        if fault.crowd is not None and in_flight <= fault.crowd:
+            return False
+        if fault.rate is not None and not self._is_too_fast(index, *fault.rate):
+            return False
         if fault.first is not None and count > fault.first:
             return False
         if fault.every is not None and count % fault.every:
@@ -78,6 +94,12 @@ class Faults:
             return True
         again = 0 if fault.sticky else call.nth
         return call.draw("fault", self._seed, index, again) < fault.probability
+
+    def _is_too_fast(self, index: int, most: int, seconds: float) -> bool:
+        passed, now = self._passed[index], time.monotonic()
+        while passed and passed[0] <= now - seconds:
+            passed.popleft()
+        return len(passed) >= most
 
 
 @dataclass(slots=True)

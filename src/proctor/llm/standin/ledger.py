@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from proctor.llm.standin.call import Call, Medium
@@ -18,7 +21,6 @@ __all__ = ["Ledger", "Record", "safe_headers"]
 _SAFE: Final = (
     "user-agent",
     "content-type",
-    "content-length",
     "content-encoding",
     "accept",
     "accept-encoding",
@@ -32,13 +34,21 @@ _SAFE: Final = (
 """Headers that are kept: none of them can hold a key."""
 
 _RECORDS: Final = 100_000
+_KINDS_OF_CLIENTS: Final = 1_000
 _BODIES: Final = 64 * 2**20
 _ERRORS: Final = 100
+_NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-def safe_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that hold no secret, in lower case."""
-    return {name: headers[name] for name in _SAFE if name in headers}
+@lru_cache(maxsize=_KINDS_OF_CLIENTS)
+def _shared(values: tuple[str | None, ...]) -> dict[str, str]:
+    return {name: value for name, value in zip(_SAFE, values, strict=True) if value is not None}
+
+
+def safe_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers that hold no secret, in lower case; requests with equal ones share them."""
+    get = headers.get
+    return _shared(tuple([get(name) for name in _SAFE]))
 
 
 class Record:
@@ -75,7 +85,7 @@ class Record:
         self.key = call.key
         self.nth = call.nth
         self.protocol = call.protocol.name
-        self.path = call.path
+        self.path = sys.intern(call.path)
         self.model = ""
         self.status = 0
         self.outcome = "open"
@@ -84,7 +94,7 @@ class Record:
         self.began = began
         self.seconds = 0.0
         self.size = len(call.body)
-        self.media: dict[str, int] = {}
+        self.media: Mapping[str, int] = _NONE
         self.headers = call.headers
         self.body: bytes | None = call.body
 
@@ -125,7 +135,7 @@ class Record:
     def row(self, *, body: bool = False) -> dict[str, Any]:
         """Return the record as plain values."""
         names = (name for name in self.__slots__ if name not in ("_owner", "body"))
-        row = {name: getattr(self, name) for name in names}
+        row = {name: getattr(self, name) for name in names} | {"media": dict(self.media)}
         if body and self.body is not None:
             row["body"] = self.body.decode("utf-8", "replace")
         return row
@@ -200,8 +210,8 @@ class Ledger:
         if call.parsed:
             content = call.content
             record.model = content.model
-            for part in content.attached:
-                record.media[part.kind] = record.media.get(part.kind, 0) + 1
+            if content.attached:
+                record.media = dict(Counter(part.kind for part in content.attached))
         with self._lock:
             record.seconds = time.monotonic() - self._born - record.began
             self.in_flight -= 1

@@ -66,6 +66,9 @@ FaultKind = Literal[
 FAULT_KINDS: Final[tuple[FaultKind, ...]] = get_args(FaultKind)
 
 
+_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
 @lru_cache(maxsize=1_000)
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL | re.MULTILINE)
@@ -202,6 +205,9 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             anew each time that the same request comes again.
         attempts: only the first n times that one and the same request comes; then it recovers.
         limit: at most n times altogether.
+        crowd: only while more than n requests are being answered, this one included (a limit on concurrency).
+        rate: only when more than n requests came within so many seconds and met no fault (a limit on the rate); this
+            and ``crowd`` depend on time and therefore on the client.
         status: HTTP status of ``status`` (429 unless set) and ``html`` (502 unless set).
         retry_after: seconds that the client is asked to wait.
         retry_date: say so as a date instead of seconds.
@@ -223,6 +229,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sticky: bool = False
     attempts: int | None = None
     limit: int | None = None
+    crowd: int | None = None
+    rate: tuple[int, float] | None = None
     status: int | None = None
     retry_after: float | None = None
     retry_date: bool = False
@@ -237,12 +245,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def __post_init__(self) -> None:
         if self.probability is not None and not 0 <= self.probability <= 1:
             raise ValueError("`probability` must lie between 0 and 1")
-        for name in ("first", "every", "attempts", "limit"):
+        for name in ("first", "every", "attempts", "limit", "crowd"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"`{name}` must be 1 or more")
         if self.window is not None and not 1 <= self.window[0] <= self.window[1]:
             raise ValueError("`window` must be two counts of requests, from 1, in order")
+        if self.rate is not None and not (self.rate[0] >= 1 and 0 < self.rate[1] <= 3_600):
+            raise ValueError("`rate` must be a count of requests and a number of seconds, both above 0")
         if self.status is not None and not 200 <= self.status <= 599:
             raise ValueError("`status` must be an HTTP status from 200 to 599")
         if self.retry_after is not None and not (math.isfinite(self.retry_after) and self.retry_after >= 0):
@@ -251,9 +261,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ValueError("`seconds` must be 0 or more")
         if not 0 <= self.bytes <= 2**34:
             raise ValueError("`bytes` must lie between 0 and 16 GiB")
-        for text in (*self.headers, *self.headers.values(), self.location):
-            if "\r" in text or "\n" in text:
-                raise ValueError("a header cannot hold a line break")
+        _check_headers({**self.headers, "location": self.location})
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -301,6 +309,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         faults: tried in order; the first that is due happens.
         latency: seconds until a reply.
         seed: of every draw.
+        headers: further headers of every reply of a model, such as ``x-ratelimit-remaining-requests``.
         models: names that ``/v1/models`` lists; when ``strict`` is set, others are not found (404).
         strict: see ``models``.
         key: the key that clients must send; None takes any and none. It is never logged.
@@ -315,12 +324,16 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     faults: list[Fault] = []
     latency: Latency = Latency()
     seed: int = 0
+    headers: dict[str, str] = {}
     models: list[str] = []
     strict: bool = False
     key: str | None = None
     limit: int = 64 * 2**20
     media_limit: int = 20 * 2**20
     check: Literal["full", "count", "none"] = "full"
+
+    def __post_init__(self) -> None:
+        _check_headers(self.headers)
 
     def __repr__(self) -> str:
         """Leave the key out: reprs end in logs."""
@@ -329,6 +342,14 @@ class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def public(self) -> Script:
         """Return the script without its key."""
         return self if self.key is None else msgspec.structs.replace(self, key="(set)")
+
+
+def _check_headers(headers: dict[str, str]) -> None:
+    for name, value in headers.items():
+        if not _TOKEN.fullmatch(name):
+            raise ValueError(f"{name[:80]!r} is not the name of a header")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"the header {name!r} holds what a header cannot hold")
 
 
 def parse_script(data: bytes | str, *, where: str = "script") -> Script:

@@ -334,7 +334,7 @@ class Standin:
         try:
             if script.check != "none":
                 call.content  # noqa: B018 - what the protocol does not allow is refused first
-            fault = state.faults.due(call)
+            fault = state.faults.due(call, self.log.in_flight)
             if fault is not None and fault.kind in BEFORE:
                 return await self._fail(request, fault, call, record, name)
             self._look(script, call)
@@ -421,7 +421,7 @@ class Standin:
             )
             stream = False
         data = protocol.events(body) if stream else msgspec.json.encode(body)
-        headers = protocol.headers(name)
+        headers = protocol.headers(name) | script.headers
         headers["content-type"] = "text/event-stream; charset=utf-8" if stream else _JSON
         record.status, record.outcome = 200, answer.outcome
         if fault is None or fault.kind not in AFTER:
@@ -671,6 +671,8 @@ async def _read(request: web.BaseRequest, limit: int) -> bytes:
     length = request.content_length
     if length is not None and length > limit:
         raise Rejected(f"the request exceeds {limit} bytes", status=413)
+    if request.headers.get("expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     stream, size = request.content, 0
     blocks: list[bytes] = []
     while True:
