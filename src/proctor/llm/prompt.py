@@ -30,7 +30,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,6 +66,9 @@ _HEADER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^=== ([a-z]+) ===[ \t]*\n", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;()/_+%=-]{0,200}")
+_FENCE = re.compile(r"<<<BEGIN ([a-z0-9 -]+) ([0-9a-f]{16})>>>.*?<<<END \1 \2>>>", re.DOTALL)
+_MARK = re.compile(r"<<<(BEGIN|END) ([a-z0-9 -]+) ([0-9a-f]{16})>>>")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _FUNCTIONS: Final = frozenset({"fence", "fence_inline", "fence_items", "fence_each", "fence_rule", "token"})
 _FILTERS: Final = ("length", "first", "last", "join", "lower", "upper", "capitalize")
 _TESTS: Final = (
@@ -294,7 +297,7 @@ class Template:
     def _check_fences(self, messages: Sequence[Message], fencer: Fencer) -> None:
         """Every fence is there once, begun and ended; whatever a template did with them is noticed here."""
         text = "\n".join(message.text for message in messages)
-        found = re.findall(rf"<<<(BEGIN|END) ([a-z0-9 -]+) {fencer.token}>>>", text)
+        found = [(side, label) for side, label, token in _MARK.findall(text) if token == fencer.token]
         wanted = [(side, label) for label in fencer.labels for side in ("BEGIN", "END")]
         if sorted(found) != sorted(wanted):
             raise UserError(
@@ -304,11 +307,12 @@ class Template:
 
 def _tidied(text: str, token: str) -> str:
     """Take out blank lines that template tags leave behind; what is inside of a fence stays as it is."""
-    pieces = re.split(
-        rf"(<<<BEGIN [a-z0-9 -]+ {token}>>>.*?<<<END [a-z0-9 -]+ {token}>>>)", text, flags=re.DOTALL
-    )
-    pieces[::2] = [re.sub(r"\n{3,}", "\n\n", piece) for piece in pieces[::2]]
-    return "".join(pieces).strip()
+    pieces, at = [], 0
+    for fence in _FENCE.finditer(text):
+        if fence[2] == token:
+            pieces += [_BLANK_LINES.sub("\n\n", text[at : fence.start()]), fence[0]]
+            at = fence.end()
+    return "".join((*pieces, _BLANK_LINES.sub("\n\n", text[at:]))).strip()
 
 
 def _encodable(value: object) -> object:
@@ -500,21 +504,13 @@ def _used(
     name: str, sections: Sequence[tuple[str, str]], files: Mapping[str, str], places: Mapping[str, str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the variables that a template and its parts use, and the names of the parts."""
-    from jinja2 import TemplateSyntaxError, meta
-
-    environment = _environment()
     used: set[str] = set()
     parts: set[str] = set()
     waiting = [(name, text) for _, text in sections]
     while waiting:
         place, text = waiting.pop()
-        try:
-            tree = environment.parse(text)
-            used |= meta.find_undeclared_variables(tree)
-            included = list(meta.find_referenced_templates(tree))
-            environment.compile(tree)
-        except TemplateSyntaxError as error:
-            raise UserError(f"{error.message} (line {error.lineno}).", where=places[place]) from None
+        variables, included = _analysed(text, places[place])
+        used |= variables
         for part in included:
             if part is None or not part.startswith("_") or part not in files:
                 raise UserError(
@@ -526,6 +522,21 @@ def _used(
                 parts.add(part)
                 waiting.append((part, files[part]))
     return frozenset(used) - _FUNCTIONS, frozenset(parts)
+
+
+@lru_cache(maxsize=1_000)
+def _analysed(text: str, where: str) -> tuple[frozenset[str], tuple[str | None, ...]]:
+    """Return the variables that a text uses and the parts that it includes; it compiles, or an error says why not."""
+    from jinja2 import TemplateSyntaxError, meta
+
+    environment = _environment()
+    try:
+        tree = environment.parse(text)
+        found = frozenset(meta.find_undeclared_variables(tree)), tuple(meta.find_referenced_templates(tree))
+        environment.compile(tree)
+    except TemplateSyntaxError as error:
+        raise UserError(f"{error.message} (line {error.lineno}).", where=where) from None
+    return found
 
 
 def _check_declared(
