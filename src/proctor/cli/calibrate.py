@@ -291,4 +291,6 @@ def _preferences(found: Sequence[Preference], title: str) -> str:
         )
         for p in found
     ]
-    return table(rows, (f"own − other, {title}", "plain", "p (Holm)", "adjusted", "p (Holm)"))
+    notes = [f"note: {p.family}: {p.adjusted.note}" for p in found if p.adjusted.note]
+    head = (f"own − other, {title}", "plain", "p (Holm)", "adjusted", "p (Holm)")
+    return "\n".join([table(rows, head), *notes])

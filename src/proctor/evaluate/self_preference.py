@@ -6,7 +6,8 @@ for every family, a difference own minus other in points:
 - *plain*, judges: the marks that the family's judges give to the family's answers, minus those that other judges give to
   the same answers. A judge that is strict with everybody is strict here too, so this alone proves nothing.
 - *adjusted*, judges: the plain difference minus the same difference on the answers of other families, item by item. This is
-  self-preference proper: it is 0 for a judge that is merely strict or mild.
+  self-preference proper: it is 0 for a judge that is merely strict or mild. Compared is with families that do not judge
+  themselves, where there are any: a rival that favours its own answers would look like self-preference of the first.
 - *plain* and *adjusted*, generators: the same with questions in place of judges; how much better a family's predictors do on
   its own questions, and how much better than the other families' predictors do on these.
 
@@ -208,6 +209,25 @@ def _corrected(found: Sequence[Preference]) -> tuple[Preference, ...]:
     )
 
 
+def _strangers(family: str, kin: Mapping[str, str], columns: Mapping[str, str]) -> tuple[list[str], str]:
+    """Choose whom a family is compared with, and say what to beware of.
+
+    Predictors of families that neither judge nor ask are neutral; those of others have a preference of their own, which
+    would be added to the one that is measured.
+    """
+    others = [p for p, f in kin.items() if f not in (family, "")]
+    neutral = [p for p in others if kin[p] not in columns.values()]
+    if neutral:
+        return neutral, ""
+    if others:
+        return others, "no neutral family to compare with: what the others do for their own adds to it"
+    return [], "there is no predictor of another family to compare with"
+
+
+def _noted(estimate: Estimate, note: str) -> Estimate:
+    return msgspec.structs.replace(estimate, note="; ".join(filter(None, (estimate.note, note))))
+
+
 def _mean(values: Iterable[float]) -> float:
     numbers = list(values)
     return math.fsum(numbers) / len(numbers)
@@ -282,7 +302,7 @@ class _Tables:
             if not others:
                 continue
             predictors = [p for p, f in kin.items() if f == family]
-            strangers = [p for p, f in kin.items() if f not in (family, "")]
+            strangers, note = _strangers(family, kin, kin_judges)
             plain = self._shift(points, predictors, own, others)
             rest = self._shift(points, strangers, own, others)
             adjusted = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
@@ -293,9 +313,9 @@ class _Tables:
                     own=tuple(own),
                     others=tuple(others),
                     plain=self._paired(plain, "self_preference_plain"),
-                    adjusted=self._paired(adjusted, "self_preference")
-                    if strangers
-                    else Estimate(note="there is no predictor of another family to compare with"),
+                    adjusted=_noted(
+                        self._paired(adjusted, "self_preference") if strangers else Estimate(), note
+                    ),
                 )
             )
         return found
@@ -354,7 +374,7 @@ class _Tables:
             predictors = [p for p, f in kin.items() if f == family and p in marks]
             if not others or not predictors:
                 continue
-            strangers = [p for p, f in kin.items() if f not in (family, "") and p in marks]
+            strangers, note = _strangers(family, {p: f for p, f in kin.items() if p in marks}, kin_generators)
             plain = self._by_item(marks, predictors, wrote)
             rest = self._by_item(marks, strangers, wrote)
             lead = {i: plain[i] - rest[i] for i in plain.keys() & rest.keys()}
@@ -368,9 +388,9 @@ class _Tables:
                     own=tuple(own),
                     others=tuple(others),
                     plain=contrast(plain, mine, "question_preference_plain"),
-                    adjusted=contrast(lead, mine, "question_preference")
-                    if strangers
-                    else Estimate(note="there is no predictor of another family to compare with"),
+                    adjusted=_noted(
+                        contrast(lead, mine, "question_preference") if strangers else Estimate(), note
+                    ),
                     paired=paired,
                 )
             )
