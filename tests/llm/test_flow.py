@@ -885,17 +885,25 @@ def test_the_seed_moves_calls_in_time_and_nothing_else() -> None:
 
 
 def test_nine_tenths_of_ideal_throughput() -> None:
-    """1,000 calls of 200 ms, 100 in flight: ideally 2 s."""
+    """1,000 calls of 200 ms, 100 in flight: ideally 2 s. On a busy machine the loop itself is late: then that is the measure."""
 
-    async def main() -> float:
-        flow = flow_of(100, 100)
+    async def main(*, bare: bool) -> float:
+        flow, places = flow_of(100, 100), asyncio.Semaphore(100)
         endpoint = Endpoint(latency=0.2)
+
+        async def plain() -> Outcome:
+            async with places:
+                return await endpoint.attempt(60.0)
+
         start = time.perf_counter()
-        await asyncio.gather(*endpoint.calls(flow, 1_000))
+        await asyncio.gather(*([plain() for _ in range(1_000)] if bare else endpoint.calls(flow, 1_000)))
         return time.perf_counter() - start
 
-    best = min(asyncio.run(main()) for _ in range(2))
-    assert 2.0 / best >= 0.9
+    best = asyncio.run(main(bare=False))
+    if best > 2.0 / 0.9:
+        best = min(best, asyncio.run(main(bare=False)))
+        assert best <= 1.1 * max(2.0, asyncio.run(main(bare=True)))
+    print(f"{2.0 / best:.1%} of ideal throughput")
 
 
 def test_a_call_costs_little_processor_time() -> None:
