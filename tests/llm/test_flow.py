@@ -743,6 +743,50 @@ def test_a_loop_that_died_with_calls_in_flight_takes_no_place() -> None:
     gc.collect()
 
 
+OUTCOMES = st.one_of(
+    st.just(REPLY),
+    st.builds(
+        failure,
+        st.sampled_from(["server", "connection", "timeout", "rate_limit", "overload", "bad_request", "auth"]),
+        st.sampled_from([None, 0.0, 0.5, 30.0, 700.0, math.nan]),
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(OUTCOMES, min_size=1, max_size=30),
+    st.integers(1, 12),
+    st.integers(1, 30),
+    st.sampled_from([None, 60.0, 600.0]),
+    st.sampled_from([None, 6_000.0]),
+)
+def test_whatever_the_endpoint_says_every_call_ends(
+    script: list[Outcome], places: int, number: int, rpm: float | None, tpm: float | None
+) -> None:
+    """The endpoint says these things in turn, for ever; a call that waited for nothing would be an error of the loop."""
+
+    async def main() -> None:
+        records: list[AttemptRecord] = []
+        endpoint = Endpoint(lambda e: script[e.count % len(script)], latency=0.7)
+        flow = flow_of(places, places * 2, rpm=rpm, tpm=tpm, attempts=4, throttled_attempts=6)
+        calls = [
+            asyncio.create_task(flow.run(HOST, 100, endpoint.attempt, records.append)) for _ in range(number)
+        ]
+        outcomes = await asyncio.gather(*calls)
+        assert len(outcomes) == number
+        assert endpoint.most <= places * 2
+        assert len(records) == endpoint.count
+        state = flow.state()[0]
+        assert (state.in_flight, state.waiting) == (0, 0)
+        assert 1 <= state.limit <= places * 2
+        assert max(record.number for record in records) <= 4 + 6 + 12  # faults, throttles, probes
+        said_auth = any(record.outcome == "auth" for record in records)
+        assert not said_auth or state.stopped
+
+    run(main())
+
+
 # -- order, limits a minute, chance -----------------------------------------------------------------------------
 
 
