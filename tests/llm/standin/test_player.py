@@ -67,6 +67,17 @@ def test_the_same_request_gets_the_same_reply_and_another_seed_another() -> None
     assert one != three
 
 
+def test_the_same_request_again_may_be_drawn_anew() -> None:
+    def texts(player: Player) -> list[str]:
+        calls = [Call(CHAT, "/v1/chat/completions", make_call("q").body, nth=n) for n in range(1, 200)]
+        return [answer.text for call in calls if (answer := player(call))]
+
+    assert len(set(texts(Player(yes, 0.5)))) == 1
+    drawn = texts(Player(yes, 0.5, habits={}, repeat=True))
+    assert drawn.count("Yes, stir it.") / len(drawn) == pytest.approx(0.5, abs=0.12)
+    assert drawn == texts(Player(yes, 0.5, habits={}, repeat=True))
+
+
 def test_quality_by_model() -> None:
     player = Player(yes, {"^good": 1.0, "": 0.0}, habits={})
     assert {a.text for a in play(player, 50, "good-1")} == {"Yes, stir it."}

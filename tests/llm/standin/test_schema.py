@@ -145,6 +145,10 @@ def test_schemas_that_never_end_do() -> None:
     assert isinstance(instance(loop), str)
     endless = {"type": "object", "properties": {"more": {"$ref": "#"}}, "required": ["more"]}
     assert isinstance(instance(endless), dict)
+    crowd = {"type": "array", "items": {"$ref": "#"}, "minItems": 3}
+    assert isinstance(instance(crowd), list)
+    knot = {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}
+    assert instance(knot, values={"": 7}) is None
     assert instance({"$ref": "#/nowhere"}, text="x") == "x"
 
 

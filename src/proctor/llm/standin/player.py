@@ -90,6 +90,8 @@ class Player:
         habits: probabilities of dressings; see ``HABITS``.
         say: turns the chosen answer into a reply, such as a judge's score into a verdict; mistakes are then other answers
             and refusals.
+        repeat: True draws anew each time that the same request comes, as a real model does at a temperature above 0; False
+            says the same again.
 
     Raises:
         UserError: if a probability or weight makes no sense.
@@ -104,10 +106,11 @@ class Player:
         mistakes: Mapping[str, float] | None = None,
         habits: Mapping[str, float] | None = None,
         say: Callable[[str, Call], str | Answer] | None = None,
+        repeat: bool = False,
     ) -> None:
         self._hook = hook
         self._quality = dict(quality) if isinstance(quality, Mapping) else {"": quality}
-        self._seed = seed
+        self._seed, self._repeat = seed, repeat
         self._mistakes = dict(MISTAKES if mistakes is None else mistakes)
         self._habits = dict(HABITS if habits is None else habits)
         self._say = say
@@ -131,13 +134,16 @@ class Player:
         if not isinstance(known, Known):
             known = Known(*known)
         rights = (known.right,) if isinstance(known.right, str) else tuple(known.right)
-        right = str(pick(call, rights, "right answer", self._seed))
-        if call.draw("right", self._seed) < self._quality_of(call.model):
+        right = str(pick(call, rights, "right answer", self._seed_of(call)))
+        if call.draw("right", self._seed_of(call)) < self._quality_of(call.model):
             return self._reply(call, known, right)
         kind = self._kind_of_mistake(call, known, right)
         if kind == "refusal":
-            return Answer(text=pick(call, _REFUSALS, "refusal", self._seed), outcome="refusal")
+            return Answer(text=pick(call, _REFUSALS, "refusal", self._seed_of(call)), outcome="refusal")
         return self._reply(call, known, self._mistake(call, kind, known, right))
+
+    def _seed_of(self, call: Call) -> object:
+        return f"{self._seed} {call.nth}" if self._repeat else self._seed
 
     def _quality_of(self, model: str) -> float:
         for pattern, quality in self._quality.items():
@@ -154,7 +160,7 @@ class Player:
         if self._say is not None:  # what turns an answer into a reply takes answers only
             possible |= {"flip": False, "vague": False, "list": False}
         weights = {k: w for k, w in self._mistakes.items() if w > 0 and possible.get(k, True)}
-        place = call.draw("mistake", self._seed) * sum(weights.values())
+        place = call.draw("mistake", self._seed_of(call)) * sum(weights.values())
         for kind, weight in weights.items():
             place -= weight
             if place < 0:
@@ -167,12 +173,12 @@ class Player:
         if kind == "flip":
             return flip_yes_no(right) or right
         if kind == "vague":
-            return str(pick(call, _VAGUE, "vague", self._seed))
+            return str(pick(call, _VAGUE, "vague", self._seed_of(call)))
         if kind == "list":
             several = list(dict.fromkeys([*known.wrong, right]))
-            turn = int(call.draw("turn", self._seed) * len(several))
+            turn = int(call.draw("turn", self._seed_of(call)) * len(several))
             return "\n".join(f"* {answer}" for answer in several[turn:] + several[:turn])
-        return str(pick(call, tuple(known.wrong), "wrong", self._seed))
+        return str(pick(call, tuple(known.wrong), "wrong", self._seed_of(call)))
 
     def _reply(self, call: Call, known: Known, chosen: str) -> Answer:
         data = {"answer": chosen, **known.data}
@@ -185,12 +191,14 @@ class Player:
 
     def _dress(self, call: Call, text: str) -> str:
         habits = {
-            name for name, chance in self._habits.items() if call.draw("habit", self._seed, name) < chance
+            name
+            for name, chance in self._habits.items()
+            if call.draw("habit", self._seed_of(call), name) < chance
         }
         if "quotes" in habits:
             text = f'"{text}"'
         if "markdown" in habits:
             text = f"**{text}**"
         if "preamble" in habits:
-            text = pick(call, _PREAMBLES, "preamble", self._seed) + text
+            text = pick(call, _PREAMBLES, "preamble", self._seed_of(call)) + text
         return text + _CLOSING if "closing" in habits else text

@@ -11,6 +11,7 @@ import msgspec
 __all__ = ["follows", "instance", "violation"]
 
 _DEPTH: Final = 12
+_NODES: Final = 10_000
 _WORDS: Final = ("stir", "the", "bowl", "add", "salt", "then", "wait", "pour", "water", "slowly")
 
 Schema = Mapping[str, Any]
@@ -31,7 +32,8 @@ def instance(
     """Make a value that follows a schema: the same one for the same arguments.
 
     Understands what providers take: objects, arrays, strings, numbers, booleans, null, enum, const, anyOf, oneOf, allOf,
-    $ref to $defs or definitions, type lists, lengths and bounds; Google's spelling of types (``OBJECT``) too.
+    $ref to $defs or definitions, type lists, lengths and bounds; Google's spelling of types (``OBJECT``) too. A schema that
+    asks for an endless value gets one that ends, and does not follow.
 
     Args:
         schema: the JSON Schema.
@@ -46,10 +48,12 @@ def instance(
 class _Maker:
     def __init__(self, root: Schema, values: dict[str, Any], text: str, rng: random.Random) -> None:
         self.root, self.values, self.text, self.rng = root, values, text, rng
+        self.left = _NODES
 
     def make(self, schema: Any, name: str, depth: int, wanted: Any = None) -> Any:
-        if not isinstance(schema, Mapping):
-            return self.text or "anything"
+        self.left -= 1
+        if depth > 2 * _DEPTH or self.left < 0:
+            return None
         schema = _resolve(schema, self.root)
         wanted = self.values.get(name) if wanted is None else wanted
         if "const" in schema:
