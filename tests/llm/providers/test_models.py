@@ -19,6 +19,7 @@ from proctor.errors import UserError
 from proctor.llm.http import joined
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Message, Parameters, Request, Text, system, user
+from proctor.llm.model import unsent_parameters
 from proctor.llm.outcome import Failure, Outcome, Reply, Usage
 from proctor.llm.providers.anthropic import DEFAULT_MAX_TOKENS, render_anthropic, takes_sampling
 from proctor.llm.providers.compat import render_compat
@@ -399,6 +400,44 @@ def test_sampling_goes_to_the_models_that_take_it(
     assert made._headers["anthropic-version"] == ("2023-06-01" if takes else "2026-10-21")
     request = Request(model="m", messages=(user("x"),), parameters=Parameters(temperature=0.0))
     assert ("temperature" in json.loads(joined(render_anthropic(request, MediaStore(), model)))) is takes
+
+
+@pytest.mark.parametrize(
+    ("model", "reasoning", "takes"),
+    [
+        ("gpt-4o-2024-08-06", None, True),
+        ("gpt-4.1", "low", True),
+        ("chatgpt-4o-latest", None, True),
+        ("ft:gpt-4o:org::id", None, True),
+        ("o1", None, False),
+        ("o3-mini-2025-01-31", "none", False),
+        ("o4-mini", None, False),
+        ("gpt-5", None, False),
+        ("gpt-5-mini", "none", False),
+        ("gpt-5-2025-08-07", None, False),
+        ("gpt-5.1", None, True),
+        ("gpt-5.2-2025-12-11", "none", True),
+        ("gpt-5.4-mini", "low", False),
+        ("gpt-5.5", None, False),
+        ("gpt-5.6-sol", "none", True),
+        ("gpt-6-astra", None, False),
+        ("gpt-6.1-sol", "none", True),
+        ("gpt-12", None, False),
+        ("omni", None, True),
+    ],
+)
+def test_a_temperature_goes_to_the_models_of_openai_that_take_it(
+    model: str, reasoning: str | None, takes: bool
+) -> None:
+    wanted = Parameters(temperature=0.0, top_p=1.0, reasoning=reasoning)
+    request = Request(model="m", messages=(user("x"),), parameters=wanted)
+    sent = json.loads(joined(render_openai(request, MediaStore(), model)))
+    assert ("temperature" in sent) is ("top_p" in sent) is takes
+    assert unsent_parameters(resolve(f"openai/{model}"), wanted) == (
+        () if takes else ("temperature", "top_p")
+    )
+    compat = json.loads(joined(render_compat(request, MediaStore(), model)))
+    assert compat["temperature"] == 0
 
 
 def test_everything_is_sent_where_there_is_a_field_for_it() -> None:

@@ -244,5 +244,5 @@ def provider(name: ModelName) -> Model:
         key=key,
         render=render_anthropic,
         parse=parse_anthropic,
-        unsent=frozenset({"seed"} if earlier else {"seed", "temperature", "top_p"}),
+        unsent=lambda _: ("seed",) if earlier else ("seed", "temperature", "top_p"),
     )

@@ -165,6 +165,8 @@ def _kind_of_cause(error: Exception) -> FailureKind:
         return "timeout"
     if isinstance(cause, OSError) or any("connect" in name or "network" in name for name in names):
         return "connection"
+    if type(error).__name__ == "ProviderError" or "decode" in type(cause).__name__.lower():
+        return "server"  # such as a reply that is no JSON
     if isinstance(cause, TypeError | ValueError | NotImplementedError | AttributeError | LookupError):
         return "bad_request"
     return "server"

@@ -28,7 +28,15 @@ from proctor.llm.providers.wire import (
     object_body,
 )
 
-__all__ = ["Dialect", "parse_chat", "parse_openai", "provider", "render_chat", "render_openai"]
+__all__ = [
+    "Dialect",
+    "parse_chat",
+    "parse_openai",
+    "provider",
+    "render_chat",
+    "render_openai",
+    "takes_sampling",
+]
 
 BASE_URL: Final = "https://api.openai.com/v1"
 _OURS: Final = frozenset({"model", "messages", "stream", "stream_options", "n"})
@@ -40,6 +48,9 @@ _AUDIO: Final = {
     "audio/mp3": "mp3",
 }
 _DETAILS: Final = frozenset({"auto", "low", "high", "original"})
+_THINKS_ALWAYS: Final = re.compile(r"o\d(?:-|\Z)|gpt-5(?:-|\Z)")
+_THINKS_WHEN_TOLD: Final = re.compile(r"gpt-5\.[1-4](?:-|\Z)")
+_THINKS: Final = re.compile(r"gpt-(?:5\.|[6-9]|[1-9]\d)")
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -49,7 +60,8 @@ class Dialect(msgspec.Struct, frozen=True):
         who: name for messages.
         max_tokens: name of the field that limits the reply.
         video: the server takes ``video_url`` parts.
-        strict: an unknown reason for stopping is a failure; else only a missing one is accepted.
+        strict: this is OpenAI itself: a missing reason for stopping is a failure, and models that think are not sent what
+            they refuse.
     """
 
     who: str
@@ -98,12 +110,13 @@ def render_chat(request: Request, media: MediaStore, model: str, dialect: Dialec
 def _fields(request: Request, model: str, dialect: Dialect) -> tuple[dict[str, Any], str]:
     wanted = request.parameters
     fields: dict[str, Any] = {"model": model}
-    if wanted.temperature is not None:
-        fields["temperature"] = wanted.temperature
+    if not dialect.strict or takes_sampling(model, wanted.reasoning):
+        if wanted.temperature is not None:
+            fields["temperature"] = wanted.temperature
+        if wanted.top_p is not None:
+            fields["top_p"] = wanted.top_p
     if wanted.max_tokens is not None:
         fields[dialect.max_tokens] = wanted.max_tokens
-    if wanted.top_p is not None:
-        fields["top_p"] = wanted.top_p
     if wanted.seed is not None:
         fields["seed"] = wanted.seed
     if wanted.stop:
@@ -131,6 +144,18 @@ def _fields(request: Request, model: str, dialect: Dialect) -> tuple[dict[str, A
             extra = {name: value for name, value in extra.items() if name != "image_detail"}
         merge_extra(fields, extra, ours=_OURS)
     return fields, detail
+
+
+def takes_sampling(model: str, reasoning: str | None) -> bool:
+    """Return True when a model of OpenAI takes a temperature.
+
+    The o-series and GPT-5 refuse it; later models take it while they do not think, which GPT-5.1 to 5.4 do only when told to.
+    """
+    if _THINKS_ALWAYS.match(model):
+        return False
+    if _THINKS_WHEN_TOLD.match(model):
+        return reasoning in {None, "none"}
+    return not _THINKS.match(model) or reasoning == "none"
 
 
 def can_be_strict(schema: Any) -> bool:
@@ -305,4 +330,7 @@ def provider(name: ModelName) -> Model:
         key=key,
         render=render_openai,
         parse=parse_openai,
+        unsent=lambda wanted: (
+            () if takes_sampling(name.model, wanted.reasoning) else ("temperature", "top_p")
+        ),
     )

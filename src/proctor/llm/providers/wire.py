@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -75,7 +75,7 @@ class HttpModel:
         key: for hiding it in what comes back; None where none is sent.
         render: request to body.
         parse: reply to outcome.
-        unsent: names of parameters of a request that the protocol has no field for.
+        unsent: names of parameters that this model would not be sent, set or not.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class HttpModel:
         key: Key | None,
         render: Render,
         parse: Parse,
-        unsent: frozenset[str] = frozenset(),
+        unsent: Callable[[Parameters], tuple[str, ...]] = lambda _: (),
     ) -> None:
         self._name = name
         self._base_url = base_url
@@ -114,8 +114,10 @@ class HttpModel:
         return f"{self._base_url}#{self._name.model}"
 
     def unsent(self, parameters: Parameters) -> tuple[str, ...]:
-        """Return the names of parameters that are set but that this protocol does not send (for a notice)."""
-        return tuple(name for name in sorted(self._unsent) if getattr(parameters, name) not in (None, (), {}))
+        """Return the names of parameters that are set but not sent to this model (for a notice)."""
+        return tuple(
+            name for name in self._unsent(parameters) if getattr(parameters, name) not in (None, (), {})
+        )
 
     async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
         """Send the request once and say what became of it."""
