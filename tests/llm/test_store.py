@@ -391,6 +391,20 @@ def test_the_claim_of_a_killed_process_is_free_at_once(target: str) -> None:
         process.wait()
 
 
+def test_claims_of_killed_processes_do_not_pile_up(target: str) -> None:
+    for n in range(3):
+        with _holder(target, ask(f"q{n}").key) as process:
+            process.kill()
+    with CallStore.open(target) as store:
+        assert begin(store, ask("another")) == [Claim.OURS]
+        with store._database.transaction() as connection:
+            counted = [
+                connection.exec_driver_sql(f"SELECT count(*) FROM proctor_call_{name}").scalar()
+                for name in ("owners", "claims")
+            ]
+    assert counted == [1, 1]
+
+
 def test_a_living_process_keeps_its_claim_beyond_the_lease(target: str) -> None:
     with _holder(target, ask().key, lease=0.8) as process, CallStore.open(target, lease_seconds=0.8) as store:
         end = time.monotonic() + 2.4

@@ -532,29 +532,36 @@ class _Run(_Stop):
 
     async def _feed(self) -> None:
         """Take requests in chunks, answer what is stored at once, and leave the rest to the workers."""
+        ahead: tuple[list[_Ask], asyncio.Future[dict[str, str]]] | None = None
         try:
             async with aclosing(_chunks(self._requests)) as chunks:
                 async for chunk in chunks:
                     if self.stopping:
                         return
-                    stored, missing = await self._looked_up(chunk)
-                    self._caller.tally.stored += len(stored)
-                    await self._deliver(stored)
-                    for ask in missing:
-                        if not self.stopping:
-                            await self._todo.put(ask)
+                    asks = [self._caller._prepared(request, self._stage) for request in chunk]
+                    behind, ahead = ahead, (asks, self._caller._lane.lookup([ask.key for ask in asks]))
+                    if behind is not None:
+                        await self._hand_out(*behind)
+                    if not isinstance(self._requests, list | tuple):
+                        # The next chunk may be slow to make. Of a list, it is prepared during the look-up instead.
+                        behind, ahead = ahead, None
+                        await self._hand_out(*behind)
+            if ahead is not None:
+                await self._hand_out(*ahead)
         except Exception as error:  # raised where the results are read
             self._fail(error)
             return
+        finally:
+            if ahead is not None:
+                ahead[1].cancel()
         for _ in range(self._caller.concurrency):
             if not self.stopping:
                 await self._todo.put(None)
 
-    async def _looked_up(self, chunk: Sequence[Request]) -> tuple[list[tuple[Request, Outcome]], list[_Ask]]:
-        """Return what is stored of a chunk, and what is not."""
-        caller = self._caller
-        asks = [caller._prepared(request, self._stage) for request in chunk]
-        found = await caller._lane.lookup([ask.key for ask in asks])
+    async def _hand_out(self, asks: list[_Ask], lookup: asyncio.Future[dict[str, str]]) -> None:
+        """Deliver what is stored, and give the rest to the workers."""
+        place = self._caller._store.place
+        found = await lookup
         stored: list[tuple[Request, Outcome]] = []
         missing: list[_Ask] = []
         for ask in asks:
@@ -562,10 +569,12 @@ class _Run(_Stop):
             if text is None:
                 missing.append(ask)
             else:
-                stored.append(
-                    (ask.request, decode_outcome(text, f"{caller._store.place}: call {ask.key[:12]}"))
-                )
-        return stored, missing
+                stored.append((ask.request, decode_outcome(text, f"{place}: call {ask.key[:12]}")))
+        self._caller.tally.stored += len(stored)
+        await self._deliver(stored)
+        for ask in missing:
+            if not self.stopping:
+                await self._todo.put(ask)
 
     async def _worker(self) -> None:
         while (ask := await self._todo.get()) is not None:

@@ -91,10 +91,11 @@ class Lane:
 
     # -- called from event loops -----------------------------------------------------------------------------
 
-    async def lookup(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the stored final outcomes of those keys that have one, as JSON."""
-        found: dict[str, str] = await self._ask(_Job("lookup", keys=keys))
-        return found
+    def lookup(self, keys: Sequence[str]) -> asyncio.Future[dict[str, str]]:
+        """Begin to look for final outcomes; the result has those keys that have one, with the outcome as JSON."""
+        future: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self._put(_Job("lookup", keys=keys, future=future))
+        return future
 
     async def begin(self, key: str) -> str | Claim:
         """Return the stored outcome as JSON, or take the claim on the key, or learn that somebody else has it.
@@ -277,6 +278,8 @@ class Lane:
         now = time.monotonic()
         if self._registered and now - self._beaten < self._beat_seconds:
             return
+        if not self._registered:
+            self._bury(connection, self._ended(connection))
         self._owner = self._owner._replace(beat=self._owner.beat + 1)
         row = self._owner._asdict()
         mine = owners.update().where(owners.c.owner == self._owner.owner).values(beat=self._owner.beat)
@@ -328,6 +331,14 @@ class Lane:
                 alive.add(name)
                 busy.add(key)
         return busy, gone
+
+    def _ended(self, connection: Connection) -> list[str]:
+        """Return the owners on this machine that were killed and left their claims behind."""
+        from sqlalchemy import select
+
+        owners = tables().owners
+        columns = (owners.c[name] for name in Owner._fields)
+        return [row.owner for row in connection.execute(select(*columns)) if Owner(*row).has_ended()]
 
     def _bury(self, connection: Connection, names: Iterable[str]) -> None:
         for name in names:
