@@ -383,10 +383,14 @@ def _interval(
 ) -> Interval:
     """Read the ends from the replicates; ``left_out`` are the jackknife values that BCa needs."""
     name = f"{method}-{100 * confidence:g}"
-    draws = draws[np.isfinite(draws)]
+    drawn, draws = draws.size, draws[np.isfinite(draws)]
     if not draws.size:
         return Interval(None, None, name, "no resample has a defined value")
     if _constant(draws, estimate):
+        if draws.size < drawn:  # equal ends would pass for certainty
+            share = f"{100 * (1 - draws.size / drawn):.2g} %"
+            note = f"no interval: undefined in {share} of the resamples, and the same in the others"
+            return Interval(None, None, name, note)
         return Interval(estimate, estimate, name, "no variation between clusters: the interval has no width")
     tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if left_out is not None:
