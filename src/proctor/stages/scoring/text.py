@@ -119,7 +119,7 @@ def score_text(
     if not 0 < confidence < 1:
         raise UserError(f"the confidence must lie between 0 and 1, got {confidence}.", hint="try 0.95")
     table = read_table(path)
-    name = table.require(column) if column else table.require(*_TEXT)
+    name = table.require(column) if column is not None else table.require(*_TEXT)
     drawn = table.require(cluster) if cluster is not None else table.find(*_CLUSTER)
     texts, empty = _read_texts(table, name, drawn, slices)
     if not texts:
