@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.llm.attempt import AttemptRecord
@@ -455,6 +457,60 @@ def test_a_clock_that_is_set_back_changes_nothing(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(time, "time", lambda: 4e9)
         assert begin(two, ask(), ask("b"))[0] is Claim.BUSY
         assert len(two) == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 1), st.sampled_from(["begin", "finish", "fail", "release"]), st.integers(0, 2)
+        ),
+        max_size=25,
+    )
+)
+@settings(max_examples=40)
+def test_whatever_two_stores_do_a_key_has_one_holder_and_one_outcome(
+    steps: list[tuple[int, str, int]],
+) -> None:
+    """Random lives of three calls, against a model of what must hold."""
+    holder: dict[int, int] = {}
+    final: dict[int, str] = {}
+
+    async def live(stores: tuple[CallStore, CallStore]) -> None:
+        for number, (who, what, n) in enumerate(steps):
+            lane, request = stores[who].lane, ask(f"q{n}")
+            if what == "begin":
+                answer = await lane.begin(request.key)
+                if n in final:
+                    assert answer == final[n]
+                elif n in holder:
+                    assert answer is Claim.BUSY
+                else:
+                    assert answer is Claim.OURS
+                    holder[n] = who
+            elif holder.get(n) == who:  # a caller finishes and releases only what is its own
+                del holder[n]
+                if what == "finish":
+                    row = row_of(request, Reply(text=f"{number}"))
+                    assert await lane.finish(request.key, row) == row["outcome"]
+                    final[n] = row["outcome"]
+                elif what == "fail":
+                    assert (
+                        await lane.finish(request.key, row_of(request, Failure(kind="server", message="")))
+                        is None
+                    )
+                else:
+                    lane.release(request.key)
+                    await lane.lookup([])  # a release is on its way; what comes after it is later
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.sqlite"
+        with CallStore.open(path) as one, CallStore.open(path) as two:
+            asyncio.run(live((one, two)))
+        with CallStore.open(path) as store:
+            assert {call.key: call.outcome for call in store.calls() if call.outcome} == {
+                ask(f"q{n}").key: outcome for n, outcome in final.items()
+            }
+            assert set(begin(store, *(ask(f"q{n}") for n in range(3) if n not in final))) <= {Claim.OURS}
 
 
 # -- files that are something else -----------------------------------------------------------------------------
