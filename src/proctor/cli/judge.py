@@ -7,6 +7,16 @@ from typing import Annotated
 import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.models import (
+    CallsOption,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
+    PricesOption,
+    PromptsOption,
+    closing_text,
+    limits_of,
+)
 
 app = command_app()
 
@@ -19,20 +29,58 @@ RunsOption = Annotated[
 def judge(
     workspace: WorkspaceArgument,
     run: RunsOption = None,
-    judge: Annotated[str, typer.Option(help="Who marks: 'rules' (no model).")] = "rules",
+    judge: Annotated[
+        str, typer.Option(help="Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.")
+    ] = "rules",
+    scale: Annotated[str, typer.Option(help="A model's scale: ternary (0, 1, 2) or binary.")] = "ternary",
+    context: Annotated[
+        str,
+        typer.Option(
+            help="What a model sees beside question and golds: none, recipe or step (performed steps)."
+        ),
+    ] = "step",
+    mistakes: Annotated[
+        bool, typer.Option("--mistakes", help="Show annotated mistakes below the steps.")
+    ] = False,
+    form: Annotated[str, typer.Option(help="Of the verdict: text, or json (structured output).")] = "text",
+    repeats: Annotated[int, typer.Option(min=1, help="Ask a model so many times.")] = 1,
+    max_cost: MaxCostOption = None,
+    max_calls: MaxCallsOption = None,
+    max_tokens: MaxTokensOption = None,
+    calls: CallsOption = None,
+    prompts: PromptsOption = None,
+    prices: PricesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
 
-    Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0.
+    Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
+    are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'.
 
     Example: proctor judge bench --run recipe-text
+
+    Example: proctor judge bench --judge openai/gpt-4o-2024-08-06 --scale ternary --context step
     """
+    from proctor.errors import UserError
+    from proctor.evaluate.judge_prompt import CONTEXTS, Rubric
     from proctor.stages import judge as stage
 
+    for value, allowed, name in (
+        (scale, ("ternary", "binary"), "--scale"),
+        (context, CONTEXTS, "--context"),
+        (form, ("text", "json"), "--form"),
+    ):
+        if value not in allowed:
+            raise UserError(f"{name} is {value!r}.", hint=f"one of {', '.join(allowed)}")
+    rubric = Rubric(scale=scale, context=context, with_mistakes=mistakes, form=form)  # type: ignore[arg-type]
+    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
     with progress("judging", quiet=as_json) as seen:
-        result = stage.judge(workspace, run or (), judge=judge, seen=seen)
+        result = stage.judge(
+            workspace, run or (), judge=judge, rubric=rubric, repeats=repeats, limits=limits, seen=seen
+        )
     marks = ("match", "partial", "wrong", "unscored")
     rows = [(name, *(counts.get(m, 0) for m in marks)) for name, counts in result["runs"].items()]
-    text = table(rows, ("run", *marks)) + f"\n\njudge: {result['judge']}\nnext: proctor score {workspace}"
+    text = table(rows, ("run", *marks)) + f"\n\njudge: {result['judge']}"
+    text += f"\n{closing_text(result['calls'])}" if "calls" in result else ""
+    text += f"\nnext: proctor score {workspace}"
     emit(result, text, as_json=as_json)

@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "predict": ("predict", "Sit a predictor down to answer the benchmark."),
     "judge": ("judge", "Mark the answers."),
     "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
+    "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),
     "report": ("report", "Write the report: one HTML page that works offline."),
     "check": ("check", "List what is odd in a data set, by rule."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),
@@ -31,6 +32,8 @@ _COMMANDS: Final = {
     "reproduce": ("reproduce", "Recompute published results from the annotations."),
     "oracle": ("oracle", "Measure the task-graph oracle against people."),
     "calls": ("calls", "List, sum up, export, prune and replay the calls of models."),
+    "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
+    "standin": ("standin", "Run a server that plays the providers' models, for tests and rehearsals."),
     "doctor": ("doctor", "Say what is installed, and what is wrong with a workspace."),
 }
 

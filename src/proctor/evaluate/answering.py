@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from proctor.evaluate.prediction import Prediction
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
@@ -25,7 +26,7 @@ def why_no_reply(outcome: Outcome) -> str | None:
 
 
 def call_details(outcome: Outcome, *, cost: int | None = None) -> dict[str, str]:
-    """Return model, tokens and price of a call as texts for a record; what is not known is left out.
+    """Return model, tokens and price (US dollars) of a call as texts for a record; what is not known is left out.
 
     Args:
         outcome: of the call.
@@ -35,8 +36,9 @@ def call_details(outcome: Outcome, *, cost: int | None = None) -> dict[str, str]
         return {}
     usage: Usage = outcome.usage
     found = {"model_version": outcome.model, "stop": outcome.stop, "call": outcome.provider_id}
-    numbers = {"tokens_in": usage.input, "tokens_out": usage.output, "cost_nano": cost}
-    return {k: v for k, v in found.items() if v} | {k: str(n) for k, n in numbers.items() if n is not None}
+    numbers = {"tokens_in": usage.input, "tokens_out": usage.output}
+    known = {k: v for k, v in found.items() if v} | {k: str(n) for k, n in numbers.items() if n is not None}
+    return known if cost is None else known | {"cost": f"{Decimal(cost) / 10**9:f}"}
 
 
 def prediction_of(

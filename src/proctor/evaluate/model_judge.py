@@ -184,7 +184,14 @@ class ModelJudge:
         )
 
     def _own_details(self) -> dict[str, str]:
-        found = {"model": self.model, "rubric": self.rubric.name, "scale": self.rubric.scale}
+        template = self.prompts[self.rubric.template]
+        found = {
+            "model": self.model,
+            "rubric": self.rubric.name,
+            "scale": self.rubric.scale,
+            "template": f"{template.name}@{template.version}",
+            "template_hash": template.hash,
+        }
         return found | ({"repeat": str(self.repeat)} if self.repeat else {})
 
     def _cost(self, outcomes: Sequence[Outcome]) -> int | None:

@@ -198,7 +198,7 @@ class ModelPredictor:
 
     def _prediction(self, item: Item, outcomes: Mapping[str, Outcome], prepared: _Prepared) -> Prediction:
         frames = [(f.index, f.time) for f in prepared.frames.get(item.id, ())]
-        details = {"model": self.model, "view": self.view.label}
+        details = {"model": self.model, "calls": "1", **self.view.details}
         if item.id in prepared.failed:
             return Prediction(
                 item_id=item.id, predictor=self.name, failure=prepared.failed[item.id], details=details

@@ -74,6 +74,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self.kind
         return f"{self.kind}-{self.frames}f-{self.height}p-{self.sampling}"
 
+    @property
+    def details(self) -> dict[str, str]:
+        """What goes into every prediction's record."""
+        found: dict[str, str] = {"view": self.kind}
+        if self.sees_video:
+            found |= {"frames": str(self.frames), "resolution": f"{self.height}p", "sampling": self.sampling}
+        return found | ({"captioner": self.captioner} if self.captioner else {})
+
 
 class ShownFrame(msgspec.Struct, frozen=True, kw_only=True):
     """A frame that a system was shown.

@@ -30,6 +30,7 @@ __all__ = [
     "load_judgements",
     "load_predictions",
     "load_recordings",
+    "media_root",
 ]
 
 _Graphs = Mapping[str, TaskGraph]
@@ -235,3 +236,11 @@ def _wrong_with_span(what: str, start: float | None, end: float | None) -> Itera
 def _wrong_with_time(what: str, seconds: float) -> Iterator[str]:
     if not math.isfinite(seconds) or seconds < 0:
         yield f"{what} is {seconds:g}; a time in seconds from 0 was expected"
+
+
+def media_root(workspace: Workspace) -> Path | None:
+    """Return the folder that video paths are relative to: that of the data set which was read."""
+    read = workspace.stages().get("read")
+    if read is None or not read.settings.get("folder"):
+        return None
+    return Path(read.settings["folder"])

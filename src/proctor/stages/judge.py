@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.evaluate.judge import RuleJudge, judge_predictions
+from proctor.evaluate.judge_prompt import Rubric
+from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.prediction import Judgement
+from proctor.procedure.graph import TaskGraph
 from proctor.records import write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
+from proctor.stages.models import Limits, open_models
 from proctor.stages.predict import items_hash, read_run_info
 from proctor.workspace import Workspace
 
@@ -20,15 +25,28 @@ __all__ = ["chosen_runs", "judge"]
 
 
 def judge(
-    root: Path, runs: Sequence[str] = (), *, judge: str = "rules", seen: Callable[[], None] | None = None
+    root: Path,
+    runs: Sequence[str] = (),
+    *,
+    judge: str = "rules",
+    rubric: Rubric | None = None,
+    repeats: int = 1,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Mark the answers of runs and write ``runs/<run>/judgements.jsonl``.
+
+    A model's marks are also kept under ``runs/<run>/judgements/<judge>.jsonl``, one file a judge, rubric and repetition,
+    so that judges can be compared; ``judgements.jsonl`` holds the marks that scores are made of: those of the last judge.
 
     Args:
         root: the workspace.
         runs: names; all runs by default.
-        judge: ``rules``.
-        seen: called after each answer.
+        judge: ``rules``, or the name of a model (``openai/gpt-4o``).
+        rubric: how a model is asked; ternary with the performed steps by default, as published.
+        repeats: how many times a model is asked the same.
+        limits: what a model's calls may cost, and where they are kept.
+        seen: called after each answer, or each call of a model.
 
     Raises:
         UserError: if there are no runs, no such judge, or a run answered other items.
@@ -36,8 +54,14 @@ def judge(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
+    if "/" in judge:
+        return _judge_with_model(
+            workspace, graphs, items, runs, judge, rubric or Rubric(), repeats, limits, seen
+        )
     if judge != "rules":
-        raise UserError(f"there is no judge '{judge}'.", hint="known: rules")
+        raise UserError(
+            f"there is no judge '{judge}'.", hint="known: rules, or a model such as openai/gpt-4o-2024-08-06"
+        )
     marker, result = RuleJudge(), {}
     for name in chosen_runs(workspace, runs):
         folder = workspace.run_folder(name)
@@ -54,6 +78,49 @@ def judge(
             outputs=(f"runs/{name}/judgements.jsonl",),
         )
     return {"judge": marker.name, "runs": result}
+
+
+def _judge_with_model(
+    workspace: Workspace,
+    graphs: Mapping[str, TaskGraph],
+    items: Sequence[Item],
+    runs: Sequence[str],
+    model: str,
+    rubric: Rubric,
+    repeats: int,
+    limits: Limits | None,
+    seen: Callable[[], None] | None,
+) -> dict[str, Any]:
+    result: dict[str, dict[str, int]] = {}
+    if repeats < 1:
+        raise UserError(f"{repeats} repeats were asked for, but at least one is needed.")
+    with open_models(workspace, limits) as models:
+        judges = [
+            ModelJudge(model, rubric, models.prompts, models.secret, graphs, repeat=k, price=models.price)
+            for k in range(repeats)
+        ]
+        for name in chosen_runs(workspace, runs):
+            folder = workspace.run_folder(name)
+            _require_same_items(folder, items)
+            predictions = load_predictions(folder, items)
+            for who in reversed(judges):  # the first one is the one that scores are made of
+                marks = who.judge(items, predictions, models.ask(f"judge/{name}", seen))
+                write_jsonl(folder / "judgements" / f"{_slug(who.name)}.jsonl", marks)
+            write_jsonl(folder / "judgements.jsonl", marks)
+            result[name] = _count(marks)
+            workspace.record(
+                f"judge/{name}",
+                settings={"judge": judges[0].name, "repeats": repeats},
+                counts=result[name],
+                inputs=("items.jsonl", "graphs.json", f"runs/{name}/predictions.jsonl"),
+                outputs=(f"runs/{name}/judgements.jsonl",),
+            )
+        return {"judge": judges[0].name, "runs": result, "calls": models.closing()}
+
+
+def _slug(name: str) -> str:
+    bare = re.sub(r"@https?://[^ ]*", "", name)
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", bare).strip("-.")[:120]
 
 
 def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage
 from proctor.report.page import write_report
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
-from proctor.stages.inputs import load_items, load_judgements, load_predictions
+from proctor.stages.inputs import load_items, load_judgements, load_predictions, media_root
 from proctor.stages.predict import read_run_info
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
@@ -173,7 +173,7 @@ def _frames(
     skipped: Counter[str] = Counter()
     if not settings["frames"]:
         return {}, {}
-    root = _media_root(workspace)
+    root = media_root(workspace)
     by_video: dict[Path, list[Item]] = {}
     for item in items[:_MAX_ITEMS_WITH_FRAMES]:
         path = root / item.example.video if root and item.example.video else None
@@ -207,11 +207,3 @@ def _frames_of(
     pictures = dict(zip(times, extract_frames(path, times, height=settings["height"]), strict=True))
     jpeg = {t: encode_jpeg(f.image, quality=80) for t, f in pictures.items()}
     return {i: tuple(Frame(pictures[t].time, jpeg[t]) for t in some) for i, some in wanted.items()}
-
-
-def _media_root(workspace: Workspace) -> Path | None:
-    """Return the folder that video paths are relative to: the data set's."""
-    read = workspace.stages().get("read")
-    if read is None or not read.settings.get("folder"):
-        return None
-    return Path(read.settings["folder"])
