@@ -292,3 +292,20 @@ def test_systems_of_nothing_one_cluster_and_holes():
         bootstrap_mean_intervals([[1.0, 2.0]], ["a", "b", "c"])
     with pytest.raises(MetricInputError, match="finite"):
         bootstrap_mean_intervals([[np.inf, 2.0]], ["a", "b"])
+
+
+def test_resamples_that_are_undefined_or_all_alike_give_no_interval():
+    """One recording has all mistakes, the other none: a rate of found mistakes is 1 or undefined, and not certain."""
+    sums = np.array([[0.0, 0.0], [3.0, 3.0]])
+
+    def rate(totals):
+        with np.errstate(invalid="ignore"):
+            return totals[..., 0] / totals[..., 1]
+
+    found = bootstrap_interval(sums, rate, resamples=200, seed=0)
+    assert (found.low, found.high) == (None, None)
+    assert "undefined in" in found.note
+    assert "the same in the others" in found.note
+    alike = bootstrap_interval(np.array([[2.0, 2.0], [3.0, 3.0]]), rate, resamples=200, seed=0)
+    assert (alike.low, alike.high) == (1.0, 1.0)
+    assert "no variation between clusters" in alike.note

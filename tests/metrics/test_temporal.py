@@ -46,3 +46,10 @@ def test_times_must_be_finite_and_parallel():
         require_times(np.array([0.0, np.nan]), np.array([1.0, 2.0]), "gt")
     with pytest.raises(MetricInputError, match="parallel"):
         require_times(np.array([0.0]), np.array([]), "gt")
+
+
+def test_times_near_the_end_of_the_range_of_floats_do_not_overflow():
+    huge = 1.7e308
+    assert temporal_iou([-huge], [huge], [-huge], [huge]).tolist() == [1.0]
+    assert temporal_iou([0.0], [huge], [-huge], [huge]) == pytest.approx([0.5])
+    assert temporal_iou([0.0], [1.0], [0.0], [huge]) == pytest.approx([0.0])
