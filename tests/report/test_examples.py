@@ -63,7 +63,9 @@ def test_answers_are_in_the_order_of_the_runs_of_the_page(small: ReportData, qui
     assert [name for name, _ in island["runs"]] == ["annotations", "strong", "weak", "constant"]  # type: ignore[attr-defined]
     items = island["items"]
     assert items[0]["O"] == ["2", "2", "0", "0"]  # type: ignore[index]
-    assert items[0]["P"][1] == ["Answer of strong to i0", "", "because of 2", "rules 1", 0, "", 2]  # type: ignore[index]
+    assert items[0]["P"][1] == [  # type: ignore[index]
+        "Answer of strong to i0", "", "because of 2", "rules 1", 0, "", 2, "0:01.0, 0:02.0",
+    ]  # fmt: skip
     assert items[2]["P"][2] == [None, "no reply"]  # type: ignore[index]
     assert items[5]["P"][2] == 0  # type: ignore[index]
 
