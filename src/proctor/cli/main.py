@@ -31,7 +31,6 @@ _COMMANDS: Final = {
     "export": ("exchange", "Write a workspace as a published format."),
     "reproduce": ("reproduce", "Recompute published results from the annotations."),
     "oracle": ("oracle", "Measure the task-graph oracle against people."),
-    "calls": ("calls", "List, sum up, export, prune and replay the calls of models."),
     "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
     "standin": ("standin", "Run a server that plays the providers' models, for tests and rehearsals."),
     "doctor": ("doctor", "Say what is installed, and what is wrong with a workspace."),
