@@ -322,6 +322,16 @@ LISTS = {
 """Fences in which every entry has one line, whatever it says."""
 
 
+SOME = (
+    "judge ternary-step-mistakes",
+    "judge binary-recipe-json",
+    "verifier",
+    "captions",
+    "generation dot-excerpt-steps next",
+)
+"""One prompt of each kind, for the texts that are too large for all of them."""
+
+
 def test_the_suite_is_large_enough() -> None:
     assert len(set(HOSTILE.values())) == len(HOSTILE) >= 60
     assert {label for made in HARMLESS.values() for label in made.fences} >= LISTS
@@ -329,9 +339,8 @@ def test_the_suite_is_large_enough() -> None:
 
 @pytest.mark.parametrize("attack", HOSTILE)
 def test_no_prompt_changes_its_structure(attack: str) -> None:
-    for name, build in PROMPTS.items():
-        if not (name == "recipe, ids" and len(HOSTILE[attack]) > 100_000):
-            checked(name, build(HOSTILE[attack]))
+    for name in PROMPTS if len(HOSTILE[attack]) < 1_000 else SOME:
+        checked(name, PROMPTS[name](HOSTILE[attack]))
 
 
 @pytest.mark.parametrize("text", ["", " \n\t "])
@@ -367,7 +376,7 @@ def test_a_text_that_was_not_escaped_arrives_whole(attack: str) -> None:
 
 
 def test_prompts_can_be_sent_and_have_stable_keys() -> None:
-    for build in PROMPTS.values():
+    for build in map(PROMPTS.get, SOME):
         for text in HOSTILE.values():
             if len(text) < 1000:
                 made = build(text)
@@ -386,13 +395,7 @@ def test_prompts_can_be_sent_and_have_stable_keys() -> None:
     ).map("".join)
 )
 def test_mixtures_of_attacks(text: str) -> None:
-    for name in (
-        "judge ternary-step-mistakes",
-        "judge binary-recipe-json",
-        "verifier",
-        "captions",
-        "generation dot-excerpt-steps next",
-    ):
+    for name in SOME:
         checked(name, PROMPTS[name](text))
 
 

@@ -4,7 +4,7 @@ What counts, in this order:
 
 1. A labelled line: ``Verdict: 1`` in its varieties (bold, headings, ``Score``, ``2/2``, ``Judgement (0-2): 1``, the number
    on the next line, ``<verdict>1</verdict>``), or a JSON object with such a key. The *last* one counts; where lines and
-   objects disagree, neither does.
+   objects disagree, neither does; the same holds for verdicts before and behind what looks like the next turn of a conversation.
 2. Without any of these, a reply that is nothing but the number, ends in a line that is nothing but the number, or is one
    line that begins with it (``0 (confidence 0.91)``).
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, Final, Literal
 
 from proctor.llm.structured import Unreadable, find_objects, spoken_text
@@ -43,16 +43,22 @@ UnscoredReason = Literal[
 _FORMAT = re.compile("[\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff]")
 _WIDE: Final = str.maketrans("０１２３４５６７８９：＊／（）．，＝", "0123456789:*/().,=")
 
-_LABEL: Final = r"(?:verdict|judge?ment|judge|score|rating|mark|grade)"
+_LABEL: Final = (
+    r"(?:(?:judge(?:['’]s)?|judge?ment|verdict)\s+)?(?:verdict|judge?ment|judge|score|rating|mark|grade)"
+)
 _LEAD: Final = (
     r"(?:(?:so|therefore|thus|hence|overall|finally|in conclusion|in summary)\s*,?\s+)?"
-    r"(?:(?:my|the|your|our)\s+)?(?:(?:final|overall|total|resulting)\s+)?"
+    r"(?:(?:my|the|your|our)\s+)?(?:(?:final|overall|total|resulting|ternary|binary|numeric(?:al)?)\s+)?"
 )
 _WRAP: Final = r"[*_`\s]*+"
 _LIST_MARK: Final = r"(?:[-*+•·]\s+|\d{1,2}[.)]\s+|#{1,6}\s+){0,4}"
 _LABELLED = re.compile(
     rf"{_LIST_MARK}{_WRAP}{_LEAD}{_WRAP}{_LABEL}{_WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{_WRAP}"
     rf"(?P<sign>[:=]|\bis\b:?|\bof\b|(?<=\s)[-–—]+(?=\s)|->|→){_WRAP}(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_LABEL_SPACE = re.compile(
+    rf"{_LIST_MARK}{_WRAP}{_LEAD}{_WRAP}{_LABEL}\s+(?P<rest>[*_`(\[]*\d{{1,3}}(?:\s*/\s*\d{{1,3}})?[*_`)\]]*\.?[*_`]*)",
     re.IGNORECASE,
 )
 _LABEL_ALONE = re.compile(
@@ -84,8 +90,9 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _TAIL_BEGINS = re.compile(
-    r"$|[.,;:!(\[{–—→|]|-[-\s\d>]|=|\s+[-–—→(\[=]|\s*[✅✔✓❌✗✘]|\s*(?:points?|because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|"
-    r"perhaps|possibly|not|match(?:es)?|partial(?:ly)?|partly|correct|right|wrong|incorrect|mismatch|full)\b",
+    r"$|[.,;:!(\[{–—→|]|-[-\s\d>]|=|\s+[-–—→(\[=]|\s*[✅✔✓❌✗✘]|"
+    r"\s*(?:because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|perhaps|possibly|not)\b|"
+    r"\s*(?:points?|match(?:es)?|(?:partial|partly|partially)(?:\s+(?:match|correct|right))?|correct|right|wrong|incorrect|mismatch|full)\s*(?:$|[.,;:!)*/]|out\b)",
     re.IGNORECASE,
 )
 _CONNECTED = re.compile(
@@ -99,6 +106,10 @@ _CORRECTED = re.compile(
     r"reconsider\w*|on second thought|revis\w+|updat\w+)\b[^.\d]{0,40}?(?<![\w.])(?P<other>[0-9])(?![\d.]*\d|\w)",
     re.IGNORECASE,
 )
+_SPLIT = re.compile(
+    r"(?<![\w.,/])(?P<other>[0-9])\s+(?:for|on)\s+(?:the|reference|gold|part)\b", re.IGNORECASE
+)
+"""A second number for another part: "1 for the first reference, 0 for the second"."""
 _STEP_BEFORE = re.compile(
     r"\b(?:step|steps|number|no\.|item|node|frame|line|point|part|minutes?|id|reference|gold|answer)\s*#?\s*$",
     re.IGNORECASE,
@@ -146,12 +157,21 @@ _APOLOGY = re.compile(
     r"(?:unfortunately|sorry|apologies|i apologi[sz]e)[^\n]{0,20}?[,.]\s*(?:but\s+)?", re.IGNORECASE
 )
 _BEFORE_OBJECT = re.compile(r"[`\[\s]*(?:(?:json|output|result|response)\b\s*:?)?[`\[\s]*", re.IGNORECASE)
+_SPECIAL = re.compile(
+    r"<\|[a-z_]{2,30}\|>|</s>|<(?:eos|end_of_turn|start_of_turn)>|\[/?INST\]", re.IGNORECASE
+)
+"""Markers of chat templates that some servers leave in their replies."""
+_NEXT_TURN = re.compile(
+    r"<\|(?:im_start|start_header_id|user)\|>|<start_of_turn>|\[INST\]|^[ \t]*[*#_]*(?:Human|User|Assistant|(?:The )?Question)[*_]*[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
 _KEYS = re.compile(rf"\s*(?:final[_ ])?{_LABEL}\s*", re.IGNORECASE)
 _RATIONALE_LABEL = re.compile(
     r"^[#*_\s]*(?:rationale|reason(?:s|ing)?|explanation)[*_\s]*:[*_\s]*", re.IGNORECASE
 )
 _RATIONALE_LIMIT: Final = 20_000
 _LINE_LIMIT: Final = 2_000
+_TURNS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +228,7 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
     top = maximum(scale)
     if _declines(text):
         return _unscored(text, "refusal")
-    objects = list(_from_objects(text, top))
-    lines = list(_from_lines(_blanked(text), top))
-    decided = _decide(objects, lines) or _from_bare(text, top)
+    decided = _across_turns(text, top) or _from_bare(_SPECIAL.sub("", text), top)
     if decided is None:
         return _unscored(text, "refusal" if _REFUSED.search(text[:2_000]) else "no_verdict")
     if decided.score is None:
@@ -235,6 +253,27 @@ def _unscored(text: str, reason: UnscoredReason) -> VerdictReading:
 
 def _tidy(text: str) -> str:
     return _RATIONALE_LABEL.sub("", text.strip())[:_RATIONALE_LIMIT].strip()
+
+
+def _marked(text: str, top: int) -> _Mark | None:
+    text = _SPECIAL.sub(lambda found: " " * len(found[0]), text)
+    return _decide(list(_from_objects(text, top)), list(_from_lines(_blanked(text), top)))
+
+
+def _across_turns(text: str, top: int) -> _Mark | None:
+    """Return the last mark, unless another one stands before what looks like the next turn of a conversation.
+
+    Some models go on by themselves with the next question, whose verdict must not count; but an answer that a judge
+    quotes may hold the looks of a turn as well, so the mark before it must not count either.
+    """
+    last = _marked(text, top)
+    if last is None or last.score is None:
+        return last
+    for turn in islice(_NEXT_TURN.finditer(text), _TURNS):
+        before = _marked(text[: turn.start()], top)
+        if before is not None and before.score != last.score:
+            return _Mark(last.at, "", None, "contradictory")
+    return last
 
 
 def _declines(text: str) -> bool:
@@ -337,6 +376,8 @@ def _from_line(line: str, following: str, top: int) -> tuple[str, int | None, Un
         if found is None or (found[1] == "malformed" and match["sign"] not in (":", "=")):
             return None
         return "line", *found
+    if match := _LABEL_SPACE.fullmatch(line):
+        return "line", *(_bare(match["rest"], top) or (None, "malformed"))
     if match := _LABEL_ALONE.fullmatch(line):
         if _other_scale(match["scale"], top):
             return "line", None, "scale"
@@ -390,6 +431,8 @@ def _level_score(level: str, top: int) -> tuple[int | None, UnscoredReason | Non
 
 def _checked(match: re.Match[str], top: int) -> tuple[int | None, UnscoredReason | None]:
     value, part, rest = int(match["whole"]), match["part"], match["rest"]
+    if len(match["whole"]) > 1 and match["whole"].startswith("0"):
+        return None, "malformed"
     rest = rest.lstrip("*_`\"'”") if match["open"].strip("([<") else rest
     closers = match["open"].count("(") + match["open"].count("[") + match["open"].count("<")
     for _ in range(closers):
@@ -420,7 +463,7 @@ def _against_tail(value: int, rest: str, top: int) -> tuple[int | None, Unscored
         return None, "malformed"
     if (match := _CONNECTED.match(near)) and match["other"] != str(value):
         return None, "contradictory"
-    for match in _CORRECTED.finditer(near):
+    for match in (*_CORRECTED.finditer(near), *_SPLIT.finditer(near)):
         if match["other"] != str(value) and not _STEP_BEFORE.search(near[: match.start("other")]):
             return None, "contradictory"
     if re.search(
@@ -490,7 +533,7 @@ def _from_single(line: str, top: int) -> _Mark | None:
         if match is None:
             return None
         behind = re.sub(r"^[*_`\"'”)\]]+", "", match["rest"])
-        if not re.match(r"[.,;:(\[]|\s*[-–—(\[/]|\s+(?:out of|because|since|on|points?)\b", behind):
+        if not re.match(r"[.,;:=(\[]|\s*[-–—=(\[/]|\s+(?:out of|because|since|on|points?)\b", behind):
             return None
         if match["whole"] == "1" and re.match(r"[.)]\s+\S", match["rest"].lstrip("*_`")):
             return _Mark(0, "", None, "ambiguous")
