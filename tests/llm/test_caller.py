@@ -381,6 +381,35 @@ def test_a_result_that_came_is_stored_though_nobody_waits_any_more(setup: Setup)
     assert setup.model.seen == ["q"]
 
 
+def test_a_run_that_is_stopped_does_not_stop_another(setup: Setup) -> None:
+    """The second run waits for the first one's call, which is never sent since the first run is being stopped."""
+
+    async def run() -> Outcome:
+        gate = asyncio.Event()
+        flow = setup.flow.run
+
+        async def held(*arguments: Any) -> Outcome:
+            if not gate.is_set():
+                await gate.wait()
+            return await flow(*arguments)
+
+        setup.flow.run = held  # type: ignore[method-assign]
+        caller = setup.caller()
+        results = caller.ask_all([ask()], stage="s")
+        first = asyncio.create_task(anext(results))
+        await asyncio.sleep(0.1)
+        second = asyncio.create_task(caller.ask(ask()))
+        await asyncio.sleep(0.1)
+        asyncio.get_running_loop().call_later(0.2, gate.set)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return await second
+
+    assert asyncio.run(run()) == reply("answer to q")
+    assert setup.model.seen == ["q"]
+
+
 # -- many calls ------------------------------------------------------------------------------------------------
 
 
@@ -408,11 +437,13 @@ def test_equal_requests_in_one_run_each_get_the_outcome(setup: Setup) -> None:
     assert all(outcome == reply(f"answer to {request.messages[0].text}") for request, outcome in pairs)
 
 
-def test_a_budget_stops_cleanly_and_what_is_stored_is_still_given(setup: Setup) -> None:
+@pytest.mark.parametrize("concurrency", [3, 512])
+def test_a_budget_stops_cleanly_and_what_is_stored_is_still_given(setup: Setup, concurrency: int) -> None:
     asyncio.run(_all(setup.caller(), [ask(n) for n in range(20)]))
     setup.budget.left = 5
-    caller = setup.caller()
+    caller = setup.caller(concurrency=concurrency)
     outcomes = asyncio.run(_all(caller, [ask(n) for n in range(60)]))
+    assert setup.budget.open == 0
     kinds = [o.kind if isinstance(o, Failure) else "reply" for o in outcomes.values()]
     assert (kinds.count("reply"), kinds.count("budget")) == (25, 35)
     assert caller.tally.stopped == "no more calls."

@@ -240,7 +240,9 @@ class Caller:
         finally:
             del self._asking[name]
             if not mine.done():
-                mine.set_result(outcome)  # None: those who waited try for themselves
+                # None: those who waited try for themselves. That our run is being stopped does not concern theirs.
+                stopped = isinstance(outcome, Failure) and outcome.kind == "cancelled"
+                mine.set_result(None if stopped else outcome)
         return outcome
 
     async def _lead(self, ask: _Ask, stop: _Stop, *, patient: bool) -> Outcome | None:
@@ -269,6 +271,8 @@ class Caller:
         if found is not None:
             self.tally.stored += 1
             return decode_outcome(found, f"{self._store.place}: call {ask.key[:12]}")
+        if self.tally.stopped:
+            return Failure(kind="budget", message=self.tally.stopped)
         return Failure(
             kind="replay_miss", message=f"the store has no call {ask.key[:12]}, and nothing is sent"
         )
@@ -416,7 +420,9 @@ class _Call:
             )
             self._on_attempt(record)
         if self.records:
-            lane.fail(key, self.row(Failure(kind="cancelled", message=self.records[-1].message))[1])
+            last = self.records[-1]
+            kind = "cancelled" if cancelled or last.outcome not in FAILURE_KINDS else last.outcome
+            lane.fail(key, self.row(Failure(kind=kind, message=last.message))[1])
         else:
             lane.release(key)
 
