@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from proctor.llm.standin.script import Latency, Script
 
 app = command_app()
+
+_NAMES: Final = (("openai", "/v1"), ("anthropic", ""), ("google", ""), ("compat", "/v1"))
 
 
 @app.command()
@@ -67,8 +69,9 @@ def standin(
             lines += [
                 *(f"export {k}={value}" for k in keys),
                 "",
-                f"proctor's own names: compat/MODEL@{url}/v1",
+                "names of models for proctor, with those keys set:",
             ]
+            lines += [f"  {provider}/MODEL@{url}{path}" for provider, path in _NAMES]
             emit({"url": url, "environment": variables, "keys": keys}, "\n".join(lines), as_json=as_json)
             note("serving; Ctrl-C stops")
             while not told.wait(1.0):

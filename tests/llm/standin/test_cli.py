@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -169,13 +170,14 @@ def test_text_for_people_names_the_variables_and_no_key(tmp_path: Path) -> None:
         text=True,
     )
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(10)]
+    lines = [process.stdout.readline() for _ in range(12)]
     process.send_signal(signal.SIGINT)
     rest, noted = process.communicate(timeout=20)
     text = "".join(lines) + rest
     assert lines[0].startswith("http://127.0.0.1:")
     assert "export OPENAI_BASE_URL=http://127.0.0.1:" in text
     assert "export ANTHROPIC_API_KEY=" in text
+    assert re.search(r"^  anthropic/MODEL@http://127.0.0.1:\d+$", text, re.MULTILINE)
     assert "sk-secret" not in text + noted
 
 
@@ -199,3 +201,8 @@ def test_what_makes_no_sense_is_told(
     assert "check" in refuse("--check", "some")
     assert "cannot listen" in refuse("--host", "203.0.113.1")
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_the_command_is_loaded_without_the_server() -> None:
+    code = "import sys, proctor.cli.standin; sys.exit('aiohttp' in sys.modules or 'xxhash' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

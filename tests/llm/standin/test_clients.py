@@ -314,7 +314,8 @@ def test_content_filters(
 ) -> None:
     standin.script(faults=[Fault(kind="content_filter")])
     assert ask_chat(chat).choices[0].finish_reason == "content_filter"
-    assert ask_claude(claude).content == []
+    filtered = ask_claude(claude)
+    assert (filtered.content, filtered.stop_reason) == ([], "refusal")
     assert ask_gemini(gemini).candidates[0].finish_reason == google_types.FinishReason.SAFETY
     standin.script(faults=[Fault(kind="prompt_filter")])
     with pytest.raises(openai.BadRequestError) as caught:

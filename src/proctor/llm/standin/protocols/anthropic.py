@@ -27,7 +27,6 @@ _STOP: Final = {
     "reply": "end_turn",
     "refusal": "refusal",
     "truncated": "max_tokens",
-    "content_filter": "refusal",
 }
 
 
@@ -109,7 +108,7 @@ class Messages:
         blocks: list[dict[str, Any]] = []
         if answer.thinking:
             blocks.append({"type": "thinking", "thinking": answer.thinking, "signature": "c3RhbmRpbg=="})
-        stop, stopped, details = _STOP[answer.outcome], None, None
+        stop, stopped, details = _STOP.get(answer.outcome, "refusal"), None, None
         if answer.outcome == "reply" and answer.stop == "stop_sequence":
             stop, stopped = "stop_sequence", call.content.stop[0] if call.content.stop else None
         elif answer.outcome == "reply" and answer.stop:
