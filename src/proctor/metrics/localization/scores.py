@@ -163,7 +163,18 @@ def localization_scores(
     tiou: Sequence[float] = TIOU,
     multiples: Sequence[int] = MULTIPLES,
 ) -> LocalizationScores:
-    """Match once and compute every score.
+    """Match once and compute every score: AP and recall by class, their means, and recall of all segments together.
+
+    Args:
+        truth: segments to be found, in seconds, ``[start, end)``; see ``Segments.of`` and, for the choice of videos
+            and labels, ``apply_protocol``.
+        predictions: segments with scores; equal scores are taken by video, start and end.
+        tiou: thresholds of temporal intersection over union, each above 0 and up to 1.
+        multiples: the k of recall@k×: k times as many predictions as a video has segments of the class.
+
+    Returns:
+        Per threshold, between 0 and 1. A class that was never predicted counts as 0; classes that only the
+        predictions have do not count in the means.
 
     Raises:
         MetricInputError: as ``match_segments``.

@@ -105,7 +105,19 @@ def part_recalls_at_k(ranked: RankedGold, parts: Sequence[str], k: int) -> dict[
 
 
 def precisions_at_k(ranked: RankedGold, k: int) -> Floats:
-    """Precision@k of each question: gold sources among the first k, divided by k even if the ranking is shorter."""
+    """Precision@k of each question: gold sources among the first k, divided by k even if the ranking is shorter.
+
+    Args:
+        ranked: from ``rank_gold``, which removes repeated sources.
+        k: cut.
+
+    Returns:
+        Between 0 and 1, one number a question; no more than (gold sources) / k can be reached. Empty without
+        questions.
+
+    Raises:
+        MetricInputError: if k is not a whole number from 1 on.
+    """
     return ranked.per_question(rows_found(ranked, k)) / k
 
 
@@ -115,7 +127,18 @@ def precision_at_k(gold: Gold, ranking: Sequence[Hashable], k: int) -> float:
 
 
 def reciprocal_ranks(ranked: RankedGold, k: int | None = None) -> Floats:
-    """1 / rank of the first gold source found, of each question; 0 where none is (among the first k)."""
+    """1 / rank of the first gold source found, of each question; 0 where none is (among the first k).
+
+    Args:
+        ranked: from ``rank_gold``, which removes repeated sources.
+        k: cut; None looks at the whole ranking.
+
+    Returns:
+        Between 0 and 1, one number a question, whose mean is the MRR. Empty without questions.
+
+    Raises:
+        MetricInputError: if k is neither None nor a whole number from 1 on.
+    """
     best = np.full(len(ranked), np.inf)
     found = rows_found(ranked, k)
     np.minimum.at(best, ranked.question[found], ranked.rank[found].astype(np.float64))
