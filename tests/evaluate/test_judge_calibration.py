@@ -413,6 +413,23 @@ def test_setups_are_told_apart_and_people_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
+    ("details", "scale"),
+    [
+        ({}, "ternary"),
+        ({"template": "binary"}, "binary"),
+        ({"template": "judge-binary-step.md"}, "binary"),
+        ({"template": "ternary-step"}, "ternary"),
+        ({"template": "ternary-step", "scale": "binary"}, "binary"),
+        ({"template": "binary-step", "scale": "ternary"}, "ternary"),
+        ({"template": "nonbinary", "scale": "stars"}, "ternary"),
+    ],
+)
+def test_the_scale_is_stated_or_told_by_the_template(details: dict[str, str], scale: str) -> None:
+    (found,) = sort_marks([Judgement(item_id="i", predictor="p", judge="a/x", score=2, details=details)])
+    assert found.setup.scale == scale
+
+
+@pytest.mark.parametrize(
     ("judgements", "message"),
     [
         ([Judgement(item_id="i", predictor="p", judge="a", score=1)] * 2, "twice"),

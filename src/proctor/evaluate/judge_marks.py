@@ -7,6 +7,7 @@ is named by its item and its predictor.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -155,7 +156,9 @@ def sort_marks(judgements: Iterable[Judgement]) -> tuple[JudgeMarks, ...]:
 
 def _setup(judgement: Judgement) -> JudgeSetup:
     template = judgement.details.get("template", "")
-    stated = judgement.details.get("scale") or template.partition("-")[0]
+    stated = judgement.details.get("scale", "")
+    if stated not in _LEVELS:
+        stated = "binary" if "binary" in re.split(r"[^a-z]+", template.lower()) else "ternary"
     return JudgeSetup(judgement.judge, template, "binary" if stated == "binary" else "ternary")
 
 
