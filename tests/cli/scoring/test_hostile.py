@@ -10,8 +10,8 @@ import gzip
 import io
 import json
 import math
+import os
 from dataclasses import dataclass
-from itertools import product
 
 import pytest
 
@@ -131,6 +131,12 @@ CASES = {
     "text": single("text", TEXTS, "--slice", "type"),
 }
 DRAWS = ("--resamples", "10")
+ALL = bool(os.environ.get("PROCTOR_FUZZ"))
+
+
+def turns(values, column):
+    """Return a third of the values, another one for the next column: with PROCTOR_FUZZ all of them (minutes)."""
+    return values if ALL else values[column % 3 :: 3]
 
 
 @pytest.fixture
@@ -182,7 +188,7 @@ def text_of(rows):
     return out.getvalue()
 
 
-ZEROS = gzip.compress(bytes(2_000_000))
+ZEROS = gzip.compress(bytes(2_000_000), mtime=0)
 REFUSED = {
     "empty": lambda t: "",
     "blank lines": lambda t: "  \n \n",
@@ -276,7 +282,7 @@ def test_a_column_of_strange_values(attack, name):
     for flag, text in case.files.items():
         rows = rows_of(text)
         for column in range(len(rows[0])):
-            for value in IN_ALL_ROWS + IN_ONE_ROW:
+            for value in turns(IN_ALL_ROWS + IN_ONE_ROW, column):
                 changed = [list(row) for row in rows]
                 for row in changed[1:] if value in IN_ALL_ROWS else changed[2:3]:
                     row[column] = value
@@ -307,7 +313,7 @@ def test_a_key_of_strange_values(attack, name):
     case = CASES[name]
     for flag, text in case.files.items():
         head, *rows = rows_of(text)
-        for column, value in product(head, OBJECTS):
+        for column, value in ((c, v) for k, c in enumerate(head) for v in turns(OBJECTS, k)):
             records = [dict(zip(head, map(typed, row), strict=True)) for row in rows]
             records[1][column] = value
             attack(case, {flag: "\n".join(map(json.dumps, records))}, "--json", suffix=".jsonl")
