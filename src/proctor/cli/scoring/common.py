@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -21,6 +21,8 @@ __all__ = [
     "SeedOption",
     "emit_scores",
 ]
+
+_FEWEST_DRAWS: Final = 10
 
 LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs) instead of text.")]
 ReportOption = Annotated[
@@ -44,15 +46,27 @@ def _seed(value: int | None) -> int | None:
     return value
 
 
+def _draws(value: int) -> int:
+    if 0 < value < _FEWEST_DRAWS:
+        raise UserError(
+            f"--resamples {value} is too few: the ends of an interval would be single draws.",
+            hint="give 1000 or more, or 0 for no intervals",
+        )
+    return value
+
+
 ConfidenceOption = Annotated[
     float, typer.Option("--confidence", help="Level of the intervals.", callback=_level)
+]
+ResamplesOption = Annotated[
+    int,
+    typer.Option(
+        "--resamples", min=0, help="Draws of the bootstrap; 0 leaves the intervals out.", callback=_draws
+    ),
 ]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.", callback=_seed),
-]
-ResamplesOption = Annotated[
-    int, typer.Option("--resamples", min=0, help="Draws of the bootstrap; 0 leaves the intervals out.")
 ]
 
 
