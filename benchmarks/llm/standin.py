@@ -118,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--in-flight", type=int, default=256)
+    parser.add_argument("--keep", type=int, default=64, help="MiB of bodies that the server keeps")
     options = parser.parse_args()
     images = [base64.b64encode(os.urandom(60 * 1024)).decode() for _ in range(10)]
     print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {options.in_flight} in flight")
@@ -130,7 +131,7 @@ def main() -> None:
                 [body(n * 8 + k, pictures) for k in range(1 if pictures else 8)]
                 for n in range(options.in_flight)
             ]
-            with server("--check", check) as (url, pid):
+            with server("--check", check, "--keep", str(options.keep)) as (url, pid):
                 rate, each = asyncio.run(load(url, pid, ready, options.seconds))
                 with urlopen(f"{url}/standin/log") as reply:
                     most = json.load(reply)["most_in_flight"]

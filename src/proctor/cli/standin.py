@@ -40,6 +40,12 @@ def standin(
         str | None,
         typer.Option(help="How closely requests are looked at: full, count (media are not decoded) or none."),
     ] = None,
+    keep: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="MIB", help="MiB of request bodies to keep for GET /standin/log?bodies=1."
+        ),
+    ] = 64,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Of every draw: faults, latencies, replies.")
     ] = None,
@@ -56,7 +62,7 @@ def standin(
     """
     from proctor.llm.standin.server import Standin
 
-    server = Standin(_script(script, play, latency, check, seed), host=host, port=port)
+    server = Standin(_script(script, play, latency, check, seed), host=host, port=port, bodies=keep * 2**20)
     with _until_told() as told:
         try:
             url = server.start()

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -149,13 +150,18 @@ def test_flags_come_before_the_file(start: Start, tmp_path: Path) -> None:
         '{"otherwise": {"reply": "file"}, "latency": {"seconds": 30}, "key": "sk-secret", "seed": 1}'
     )
     process, printed = start(
-        "--script", str(script), "--latency", "0..0.01", "--seed", "9", "--check", "none"
+        "--script", str(script), "--latency", "0..0.01", "--seed", "9", "--check", "none", "--keep", "0"
     )
     with urlopen(printed["url"] + "/standin/script") as reply:
         shown = json.load(reply)
     assert (shown["seed"], shown["check"], shown["key"]) == (9, "none", "(set)")
     assert (shown["latency"]["low"], shown["latency"]["high"], shown["latency"]["seconds"]) == (0, 0.01, 0)
     assert "sk-secret" not in json.dumps(printed)
+    with pytest.raises(urllib.error.HTTPError):  # no key, but counted
+        ask(printed["url"], "x")
+    with urlopen(printed["url"] + "/standin/log?last=9&bodies=1") as reply:
+        log = json.load(reply)
+    assert (log["count"], "body" in log["requests"][0]) == (1, False)
     process.send_signal(signal.SIGINT)
     assert "sk-secret" not in process.communicate(timeout=20)[1]
 

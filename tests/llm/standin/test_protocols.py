@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.llm.standin.answer import OUTCOMES, Answer, count_used, cut, finish
@@ -97,6 +97,7 @@ def make_call(protocol: Protocol, path: str, body: Any) -> Call:
 
 
 @pytest.mark.parametrize(("protocol", "path", "good"), CASES)
+@settings(max_examples=60)
 @given(change=st.dictionaries(WORDS, VALUES, max_size=6))
 def test_any_json_is_read_or_refused(
     protocol: Protocol, path: str, good: dict[str, Any], change: dict[str, Any]
@@ -112,6 +113,7 @@ def test_any_json_is_read_or_refused(
 
 
 @pytest.mark.parametrize(("protocol", "path", "good"), CASES)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_broken_part_of_a_good_request(
     protocol: Protocol, path: str, good: dict[str, Any], data: st.DataObject
@@ -131,6 +133,7 @@ def test_a_broken_part_of_a_good_request(
 
 
 @pytest.mark.parametrize(("protocol", "path", "good"), CASES)
+@settings(max_examples=60)
 @given(
     text=st.text(max_size=40),
     outcome=st.sampled_from(OUTCOMES),

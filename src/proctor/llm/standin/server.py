@@ -6,7 +6,6 @@ import asyncio
 import hmac
 import inspect
 import ipaddress
-import logging
 import socket
 import struct
 import threading
@@ -58,7 +57,6 @@ _ROUTES: Final[dict[str, Protocol]] = {
     "/v1/messages": MESSAGES,
 }
 _GOOGLE: Final = ("/v1beta/models/", "/v1/models/", "/v1alpha/models/")
-_log = logging.getLogger(__name__)
 
 
 class _State:
