@@ -22,7 +22,14 @@ from proctor.errors import UserError
 from proctor.evaluate.estimate import Draws, Estimate
 from proctor.evaluate.judge_marks import Answer, HumanMarks, JudgeMarks, JudgeSetup
 from proctor.metrics.agreement import cohen_kappa, raw_agreement
-from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums, iter_resamples
+from proctor.metrics.bootstrap import (
+    Floats,
+    Statistic,
+    bootstrap_interval,
+    bootstrap_intervals,
+    cluster_sums,
+    iter_resamples,
+)
 from proctor.metrics.calibration import expected_calibration_error, reliability_bins
 from proctor.metrics.figure import Reliability
 from proctor.metrics.judge_error import judge_accuracy, judge_correlation
@@ -47,6 +54,9 @@ CRITERIA: Final = get_args(Criterion)
 """What a judge can be chosen by. ``accuracy`` and ``kappa`` favour a binary scale, which has fewer ways to be wrong."""
 
 _FEW_TO_COMPARE: Final = 20
+_MOST_LEVELS: Final = 3
+_PAIR_RESAMPLES: Final = 2_000
+"""Most resamples behind an interval of agreement: there is one for every two judges."""
 
 
 class HumanMark(msgspec.Struct, frozen=True):
@@ -448,13 +458,39 @@ class _Work:
     def _agreement(
         self, a: str, b: str, answers: Sequence[Answer], marks: Sequence[Sequence[int]]
     ) -> JudgeAgreement:
-        options, (one, two) = self._options(answers), marks
-        return JudgeAgreement(
-            a=a,
-            b=b,
-            raw=Estimate.of(raw_agreement(one, two, **options)),
-            kappa=Estimate.of(cohen_kappa(one, two, weights="quadratic", **options)),
+        (one, two), clusters = marks, [self.recordings[x.item_id] for x in answers]
+        cells = range(_MOST_LEVELS**2)
+        table = [_MOST_LEVELS * x + y for x, y in zip(one, two, strict=True)]
+        # Both numbers from one pass over the draws: there are many pairs.
+        sums = cluster_sums([[float(t == cell) for t in table] for cell in cells], clusters)
+        draws = min(self.draws.resamples, _PAIR_RESAMPLES)
+        intervals = bootstrap_intervals(
+            sums,
+            [_statistic("accuracy"), _statistic("weighted_kappa")],
+            method="percentile",
+            confidence=self.draws.confidence,
+            resamples=draws,
+            seed=self.draws.seed,
         )
+        scores = (
+            raw_agreement(one, two, resamples=0),
+            cohen_kappa(one, two, weights="quadratic", resamples=0),
+        )
+        raw, kappa = (
+            msgspec.structs.replace(
+                Estimate.of(score),
+                low=interval.low,
+                high=interval.high,
+                note=score.note or interval.note,
+                signature=str(
+                    score.signature.having(
+                        cluster="recording", interval=interval.method, resamples=str(draws)
+                    )
+                ),
+            )
+            for score, interval in zip(scores, intervals, strict=True)
+        )
+        return JudgeAgreement(a=a, b=b, raw=raw, kappa=kappa)
 
     # -- the choice ------------------------------------------------------------------------------------------------
 
@@ -527,6 +563,10 @@ class _Work:
 def says_right(setup: JudgeSetup, mark: int, right: int) -> bool:
     """True when the judge's mark calls an answer right."""
     return mark > 0 if setup.scale == "binary" else mark >= right
+
+
+def _statistic(criterion: Criterion) -> Statistic:
+    return lambda tables: table_criterion(tables, _MOST_LEVELS, criterion)
 
 
 def _difference(
