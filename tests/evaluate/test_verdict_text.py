@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.evaluate.verdict_text import Scale, UnscoredReason, maximum, read_verdict
+from proctor.evaluate.verdict_text import Scale, UnscoredReason, maximum, read_outcome, read_verdict
+from proctor.llm.outcome import Refusal, Reply, Truncated
 
 LINES = (Path(__file__).parent / "data" / "judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
 REPLIES = [json.loads(line) for line in LINES]
@@ -39,7 +40,7 @@ def test_the_agreed_verdict_is_read(row: dict) -> None:
 
 def test_every_reason_occurs() -> None:
     seen = {read_verdict(r["reply"], r["scale"]).reason for r in REPLIES}
-    assert seen | {"too_long"} == {None, *get_args(UnscoredReason)}
+    assert seen | {"too_long", "truncated"} == {None, *get_args(UnscoredReason)}
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -80,6 +81,15 @@ def test_the_rationale_is_kept(reply: str, rationale: str) -> None:
 def test_a_reply_that_is_far_too_long_is_unscored() -> None:
     assert read_verdict("x" * 250_000 + "\nVerdict: 2", "ternary").reason == "too_long"
     assert read_verdict("x\n" * 50_000 + "Verdict: 2", "ternary").score == 2
+
+
+def test_a_truncated_reply_and_a_refusal_are_unscored_whatever_they_say() -> None:
+    text = "It fits.\nVerdict: 2"
+    assert read_outcome(Reply(text=text), "ternary").score == 2
+    cut, refused = read_outcome(Truncated(text=text), "ternary"), read_outcome(Refusal(text=text), "ternary")
+    assert (cut.score, cut.reason, cut.rationale) == (None, "truncated", text)
+    assert (refused.score, refused.reason) == (None, "refusal")
+    assert read_outcome(Refusal(), "binary").rationale == ""
 
 
 def test_the_problem_goes_into_the_repair_round() -> None:
@@ -222,6 +232,9 @@ def test_reading_is_the_same_twice(text: str, scale: Scale) -> None:
         "Verdict (" * 20_000,
         ("Verdict: 1 " + "(" * 1_900 + "\n") * 100,
         ("so " * 600 + "\n") * 100,
+        "Human: x\nVerdict: 1\n" * 9_000,
+        "User:\n" * 30_000,
+        '{"verdict": 1}\nUser:\n' * 9_000,
         "| verdict " * 19_000,
         ("Verdict: 2 out of " + "0" * 1_900 + "\n") * 100,
     ],

@@ -67,6 +67,16 @@ def test_processes_that_start_at_once_agree(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == [FENCE_FILE]
 
 
+def test_a_file_system_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    first = FenceSecret.load(tmp_path / FENCE_FILE).token("x")
+    assert first == FenceSecret.load(tmp_path / FENCE_FILE).token("x")
+    assert [p.name for p in tmp_path.iterdir()] == [FENCE_FILE]
+
+
 @pytest.mark.parametrize("content", [b"", b"short", b"g" * 64, b"\xff" * 32, b"abc" * 11])
 def test_another_file_is_not_taken_for_a_secret(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / FENCE_FILE

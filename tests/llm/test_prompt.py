@@ -265,6 +265,7 @@ HEAD = "---\nversion: 1\ndata: q\n---\n=== user ===\n"
         ("---\nversion: 1\ndata: q, q\n---\n=== user ===\n{{ fence(q, 'q') }}", "cannot be names"),
         ("---\nversion: 1\ndata: q, Q x\n---\n=== user ===\n", "cannot be names"),
         ("---\nversion: 1\ndata: fence\n---\n=== user ===\n", "cannot be names"),
+        ("---\nversion: 1\nplain: secret, limits\n---\n=== user ===\n", "cannot be names"),
         ("---\ndata: q\n---\n=== user ===\n", "needs a version"),
         ("---\nversion: 1\nauthor: me\n---\n=== user ===\n", "has the line 'author: me'"),
         (HEAD + "{% include '/etc/passwd' %}", "not a part"),
@@ -329,8 +330,8 @@ def test_parts_are_checked_as_well(tmp_path: Path) -> None:
 
 
 def test_a_part_that_includes_itself_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises((UserError, RecursionError)):
-        bad(tmp_path, HEAD + "{{ fence(q, 'q') }}{% include '_part' %}", "{% include '_part' %}")
+    body = HEAD + "{{ fence(q, 'q') }}{% include '_part' %}"
+    assert "includes itself" in bad(tmp_path, body, "{% include '_part' %}")
 
 
 def test_an_endless_prompt_is_stopped(tmp_path: Path) -> None:

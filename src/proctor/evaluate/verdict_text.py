@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Any, Final, Literal
 
+from proctor.llm.outcome import Refusal, Reply, Truncated
 from proctor.llm.structured import Unreadable, find_objects, spoken_text
 
-__all__ = ["Scale", "UnscoredReason", "VerdictReading", "maximum", "read_verdict"]
+__all__ = ["Scale", "UnscoredReason", "VerdictReading", "maximum", "read_outcome", "read_verdict"]
 
 Scale = Literal["binary", "ternary"]
 
@@ -33,6 +34,7 @@ UnscoredReason = Literal[
     "not_a_reply",  # an error page
     "unfinished_thinking",  # the model was still thinking
     "refusal",  # it declines to judge
+    "truncated",  # cut off by a limit on tokens; a verdict in it may not be the last one
     "no_verdict",  # nothing that could be one
     "malformed",  # a verdict line without a number that can be read
     "scale",  # a number of another scale
@@ -237,6 +239,18 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
     if not rationale.strip() and decided.rationale is None:
         rationale = text
     return VerdictReading(decided.score, _tidy(rationale), None, decided.form)
+
+
+def read_outcome(outcome: Reply | Truncated | Refusal, scale: Scale) -> VerdictReading:
+    """Read what became of a judge's call; failures are no business of this function: there is nothing to read.
+
+    Args:
+        outcome: of the call. A truncated reply is unscored even if it holds a verdict, and so is a refusal.
+        scale: what it was asked for.
+    """
+    if isinstance(outcome, Reply):
+        return read_verdict(outcome.text, scale)
+    return _unscored(outcome.text, "truncated" if isinstance(outcome, Truncated) else "refusal")
 
 
 _AS_IT_IS: Final[dict[str, UnscoredReason]] = {

@@ -33,6 +33,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -140,15 +141,10 @@ def _create(path: Path) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(secrets.token_hex(_SECRET_BYTES).encode("ascii") + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
+            _write_new(temporary)
+            with suppress(FileExistsError):
+                _publish(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
@@ -157,6 +153,24 @@ def _create(path: Path) -> None:
             where=str(path),
             hint="check permissions and free space, then run the same command again",
         ) from error
+
+
+def _write_new(path: Path) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(secrets.token_hex(_SECRET_BYTES).encode("ascii") + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    """Give the file its name, unless the name is taken; whole where the file system has hard links."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        _write_new(path)
 
 
 # -- values ----------------------------------------------------------------------------------------------------

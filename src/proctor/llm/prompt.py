@@ -70,6 +70,7 @@ _FENCE = re.compile(r"<<<BEGIN ([a-z0-9 -]+) ([0-9a-f]{16})>>>.*?<<<END \1 \2>>>
 _MARK = re.compile(r"<<<(BEGIN|END) ([a-z0-9 -]+) ([0-9a-f]{16})>>>")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _FUNCTIONS: Final = frozenset({"fence", "fence_inline", "fence_items", "fence_each", "fence_rule", "token"})
+_RESERVED: Final = _FUNCTIONS | {"secret", "limits", "self", "loop"}
 _FILTERS: Final = ("length", "first", "last", "join", "lower", "upper", "capitalize")
 _TESTS: Final = (
     "defined",
@@ -289,6 +290,8 @@ class Template:
                 pieces.append(piece)
         except UserError as error:
             raise UserError(error.message, where=error.where or self.source, hint=error.hint) from None
+        except RecursionError:
+            raise UserError("a part of the template includes itself.", where=self.source) from None
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise UserError(f"the template cannot be filled: {error}.", where=self.source) from None
         text = _tidied("".join(pieces), context["token"])
@@ -482,7 +485,7 @@ def _declared(line: str, where: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of a header line, and those with a question mark."""
     entries = [entry.strip() for entry in line.split(",") if entry.strip()]
     names = [entry.removesuffix("?") for entry in entries]
-    bad = [n for n in names if not _NAME.fullmatch(n) or n in _FUNCTIONS]
+    bad = [n for n in names if not _NAME.fullmatch(n) or n in _RESERVED]
     bad += sorted({n for n in names if names.count(n) > 1})
     if bad:
         raise UserError(f"these cannot be names of variables: {', '.join(n[:40] for n in bad)}.", where=where)
