@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.llm.attempt import AttemptRecord
+from proctor.llm.bucket import Bucket
 from proctor.llm.flow import Flow, FlowSettings, GateRules, Limits
 from proctor.llm.outcome import Failure, FailureKind, Outcome, Refusal, Reply, Truncated, Usage
 
@@ -59,6 +60,8 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         await asyncio.sleep(0)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left
+        timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+        assert [timer for timer in timers if not timer.cancelled()] == []
         return result
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -225,6 +228,25 @@ def test_the_deadline_holds_whatever_fails(kind: FailureKind, retry_after: float
     assert 30.0 <= seconds <= 60.0
 
 
+def test_a_pause_beyond_the_deadline_is_not_waited_for() -> None:
+    async def main() -> float:
+        start = now()
+        flow = flow_of(deadline=60.0)
+        outcome = await flow.run(
+            HOST, 1, Endpoint(lambda _: failure("overload", 90.0)).attempt, lambda _: None
+        )
+        assert "deadline would come first" in outcome.message  # type: ignore[union-attr]
+        return now() - start
+
+    assert run(main()) < 1.0
+
+
+def test_nothing_is_kept_of_calls_that_are_over() -> None:
+    flow = flow_of()
+    run(flow.run(HOST, 1, Endpoint().attempt, lambda _: None))
+    assert not flow._sending
+
+
 def test_the_last_attempt_gets_what_is_left_of_the_deadline() -> None:
     given_seconds: list[float] = []
 
@@ -330,6 +352,15 @@ def test_a_window_shrinks_once() -> None:
     limit, kinds = run(main())
     assert limit == 70
     assert kinds.count("shrink") == 1
+
+
+def test_it_shrinks_from_what_was_in_flight_not_from_what_might_have_been() -> None:
+    async def main() -> int:
+        endpoint, flow = Endpoint(lambda _: failure("rate_limit")), flow_of(64, 64, throttled_attempts=1)
+        await asyncio.gather(*endpoint.calls(flow, 4))
+        return flow.state()[0].limit
+
+    assert run(main()) == 2
 
 
 @pytest.mark.parametrize("kind", ["server", "timeout", "connection", "bad_request", "content_filter"])
@@ -562,7 +593,7 @@ def test_one_that_worked_is_probed_longer() -> None:
 
 def test_one_probe_at_a_time_until_it_is_back_and_probes_cost_a_call_no_attempt() -> None:
     async def main() -> tuple[list[Outcome], list[int]]:
-        endpoint, flow, start = Endpoint(latency=1.0), flow_of(20, 20, attempts=2), now()
+        endpoint, flow, start = Endpoint(latency=1.0), flow_of(20, 20, attempts=4), now()
         begun_while_broken: list[int] = []
 
         def script(e: Endpoint) -> Outcome:
@@ -576,7 +607,51 @@ def test_one_probe_at_a_time_until_it_is_back_and_probes_cost_a_call_no_attempt(
 
     outcomes, in_flight = run(main())
     assert in_flight == [1, 1, 1, 1]  # 5, 15, 35 and 75 s later
-    assert sum(outcome == REPLY for outcome in outcomes) >= 370
+    assert outcomes == [REPLY] * 400
+
+
+def test_an_answer_between_faults_starts_the_count_anew() -> None:
+    async def main() -> list[str]:
+        endpoint = Endpoint(lambda e: REPLY if e.count % 10 == 0 else failure("connection"))
+        flow = flow_of(1, 1, attempts=1)
+        for call in endpoint.calls(flow, 60):
+            await call
+        return [event.kind for event in flow.history]
+
+    assert "open" not in run(main())
+
+
+def test_what_we_stopped_ourselves_tells_nothing_about_the_endpoint() -> None:
+    async def main() -> None:
+        endpoint = Endpoint(lambda e: failure("connection") if e.count <= 10 else failure("cancelled"))
+        flow = flow_of(10, 10)
+        calls = endpoint.calls(flow, 10)
+        await asyncio.sleep(20.0)
+        assert endpoint.count > 10
+        assert flow.state()[0].broken
+        await flow.close()
+        await asyncio.gather(*calls)
+
+    run(main())
+
+
+def test_a_call_that_is_cancelled_while_it_is_let_in_gives_the_place_back() -> None:
+    async def main() -> None:
+        flow, endpoint = flow_of(1, 1), Endpoint()
+        first, second = endpoint.calls(flow, 2)
+
+        def cancel(
+            _: object,
+        ) -> None:  # the first has just left, and let the second in, which does not know it yet
+            second.cancel()
+
+        first.add_done_callback(cancel)
+        await asyncio.gather(first, second, return_exceptions=True)
+        assert second.cancelled()
+        assert flow.state()[0].in_flight == 0
+        assert await flow.run(HOST, 1, endpoint.attempt, lambda _: None) == REPLY
+
+    run(main())
 
 
 def test_a_cancelled_probe_makes_room_for_the_next() -> None:
@@ -685,10 +760,14 @@ def test_cancelled_calls_leave_nothing_behind(seed: int, places: int, number: in
         )
         flow = flow_of(places, places, rpm=chance.choice([None, 300.0]), attempts=50, throttled_attempts=500)
         calls = endpoint.calls(flow, number)
-        for call in calls:
-            if chance.random() < 0.5:
-                asyncio.get_running_loop().call_later(chance.random() * 10, call.cancel)
+        cancels = [
+            asyncio.get_running_loop().call_later(chance.random() * 10, call.cancel)
+            for call in calls
+            if chance.random() < 0.5
+        ]
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        for timer in cancels:
+            timer.cancel()
         assert all(outcome == REPLY or isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
         state = flow.state()[0]
         assert (state.in_flight, state.waiting, endpoint.in_flight) == (0, 0, 0)
@@ -837,6 +916,14 @@ def test_limits_a_minute_hold_in_every_minute(rpm: float, tokens: list[int], tpm
         minute = [amount for at, amount in sent if start <= at < start + 60.0 - 1e-6]
         assert len(minute) <= math.ceil(rpm + 1e-6)
         assert sum(minute) <= tpm + 1.0 + max(0.0, largest - burst) + 1e-3
+
+
+def test_a_refund_never_makes_a_burst() -> None:
+    bucket = Bucket(6_000.0, 0.0)
+    bucket.take(0.0, 50.0)
+    bucket.correct(1e9)
+    bucket.take(0.0, 100.0)
+    assert bucket.ready(0.0, 100.0) > 0.9
 
 
 def test_requests_a_minute_are_used_up() -> None:

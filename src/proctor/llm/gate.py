@@ -362,8 +362,6 @@ class Gate:
     def _pump(self) -> None:
         """Let in as many as may go, in order; set the timer for the next one."""
         waiting = self._waiting
-        if not waiting:
-            return
         loop = self.loop
         now = loop.time()
         while waiting:
@@ -378,6 +376,9 @@ class Gate:
                 return
             heapq.heappop(waiting)
             waiter.future.set_result(self._admit(now, waiter.tokens))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _arm(self, loop: asyncio.AbstractEventLoop, at: float) -> None:
         if self._timer is not None:
