@@ -606,6 +606,65 @@ def test_streams(
     assert standin.count == 4
 
 
+def test_streams_of_structured_replies(
+    standin: Standin, chat: openai.OpenAI, claude: anthropic.Anthropic, gemini: genai.Client
+) -> None:
+    standin.script(answer=lambda _: Answer(data={"verdict": 1}))
+    messages: Any = [{"role": "user", "content": "x"}]
+    wanted: Any = {"type": "json_schema", "json_schema": {"name": "v", "strict": True, "schema": SCHEMA}}
+    with chat.chat.completions.stream(model="m", messages=messages, response_format=wanted) as events:
+        text = events.get_final_completion().choices[0].message.content
+    assert check_structured(text or "")["verdict"] == 1
+    tool: Any = {"name": "v", "description": "d", "input_schema": SCHEMA}
+    choice: Any = {"type": "tool", "name": "v"}
+    with claude.messages.stream(
+        model="m", max_tokens=500, messages=messages, tools=[tool], tool_choice=choice
+    ) as stream:
+        block = stream.get_final_message().content[0]
+    assert check_structured(json.dumps(block.input))["verdict"] == 1  # type: ignore[union-attr]
+    config = google_types.GenerateContentConfig(
+        response_mime_type="application/json", response_json_schema=SCHEMA
+    )
+    pieces = gemini.models.generate_content_stream(model="m", contents="x", config=config)
+    assert check_structured("".join(piece.text or "" for piece in pieces))["verdict"] == 1
+
+
+def test_streams_that_end_badly(
+    standin: Standin, chat: openai.OpenAI, claude: anthropic.Anthropic, gemini: genai.Client
+) -> None:
+    messages: Any = [{"role": "user", "content": "x"}]
+    standin.script(faults=[Fault(kind="length")])
+    assert (
+        next(
+            c.choices[0].finish_reason
+            for c in ask_chat(chat, stream=True)
+            if c.choices and c.choices[0].finish_reason
+        )
+        == "length"
+    )
+    with claude.messages.stream(model="m", max_tokens=50, messages=messages) as stream:
+        assert stream.get_final_message().stop_reason == "max_tokens"
+    pieces = list(gemini.models.generate_content_stream(model="m", contents="x"))
+    assert pieces[-1].candidates[0].finish_reason == google_types.FinishReason.MAX_TOKENS  # type: ignore[index]
+    with chat.responses.stream(model="m", input="x") as events:
+        assert [e.type for e in events][-1] == "response.incomplete"
+    standin.script(faults=[Fault(kind="refusal", message="no")])
+    said = [c.choices[0].delta.refusal for c in ask_chat(chat, stream=True) if c.choices]
+    assert "".join(part or "" for part in said) == "no"
+    with claude.messages.stream(model="m", max_tokens=50, messages=messages) as stream:
+        assert stream.get_final_message().stop_reason == "refusal"
+    standin.script(faults=[Fault(kind="cut_body")])
+    with pytest.raises(openai.APIConnectionError):
+        list(ask_chat(chat, stream=True))
+    standin.script(faults=[Fault(status=529)])
+    with (
+        pytest.raises(anthropic.OverloadedError),
+        claude.messages.stream(model="m", max_tokens=50, messages=messages),
+    ):
+        pass
+    assert standin.log.by_outcome["length"] == 4
+
+
 def test_a_rule_in_python_may_look_at_everything(standin: Standin, chat: openai.OpenAI) -> None:
     async def answer(call: Call) -> str | None:
         return f"{call.model} {call.nth} {call.protocol.name}" if "who" in call.text else None
