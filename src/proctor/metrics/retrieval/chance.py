@@ -48,7 +48,7 @@ def expected_recalls_at_k(
         ranked: from ``rank_gold``; only the numbers of gold sources matter.
         pool: number of sources that are ranked.
         k: cut.
-        reading: see the module.
+        reading: see the package.
 
     Raises:
         MetricInputError: if an option is not valid or the pool is smaller than a question's gold.

@@ -49,7 +49,7 @@ def recalls_at_k(ranked: RankedGold, k: int, reading: RecallReading = "fractiona
     Args:
         ranked: from ``rank_gold``.
         k: how many of the first sources count; a shorter ranking is fine.
-        reading: ``fractional``, ``all`` or ``any``, see the module.
+        reading: ``fractional``, ``all`` or ``any``, see the package.
 
     Raises:
         MetricInputError: if k or the reading is not valid.

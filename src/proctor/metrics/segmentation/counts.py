@@ -45,7 +45,7 @@ def segmental_f1(
         pred: parallel to ``gt``.
         overlap: smallest IoU of a hit, above 0; 0.1, 0.25 and 0.5 for F1@{10,25,50}.
         background: labels whose runs are no segments, on both sides.
-        matching: ``published`` or ``corrected``, see the module.
+        matching: ``published`` or ``corrected``, see the package.
 
     Raises:
         MetricInputError: if videos or lengths differ, labels or options are invalid, or neither side has a segment.

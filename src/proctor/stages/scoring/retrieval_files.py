@@ -46,9 +46,6 @@ class Pool:
     ids: frozenset[str] = frozenset()
 
 
-# Reading
-
-
 def _suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 

@@ -146,9 +146,6 @@ def _digits(label: str) -> int:
     return 2 if " " in label else 1
 
 
-# What is said about it
-
-
 def _notes(hidden: list[str], reference: list[Labels], by_itself: bool) -> Iterator[str]:
     seen = {str(label) for video in reference for label in set(video.tolist())}
     absent = sorted(set(hidden) - seen)

@@ -62,9 +62,6 @@ class Timed:
 Video = Frames | Timed
 
 
-# Reading
-
-
 def read_videos(path: Path) -> dict[str, Video]:
     """Read frames or segments by video, whichever the file holds."""
     if path.is_dir():
@@ -156,9 +153,6 @@ def _of_segments(table: Table, video: list[str], labels: list[str]) -> Iterator[
                     f"video {name!r} has more than one duration.", where=str(table.path), hint="repair them"
                 )
         yield name, Timed(start[rows], end[rows], [labels[row] for row in rows], duration)
-
-
-# Both sides on the same frames
 
 
 def aligned_labels(
