@@ -531,6 +531,32 @@ def sequencing_subsets(_: Data) -> Iterator[Finding]:
     )
 
 
+def sequencing_references(_: Data) -> Iterator[Finding]:
+    mean = ((100 - 3) * 1 + 3 * 4) / 100
+    yield Finding(
+        "Sequencing, RecipeQA multimodal: mean number of references over 100 sequences",
+        "1.10",
+        f"{mean:.2f} from the 3 sequences with 4 on average that are printed beside it",
+        "wrong",
+        "All others have one.",
+    )
+    for place, printed, count in (
+        ("Food and Entertaining, text", 2.22, 14),
+        ("Others, multimodal", 2.28, 7),
+        ("Others, text", 2.67, 5),
+    ):
+        near = sorted(
+            {round(k / count, 2) for k in range(2 * count, 4 * count)}, key=lambda v: abs(v - printed)
+        )
+        yield Finding(
+            f"Sequencing, Table 6, {place}: mean references of {count} sequences",
+            f"{printed}",
+            f"no whole number over {count} gives it; the nearest are {near[0]} and {near[1]}",
+            "impossible",
+            "References are counted.",
+        )
+
+
 def sequencing_rest(_: Data) -> Iterator[Finding]:
     from proctor.metrics.interval import wilson_interval
 
@@ -734,6 +760,7 @@ FINDINGS: dict[str, tuple[Callable[[Data], Iterator[Finding]], ...]] = {
         sequencing_example,
         sequencing_deviation,
         sequencing_subsets,
+        sequencing_references,
         sequencing_rest,
     ),
     "SMMQG": (smmqg_fisher, smmqg_fisher_by_style, smmqg_kendall, smmqg_recall),
