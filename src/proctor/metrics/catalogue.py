@@ -23,7 +23,14 @@ MODULES: Final[dict[Family, tuple[str, ...]]] = {
     "retrieval": ("retrieval",),
     "answer": ("answer", "answer_text", "choice", "bert_score"),
     "text": ("text_statistics", "embedding"),
-    "significance": ("significance", "hypothesis_tests", "concurrence", "power", "calibration", "judge_error"),
+    "significance": (
+        "significance",
+        "hypothesis_tests",
+        "concurrence",
+        "power",
+        "calibration",
+        "judge_error",
+    ),
 }
 """Modules below ``proctor.metrics`` that hold a tuple ``METRICS``, by family."""
 
