@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
+from proctor.evaluate.corrected import correct_score
 from proctor.evaluate.estimate import Draws
 from proctor.evaluate.judge_calibration import (
     CRITERIA,
@@ -473,3 +474,38 @@ def test_the_order_of_the_records_changes_nothing(order: Callable[[list[str]], l
     expected = calibrate_judges(human(truth), sort_marks(judgements.values()), recordings(40), draws=QUICK)
     shuffled = [judgements[k] for k in order(list(judgements))]
     assert calibrate_judges(human(truth), sort_marks(shuffled), recordings(40), draws=QUICK) == expected
+
+
+# -- anything --------------------------------------------------------------------------------------------------
+
+MARK = st.sampled_from([None, 0, 1, 2])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0, 1, 2]), MARK, MARK, st.integers(0, 4)), min_size=1, max_size=25),
+    st.sampled_from(CRITERIA),
+    st.sampled_from([1, 2]),
+    st.sampled_from(["binary", "ternary"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_marks_give_numbers_or_reasons(
+    rows: list[tuple[int, int | None, int | None, int]], criterion: Criterion, right: int, scale: str
+) -> None:
+    judges = [judge([r[1] for r in rows], "a/x", scale), judge([r[2] for r in rows], "b/y", "ternary")]
+    where = {f"i{n}": f"r{r[3]}" for n, r in enumerate(rows)}
+    people = human([r[0] for r in rows])
+    draws = Draws(resamples=50)
+    found = calibrate_judges(people, judges, where, criterion=criterion, right=right, draws=draws)
+    for report in found.judges:
+        assert report.n + report.absent + report.unscored + report.outside == len(rows)
+        assert sum(map(sum, report.confusion)) == report.n
+        for estimate in (report.correlation, report.accuracy, report.kappa, report.bias, report.sensitivity):
+            assert (estimate.value is None) <= bool(estimate.note)
+            assert (estimate.low is None) == (estimate.high is None)
+            assert estimate.low is None or estimate.high is None or estimate.low <= estimate.high
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Calibration) == found
+    for marks in judges:
+        corrected = correct_score(marks, "p", people.votes, where, calibration="x", right=right, draws=draws)
+        for estimate in (corrected.mean, corrected.share, corrected.judged):
+            assert (estimate.value is None) <= bool(estimate.note)
+            assert estimate.value is None or 0 <= estimate.value <= 100

@@ -437,16 +437,16 @@ class _Work:
 
     def agreement_of_judges(self, a: JudgeMarks, b: JudgeMarks) -> JudgeAgreement:
         """Compare two judges on all answers that both marked, with people's marks or without."""
-        both = [x for x in sorted(a.marks) if a.marks[x] is not None and _score(b, x) is not None]
-        both = [x for x in both if x.item_id in self.recordings]
-        binary = "binary" in (a.setup.scale, b.setup.scale)
-
-        def level(judge: JudgeMarks, answer: Answer) -> int:
-            mark = judge.marks[answer] or 0
-            return int(says_right(judge.setup, mark, self.right)) if binary else mark
-
+        one, two = ({x: m for x, m in j.marks.items() if m is not None} for j in (a, b))
+        both = [x for x in sorted(one.keys() & two.keys()) if x.item_id in self.recordings]
+        if "binary" in (a.setup.scale, b.setup.scale):
+            right = self.right
+            one, two = (
+                {x: int(says_right(judge.setup, marks[x], right)) for x in both}
+                for judge, marks in ((a, one), (b, two))
+            )
         return self._agreement(
-            a.setup.name, b.setup.name, both, [[level(j, x) for x in both] for j in (a, b)]
+            a.setup.name, b.setup.name, both, [[own[x] for x in both] for own in (one, two)]
         )
 
     def agreement_of_people(self, a: str, b: str) -> JudgeAgreement:
