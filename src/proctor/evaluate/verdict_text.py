@@ -92,7 +92,7 @@ _RANGE = re.compile(
     re.IGNORECASE,
 )
 _TAIL_BEGINS = re.compile(
-    r"$|[.,;:!(\[{–—→|]|-[-\s\d>]|=|\s+[-–—→(\[=]|\s*[✅✔✓❌✗✘]|"
+    r"$|[.,;:!(\[{–—→|…]|-[-\s\d>]|=|\s+[-–—→(\[=*_]|\s*[✅✔✓❌✗✘]|"
     r"\s*(?:because|since|as|for|given|due|on|with|and|or|but|to|vs|no|wait|actually|rather|maybe|perhaps|possibly|not)\b|"
     r"\s*(?:points?|match(?:es)?|(?:partial|partly|partially)(?:\s+(?:match|correct|right))?|correct|right|wrong|incorrect|mismatch|full)\s*(?:$|[.,;:!)*/]|out\b)",
     re.IGNORECASE,
@@ -104,7 +104,7 @@ _CONNECTED = re.compile(
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(
-    r"\b(?:no|wait|actually|rather|i mean|sorry|correction|instead|change[ds]?|should (?:really )?be|make (?:that|it)|in fact|"
+    r"\b(?:no|wait|hmm|actually|on reflection|scratch that|rather|i mean|sorry|correction|instead|change[ds]?|should (?:really )?be|make (?:that|it)|in fact|"
     r"reconsider\w*|on second thought|revis\w+|updat\w+)\b[^.\d]{0,40}?(?<![\w.])(?P<other>[0-9])(?![\d.]*\d|\w)",
     re.IGNORECASE,
 )
@@ -137,7 +137,7 @@ _WORD_ALONE = tuple(
 _WORD_BEHIND = tuple(
     (
         re.compile(
-            rf"[*_`\"'\s]*(?:[-–—=:,(\[{{.]|\s)+[*_`\"'\s]*(?:{words})[*_`\"'\s]*(?:[)\]}}.!;,]|$)",
+            rf"[*_`\"'\s]*(?:[-–—=>→#:,(\[{{.]|\s)+[*_`\"'\s]*(?:{words})[*_`\"'\s]*(?:[)\]}}.!;,]|$)",
             re.IGNORECASE,
         ),
         level,
@@ -167,6 +167,12 @@ _NEXT_TURN = re.compile(
     r"<\|(?:im_start|start_header_id|user)\|>|<start_of_turn>|\[INST\]|^[ \t]*[*#_]*(?:Human|User|Assistant|(?:The )?Question)[*_]*[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
+_REVOKES = re.compile(
+    r"[-*_\s(]*(?:wait|hmm|hold on|actually|correction|on (?:second thought|reflection)|sorry|scratch that|i take (?:it|that) back|"
+    r"i was wrong|let me (?:re|correct|fix|change)|no,|edit:)",
+    re.IGNORECASE,
+)
+"""How a line begins that takes back what was said before it."""
 _KEYS = re.compile(rf"\s*(?:final[_ ])?{_LABEL}\s*", re.IGNORECASE)
 _RATIONALE_LABEL = re.compile(
     r"^[#*_\s]*(?:rationale|reason(?:s|ing)?|explanation)[*_\s]*:[*_\s]*", re.IGNORECASE
@@ -230,7 +236,10 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
     top = maximum(scale)
     if _declines(text):
         return _unscored(text, "refusal")
-    decided = _across_turns(text, top) or _from_bare(_SPECIAL.sub("", text), top)
+    decided = _across_turns(text, top)
+    if decided is not None and decided.score is not None and _is_taken_back(text, decided, top):
+        return _unscored(text, "contradictory")
+    decided = decided or _from_bare(_SPECIAL.sub("", text), top)
     if decided is None:
         return _unscored(text, "refusal" if _REFUSED.search(text[:2_000]) else "no_verdict")
     if decided.score is None:
@@ -288,6 +297,15 @@ def _across_turns(text: str, top: int) -> _Mark | None:
         if before is not None and before.score != last.score:
             return _Mark(last.at, "", None, "contradictory")
     return last
+
+
+def _is_taken_back(text: str, mark: _Mark, top: int) -> bool:
+    """True when something behind the verdict revokes it: a line that begins so, or another bare number at the end."""
+    behind = [line.strip() for line in text[mark.at :].split("\n")[1:] if line.strip(" \t`")]
+    if not behind or mark.form in ("json", "next_line"):
+        return any(_REVOKES.match(line) for line in behind)
+    last = _bare(behind[-1], top)
+    return any(_REVOKES.match(line) for line in behind) or (last is not None and last[0] != mark.score)
 
 
 def _declines(text: str) -> bool:
@@ -521,11 +539,12 @@ def _from_bare(text: str, top: int) -> _Mark | None:
         return None
     if len(lines) == 1:
         return _from_single(lines[0], top)
+    numbers = {found for line in lines if (found := _bare(line, top)) is not None}
+    if len(numbers) > 1:
+        return _Mark(0, "", None, "contradictory")
     last, first = _bare(lines[-1], top), _bare(lines[0], top)
     if last is not None and not _stands_apart(text, lines):
         last = None
-    if last is not None and first is not None and last != first:
-        return _Mark(0, "", None, "contradictory")
     if last is not None:
         return _Mark(text.rindex(lines[-1]), "bare", *last)
     if first is None:
