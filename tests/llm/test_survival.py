@@ -198,8 +198,14 @@ def test_sigkill_at_20_random_points(
             assert replies[question] == reply  # nothing finished is lost or replaced
             assert last[question] == counted[question]  # or sent again
     assert len(snapshots[-1][0]) > 20
-    # Only what was in flight at a kill came again, or had been answered and was on its way to disk.
-    assert sum(last.values()) - CALLS <= 20 * 2 * 16
+    # Within one life nothing is sent twice, and only what was not on disk at a kill came again in a later one.
+    before: Counter[str] = Counter()
+    again: Counter[str] = Counter()
+    for done, counted in snapshots:
+        assert all(counted[question] - before[question] <= 1 for question in counted)
+        again.update(q for q in counted if counted[q] > before[q] and q not in done)
+        before = counted
+    assert all(last[question] <= 1 + again[question] for question in last)
     with CallStore.open(path) as store:
         assert store.count(Selection()) == CALLS
 
@@ -221,7 +227,7 @@ def test_two_processes_at_once_and_one_is_killed(
     assert texts(finished(path)) == texts(uninterrupted)
     assert all(last[question] == counted[question] for question in done)
     assert set(last.values()) <= {1, 2}
-    assert sum(last.values()) - CALLS <= 2 * 16
+    assert {question for question in last if last[question] == 2} <= {q for q in counted if q not in done}
 
 
 def test_two_processes_at_once_send_nothing_twice(
@@ -279,3 +285,4 @@ def _kill(pid: int) -> None:
     import os
 
     os.kill(pid, signal.SIGKILL)
+    time.sleep(0.05)  # what it had written to its connections arrives

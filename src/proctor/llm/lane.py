@@ -31,7 +31,9 @@ __all__ = ["Claim", "Lane"]
 _MOST_JOBS: Final = 512
 """Jobs of one transaction; the databases take many more parameters than that."""
 _LINGER_SECONDS: Final = 0.002
-"""How long a batch waits for more, when the one before it held more than one job."""
+_LONGEST_LINGER: Final = 0.05
+"""How long a batch waits for more, when the one before it held more than one job: a quarter of what that took, within
+these limits. SQLite gives the lock to whoever asks at the right moment, so this is also when other processes get theirs."""
 
 
 class Claim(Enum):
@@ -86,6 +88,7 @@ class Lane:
         self._registered = False
         self._beaten = 0.0
         self._last_size = 0
+        self._last_seconds = 0.0
         self.commits = 0
         """How many writing transactions were committed."""
 
@@ -197,7 +200,7 @@ class Lane:
         except queue.Empty:
             return []
         if self._last_size > 1 and batch[0].kind not in ("lookup", "stop"):
-            time.sleep(_LINGER_SECONDS)
+            time.sleep(min(_LONGEST_LINGER, max(_LINGER_SECONDS, self._last_seconds / 4)))
         try:
             while len(batch) < _MOST_JOBS and batch[-1].kind != "stop":
                 batch.append(self._queue.get_nowait())
@@ -238,6 +241,7 @@ class Lane:
         self._held -= freed
         calls = [job for job in jobs if job.kind == "finish"]
         begins = [job for job in jobs if job.kind == "begin"]
+        start = time.monotonic()
         with self._database.transaction(connection, write=True):
             known = self._statements.outcomes(connection, [job.key for job in (*calls, *begins)])
             answers = self._store(connection, calls, known)
@@ -250,6 +254,7 @@ class Lane:
         self._unfreed = set()
         self._held |= {job.key for job, answer in claimed if answer is Claim.OURS}
         self.commits += 1
+        self._last_seconds = time.monotonic() - start
         return answers + claimed
 
     def _store(self, connection: Connection, jobs: list[_Job], known: dict[str, str]) -> _Answers:
