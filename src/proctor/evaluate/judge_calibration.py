@@ -511,9 +511,8 @@ class _Work:
             return Choice(
                 criterion=criterion, judge=best, note="one recording: how sure this is cannot be told"
             )
-        winners = np.bincount(
-            np.argmax(np.where(np.isnan(drawn), -np.inf, drawn), axis=1), minlength=len(names)
-        )
+        known = drawn[np.isfinite(drawn).any(axis=1)]
+        winners = np.bincount(np.nanargmax(known, axis=1), minlength=len(names))
         first = names.index(best)
         # Each interval is that much wider that all of them hold together (Bonferroni).
         level = 1 - (1 - self.draws.confidence) / (len(names) - 1)
@@ -527,7 +526,7 @@ class _Work:
         return Choice(
             criterion=criterion,
             judge=best,
-            best_in={n: float(w) / len(drawn) for n, w in zip(names, winners.tolist(), strict=True)},
+            best_in={n: float(w) / max(1, len(known)) for n, w in zip(names, winners.tolist(), strict=True)},
             differences=differences,
             tied=tuple(d.other for d in differences if not d.separated),
             note="the best of several looks better on these marks than it will on others",
