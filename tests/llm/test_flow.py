@@ -638,16 +638,16 @@ def test_what_we_stopped_ourselves_tells_nothing_about_the_endpoint() -> None:
 def test_a_call_that_is_cancelled_while_it_is_let_in_gives_the_place_back() -> None:
     async def main() -> None:
         flow, endpoint = flow_of(1, 1), Endpoint()
-        first, second = endpoint.calls(flow, 2)
 
-        def cancel(
-            _: object,
-        ) -> None:  # the first has just left, and let the second in, which does not know it yet
-            second.cancel()
+        async def first() -> None:
+            await flow.run(HOST, 1, endpoint.attempt, lambda _: None)
+            second.cancel()  # it has been let in by the end of the first, but does not know it yet
 
-        first.add_done_callback(cancel)
-        await asyncio.gather(first, second, return_exceptions=True)
+        leader = asyncio.create_task(first())
+        (second,) = endpoint.calls(flow, 1)
+        await asyncio.gather(leader, second, return_exceptions=True)
         assert second.cancelled()
+        assert endpoint.count == 1
         assert flow.state()[0].in_flight == 0
         assert await flow.run(HOST, 1, endpoint.attempt, lambda _: None) == REPLY
 

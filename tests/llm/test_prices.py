@@ -153,6 +153,14 @@ def test_sound_has_its_own_price() -> None:
     assert price.of_tokens(1_000, 0, audio=400) == 600 * 300 + 400 * 1_000
 
 
+def test_parts_of_a_prompt_never_add_up_to_more_than_it() -> None:
+    price = ours().find("google/gemini-2.5-flash")
+    assert price is not None
+    assert price.of_tokens(10, 0, cached=8, audio=8) == 8 * 30 + 2 * 1_000
+    assert price.of_tokens(10, 0, cached=-5, audio=-5) == 10 * 300
+    assert price.of_tokens(-1, -1) == 0
+
+
 def test_every_entry_of_the_table_is_sound() -> None:
     from proctor.llm.prices import _our_table
 

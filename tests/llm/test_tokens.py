@@ -153,6 +153,7 @@ def test_providers_differ() -> None:
         # Google's documentation
         ("google/gemini-2.0-flash", (384, 384), "", 258),
         ("google/gemini-2.0-flash", (960, 540), "", 6 * 258),
+        ("google/gemini-2.0-flash", (1000, 100), "", 4 * 258),
         ("google/gemini-1.5-pro-001", (4000, 3000), "", 258),
         ("google/gemini-2.5-pro", (960, 540), "low", 64),
         ("google/gemini-3-pro-preview", (960, 540), "", 1120),
