@@ -168,7 +168,8 @@ def _predict_with_model(
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
     folder = workspace.run_folder(run or run_name(model, view))
-    role: Literal["floor", "system"] = "floor" if view.kind == "question" else "system"
+    # Who sees nothing of the recording is a blind floor, whatever the model: the report draws scores against it.
+    role: Literal["floor", "system"] = "system" if view.sees_video else "floor"
     info = RunInfo(predictor=f"{model} ({view.label})", role=role, items=items_hash(items), view=view)
     kept = _answered(folder, info, items)
     done = {p.item_id for p in kept}
