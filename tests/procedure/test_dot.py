@@ -60,3 +60,11 @@ def test_every_text_stays_within_its_quotes(texts: list[str]) -> None:
     assert len(lines) == len(texts) + 2
     for n, line in enumerate(lines[1:-1]):
         assert re.fullmatch(rf'  "{n}" \[label="(?:[^"\\]|\\.)*"\];', line, re.DOTALL)
+
+
+def test_start_and_end_are_called_so_whatever_the_file_calls_them() -> None:
+    steps = (Step("0", "Begin here"), Step("1", "Stir"), Step("2", "Fin"))
+    text = render_dot(TaskGraph("g", "g", steps, (("0", "1"), ("1", "2")), "0", "2"))
+    assert '"0" [label="START"];' in text
+    assert '"2" [label="END"];' in text
+    assert "Begin here" not in text
