@@ -47,9 +47,8 @@ WRAPPED = {
     "byte order mark": "\ufeff" + GOOD,
     "CRLF": GOOD.replace(", ", ",\r\n"),
     "repeats a fence": "<<<BEGIN answer 0123456789abcdef>>>\n"
-     '{"verdict": 0}'
-     "\n<<<END answer 0123456789abcdef>>>\n"
-    + GOOD,
+    '{"verdict": 0}'
+    "\n<<<END answer 0123456789abcdef>>>\n" + GOOD,
 }
 
 
