@@ -41,11 +41,12 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 # -- help --------------------------------------------------------------------------------------------------------
 
 PATHS = [
-    *([name] for name in _COMMANDS if name not in ("import", "export", "reproduce", "oracle")),
+    *([name] for name in _COMMANDS if name not in ("import", "export", "reproduce", "oracle", "calls")),
     ["import", "promqa"],
     ["export", "promqa"],
     ["reproduce", "promqa"],
     ["oracle", "evaluate"],
+    ["calls", "cost"],
 ]
 
 
