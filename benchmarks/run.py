@@ -33,6 +33,9 @@ SECTIONS = {
         "Frames: 50 uniform frames of a 10-minute 720p H.264 file at 360p, processor seconds (wall); "
         "target: at least 5 times less than the whole file when keyframes are 1–2 s apart"
     ): ("media/frames.py",),
+    "Models: a call, side by side against the same stand-in, client and server on this machine": (
+        "llm/calls.py",
+    ),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"
