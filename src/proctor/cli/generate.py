@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
+import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -16,6 +18,18 @@ from proctor.cli.console import (
     progress,
     table,
 )
+from proctor.cli.models import (
+    CallsOption,
+    DryRunFlag,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
+    PricesOption,
+    PromptsOption,
+    closing_text,
+    estimate_text,
+    limits_of,
+)
 
 app = command_app()
 
@@ -23,7 +37,10 @@ app = command_app()
 @app.command()
 def generate(
     workspace: WorkspaceArgument,
-    generator: Annotated[str | None, typer.Option(help="Who asks: 'rules' (no model).")] = None,
+    generator: Annotated[
+        str | None,
+        typer.Option(help="Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06."),
+    ] = None,
     sample: Annotated[
         str | None,
         typer.Option(
@@ -36,18 +53,60 @@ def generate(
     per_example: Annotated[
         int | None, typer.Option(min=1, help="Candidates with other wording per example.")
     ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help="How a model is shown procedure and recording: excerpt-steps (default), dot-steps, dot-excerpt-steps, ..."
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Questions that a model is asked for at once (default 3).")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option(help="Of a model's reply: text (default), or json (structured output).")
+    ] = None,
+    max_cost: MaxCostOption = None,
+    max_calls: MaxCallsOption = None,
+    max_tokens: MaxTokensOption = None,
+    calls: CallsOption = None,
+    prompts: PromptsOption = None,
+    prices: PricesOption = None,
+    dry_run: DryRunFlag = False,
     seed: SeedOption = None,
     limit: LimitOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Choose examples and generate candidate questions with all their answers.
 
-    Writes candidates.jsonl, and generate.dropped.jsonl with the reason for every example that gave none.
+    Writes candidates.jsonl, and generate.dropped.jsonl with the reason for everything that is not in it. A model is
+    asked for several questions about each example, of which one is picked by the seed. Its calls are kept in the
+    workspace's call store: running the command again pays for nothing twice.
 
     Example: proctor generate bench --examples 200 --seed 7
+
+    Example: proctor generate bench --generator openai/gpt-4o-2024-08-06 --template excerpt-steps --dry-run
     """
     from proctor.stages import generate as stage
 
+    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
+    if dry_run:
+        estimate = stage.estimate_generation(
+            workspace,
+            generator=generator,
+            sample=sample,
+            examples=examples,
+            per_example=per_example,
+            seed=seed,
+            limit=limit,
+            template=template,
+            pairs=pairs,
+            form=form,
+            limits=limits,
+        )
+        found = [estimate] if estimate is not None else []
+        text = estimate_text(estimate) if estimate is not None else "No model is asked: it costs nothing."
+        emit({"estimates": [msgspec.to_builtins(e) for e in found]}, text, as_json=as_json)
+        return
     with progress("generating", examples or 500, quiet=as_json) as seen:
         result = stage.generate(
             workspace,
@@ -57,12 +116,31 @@ def generate(
             per_example=per_example,
             seed=seed,
             limit=limit,
+            template=template,
+            pairs=pairs,
+            form=form,
+            limits=limits,
             seen=seen,
         )
     dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
     text = (
         table([*result["by_type"].items(), ("all", result["candidates"])], ("type", "candidates"))
         + f"\n\nfrom {result['sampled']} of {result['examples']} examples; left out: {dropped}"
-        + f"\nnext: proctor verify {workspace}"
     )
-    emit(result, text, as_json=as_json)
+    if "funnel" in result:
+        text += f"\n\n{funnel_text(result['funnel'])}\n{closing_text(result['calls'])}"
+    emit(result, text + f"\nnext: proctor verify {workspace}", as_json=as_json)
+
+
+def funnel_text(funnel: Mapping[str, int]) -> str:
+    """Return how many examples came how far, and how many of those before."""
+    steps = ("examples", "asked", "replied", "parsed", "picked")
+    rows = [
+        (step, funnel[step], f"{funnel[step] / funnel[before]:.0%}" if funnel[before] else "")
+        for before, step in zip((steps[0], *steps), steps, strict=False)
+    ]
+    text = table(rows, ("funnel", "examples", "of those before"))
+    return (
+        text
+        + f"\nread in a second round: {funnel['repaired']}; with fewer questions than asked for: {funnel['fewer']}"
+    )

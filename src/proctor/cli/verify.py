@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.models import (
+    CallsOption,
+    DryRunFlag,
+    MaxCallsOption,
+    MaxCostOption,
+    MaxTokensOption,
+    PricesOption,
+    PromptsOption,
+    closing_text,
+    estimate_text,
+    limits_of,
+)
 
 app = command_app()
 
@@ -22,25 +35,80 @@ def verify(
         float | None,
         typer.Option(help="Confidence from 0.5 to 1 below which the oracle says 'unsure' (default 0.8)."),
     ] = None,
+    verifier: Annotated[
+        str | None,
+        typer.Option(
+            help="A model that reviews in place of the oracle, such as openai/gpt-4o; its verdicts lie beside all others."
+        ),
+    ] = None,
+    form: Annotated[
+        str, typer.Option(help="Of a model's reply: text, or json (structured output).")
+    ] = "text",
+    max_cost: MaxCostOption = None,
+    max_calls: MaxCallsOption = None,
+    max_tokens: MaxTokensOption = None,
+    calls: CallsOption = None,
+    prompts: PromptsOption = None,
+    prices: PricesOption = None,
+    dry_run: DryRunFlag = False,
     limit: LimitOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Have every candidate judged by the task-graph oracle; people's verdicts live in the same store.
+    """Have every candidate judged by the task-graph oracle, or by a model; people's verdicts live in the same store.
 
-    A candidate that has a verdict already is not judged again unless it changed. docs/oracle.md tells how the
-    oracle decides and how far it agrees with people.
+    A candidate that has a verdict of this annotator already is not judged again unless it changed. docs/oracle.md tells
+    how the oracle decides and how far it agrees with people. A model judges by the criteria of human annotators, and
+    how many candidates passed each is told; who is believed is for 'proctor build --accept' to say.
 
     Example: proctor verify bench --threshold 0.9
+
+    Example: proctor verify bench --verifier openai/gpt-4o-2024-08-06 --dry-run
     """
+    from proctor.errors import UserError
     from proctor.stages import verify as stage
 
-    with progress("verifying", quiet=as_json) as seen:
-        result = stage.verify(workspace, store=store, threshold=threshold, limit=limit, seen=seen)
+    if form not in ("text", "json"):
+        raise UserError(f"--form is {form!r}.", hint="one of text, json")
+    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
+    if verifier is None:
+        if dry_run:
+            emit({"estimates": []}, "No model is asked: it costs nothing.", as_json=as_json)
+            return
+        with progress("verifying", quiet=as_json) as seen:
+            result = stage.verify(workspace, store=store, threshold=threshold, limit=limit, seen=seen)
+    elif threshold is not None:
+        raise UserError("--threshold is the oracle's, and a model verifies.", hint="leave one of them out")
+    elif dry_run:
+        estimate = stage.estimate_verification(
+            workspace,
+            verifier,
+            store=store,
+            form=form,  # type: ignore[arg-type]
+            limit=limit,
+            limits=limits,
+        )
+        emit({"estimates": [msgspec.to_builtins(estimate)]}, estimate_text(estimate), as_json=as_json)
+        return
+    else:
+        with progress("verifying", quiet=as_json) as seen:
+            result = stage.verify_with_model(
+                workspace,
+                verifier,
+                store=store,
+                form=form,  # type: ignore[arg-type]
+                limit=limit,
+                limits=limits,
+                seen=seen,
+            )
     values = ("right", "wrong", "unsure")
     rows = [
         (name, what, *(said[what].get(v, 0) for v in values))
         for name, said in result["annotators"].items()
         for what in ("questions", "answers")
     ]
-    text = table(rows, ("annotator", "of", *values)) + f"\n\nnext: proctor build {workspace}"
-    emit(result, text, as_json=as_json)
+    text = table(rows, ("annotator", "of", *values))
+    if "funnel" in result:
+        dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
+        text += "\n\n" + table(result["funnel"].items(), ("funnel", "candidates"))
+        text += f"\n\nwithout a verdict: {dropped}\n{closing_text(result['calls'])}"
+    emit(result, text + f"\n\nnext: proctor build {workspace}", as_json=as_json)

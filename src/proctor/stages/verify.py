@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
+from proctor.llm.estimate import Estimate
+from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.models import Limits, Models, open_models
+from proctor.verify.llm_prompt import verification_prompts
+from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
 from proctor.verify.store import VerdictStore, split_stale
 from proctor.verify.verdict import Annotator, Verdict
 from proctor.version import __version__
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
-__all__ = ["DEFAULTS", "open_store", "verify"]
+__all__ = ["DEFAULTS", "estimate_verification", "open_store", "verify", "verify_with_model"]
 
 DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT_THRESHOLD}
 
@@ -84,6 +90,133 @@ def verify(
         "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
     )
     return {**counts, "judged_now": len(todo)}
+
+
+def verify_with_model(
+    root: Path,
+    model: str,
+    *,
+    store: str | None = None,
+    form: Literal["text", "json"] = "text",
+    limit: int | None = None,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
+
+    A candidate that changed since is reviewed again, and so is one that was reviewed with another template. What got
+    no verdict is listed in ``verify.<model>.dropped.jsonl``.
+
+    Args:
+        root: the workspace.
+        model: its name (``openai/gpt-4o``).
+        store: of verdicts; file in the workspace, or ``postgresql://`` URL.
+        form: of the reply, ``json`` for structured output.
+        limit: review at most so many.
+        limits: what the calls may cost, and where they are kept.
+        seen: called after each call.
+
+    Raises:
+        UserError: if there are no candidates, no such model, or the store cannot be used.
+    """
+    _require_model(model)
+    workspace = Workspace(root)
+    graphs = workspace.graphs()
+    examples = {e.id: e for e in load_examples(workspace, graphs)}
+    candidates = load_candidates(workspace, examples.values())
+    settings = workspace.settings("verify", {"store": store}, DEFAULTS)
+    by_id = {c.id: c for c in candidates}
+    stage = f"verify/{_slug(model)}"
+    with open_store(workspace, settings) as verdicts, open_models(workspace, limits) as models:
+        who = model_verifier(models, model, graphs, form=form, limits=limits)
+        todo = _unreviewed(candidates, who, verdicts)[:limit]
+        reviewed = who.verify(todo, examples, models.ask(stage, seen))
+        verdicts.append_many(reviewed.verdicts)
+        calls = models.closing()
+        latest, _ = split_stale(verdicts.latest(), by_id)
+    mine = [v for v in latest if v.annotator == who.name and v.role == "annotator" and v.note == who.how]
+    counts = {
+        "candidates": len(candidates),
+        "funnel": {**_generated(workspace), **acceptance_funnel(len(candidates), mine)},
+        "dropped": workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
+    }
+    inputs = ("candidates.jsonl", "examples.jsonl")
+    said = count_verdicts(latest)
+    if not workspace.changed(
+        "verify"
+    ):  # else the oracle has yet to see what changed, and its record must say so
+        everybody = {"candidates": len(candidates), **said}
+        workspace.record("verify", settings=settings, counts=everybody, inputs=inputs)
+    workspace.record(stage, settings={"verifier": model, "how": who.how}, counts=counts, inputs=inputs)
+    return {**counts, **said, "judged_now": len(reviewed.verdicts), "verifier": model, "calls": calls}
+
+
+def estimate_verification(
+    root: Path,
+    model: str,
+    *,
+    store: str | None = None,
+    form: Literal["text", "json"] = "text",
+    limit: int | None = None,
+    limits: Limits | None = None,
+) -> Estimate:
+    """Say what a model's reviews would take, from the real prompts; nothing is sent.
+
+    Raises:
+        UserError: as ``verify_with_model``.
+    """
+    _require_model(model)
+    workspace = Workspace(root)
+    graphs = workspace.graphs()
+    examples = {e.id: e for e in load_examples(workspace, graphs)}
+    candidates = load_candidates(workspace, examples.values())
+    settings = workspace.settings("verify", {"store": store}, DEFAULTS)
+    with open_models(workspace, limits) as models:
+        who = model_verifier(models, model, graphs, form=form, limits=limits)
+        todo = candidates
+        if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
+            with open_store(workspace, settings, create=False) as verdicts:
+                todo = _unreviewed(candidates, who, verdicts)
+        return models.estimate([(f"verify/{_slug(model)}", who.requests(todo[:limit], examples))])
+
+
+def model_verifier(
+    models: Models,
+    model: str,
+    graphs: Mapping[str, TaskGraph],
+    *,
+    form: Literal["text", "json"] = "text",
+    limits: Limits | None = None,
+) -> ModelVerifier:
+    """Return a model as verifier of this workspace."""
+    prompts = verification_prompts(limits.prompts if limits else None)
+    return ModelVerifier(model, prompts, models.secret, graphs, form=form)
+
+
+def _require_model(name: str) -> None:
+    if "/" not in name:
+        raise UserError(
+            f"there is no verifier '{name}'.",
+            hint="name a model, such as openai/gpt-4o; the oracle needs no name",
+        )
+
+
+def _unreviewed(candidates: Sequence[Candidate], who: ModelVerifier, store: VerdictStore) -> list[Candidate]:
+    known = _judged_by(who.name, who.how, store)
+    return [c for c in candidates if known.get(c.id) != content_hash(c)]
+
+
+def _generated(workspace: Workspace) -> dict[str, int]:
+    """Return the generator's part of the funnel, if a model generated."""
+    record = workspace.stages().get("generate")
+    funnel = record.counts.get("funnel") if record is not None else None
+    steps = ("asked", "replied", "parsed", "picked")
+    return {step: funnel[step] for step in steps if step in funnel} if isinstance(funnel, dict) else {}
+
+
+def _slug(model: str) -> str:
+    bare = re.sub(r"@https?://.*", "", model)
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", bare).strip("-.")[:80]
 
 
 def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:
