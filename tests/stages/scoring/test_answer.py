@@ -415,3 +415,12 @@ def test_bad_input_is_named(score, gt, pred, options, message):
 
 def test_every_metric_has_a_name():
     assert set(ANSWER_METRICS) == {"exact", "f1", "rouge1", "rougel", "bertscore", "choice", "judge"}
+
+
+def test_the_references_are_not_scored_against_themselves(tmp_path):
+    both = tmp_path / "gt.jsonl"
+    both.write_text('{"id": "a", "answer": "salt"}\n')
+    with pytest.raises(UserError, match="against themselves"):
+        score_answer(both, both, resamples=0)
+    both.write_text('{"id": "a", "answer": "salt", "response": "salt"}\n')
+    assert score_answer(both, both, resamples=0).rows[0].score.value == 1.0

@@ -115,7 +115,7 @@ def read_answers(
     table, replied = read_table(gt), read_table(pred)
     column = table.require(cluster) if cluster is not None else table.find(*_CLUSTER)
     questions = _read_questions(table, slices, column, option_count)
-    replies = _read_replies(replied, judge_scale)
+    replies = _read_replies(replied, judge_scale, gt)
     known = {question.id for question in questions}
     unknown = tuple(sorted(replies.keys() - known))
     if len(unknown) == len(replies):
@@ -223,11 +223,17 @@ def _gold(
     return valid[same[0]]
 
 
-def _read_replies(table: Table, scale: JudgeScale) -> dict[str, Reply]:
+def _read_replies(table: Table, scale: JudgeScale, gt: Path) -> dict[str, Reply]:
     ids = _ids(table)
     said, judged = table.find(*_RESPONSE), table.find(*_JUDGEMENT)
     if said is None and judged is None:
         table.require("response", "judgement")
+    if said == "answer" and table.path.resolve() == gt.resolve():
+        raise UserError(
+            "the references would be scored against themselves: both files are the same one.",
+            where=str(table.path),
+            hint="give the predictions to --pred, or add them to the file as a column 'response'",
+        )
     out = {}
     for row, name in enumerate(ids):
         response = table.columns[said][row] if said else None
