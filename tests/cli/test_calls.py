@@ -110,8 +110,16 @@ def test_cost(proctor: Run, bench: Path) -> None:
     assert "price of 1 attempts in stage 'predict' is not known" in shown.err
     result = proctor("calls", "cost", bench, "--json").json
     assert result["sum"] | {"model": "", "stage": ""} == {
-        "model": "", "stage": "", "calls": 4, "failed": 1, "attempts": 5,
-        "input": 3_007, "output": 33, "cached": 1_500, "cost": 3 * 10**9, "unpriced": 1,
+        "model": "",
+        "stage": "",
+        "calls": 4,
+        "failed": 1,
+        "attempts": 5,
+        "input": 3_007,
+        "output": 33,
+        "cached": 1_500,
+        "cost": 3 * 10**9,
+        "unpriced": 1,
     }
     assert [row["stage"] for row in result["totals"]] == ["predict", "judge"]
     nothing = proctor("calls", "cost", bench, "--stage", "none", "--json")
