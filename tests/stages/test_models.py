@@ -1,0 +1,335 @@
+"""The published experiment by models, on the shipped sample, through real HTTP to a stand-in that plays them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.errors import UserError
+from proctor.evaluate.view import View
+from proctor.generate.candidate import Candidate
+from proctor.llm.fence import FENCE_FILE
+from proctor.llm.flow import FlowSettings
+from proctor.llm.gate import GateRules
+from proctor.llm.standin import Answer, Call, Standin
+from proctor.records import Dropped, read_jsonl
+from proctor.samples import copy_sample
+from proctor.stages.build import build
+from proctor.stages.derive import derive
+from proctor.stages.generate import estimate_generation, generate
+from proctor.stages.judge import judge
+from proctor.stages.models import Limits
+from proctor.stages.predict import predict
+from proctor.stages.read import read
+from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
+from proctor.verify.llm_prompt import CRITERIA
+from proctor.workspace import Workspace
+
+FAULTS = [{"kind": "status", "status": 503, "probability": 0.3}]
+"""The server fails 30 % of the calls, drawn anew each time that one comes."""
+
+EXAMPLES = 24
+
+
+def play(call: Call) -> Answer | None:
+    """Play generator, verifier, predictor and judge, told apart by their models' names."""
+    role = call.model
+    if role == "asker":
+        return _ask(call)
+    if role == "reviewer":
+        return _review(call)
+    if role == "answerer":
+        return Answer(text=f"You should do step {int(call.draw('answer') * 9)} now.")
+    if role == "marker":
+        return Answer(text=f"The steps differ.\nVerdict: {int(call.draw('mark') * 3)}")
+    return None
+
+
+def _ask(call: Call) -> Answer:
+    chance = call.draw("kind")
+    if chance < 0.08:
+        return Answer(text="I cannot help with cooking.", outcome="refusal")
+    if chance < 0.25 and len(call.content.turns) == 1:
+        return Answer(text="Sure! What would you like to know?")
+    number = int(call.draw("number") * 1000)
+    pairs = [f"* Is it time for part {number + n}?\n    * Yes, it is.\n    * No, wait." for n in range(3)]
+    return Answer(text="\n".join(pairs))
+
+
+def _review(call: Call) -> Answer:
+    found = re.search(r"one object for each of the (\d+) answers", call.text)
+    assert found is not None
+    if call.draw("kind") < 0.15 and len(call.content.turns) == 1:
+        return Answer(text="It all looks right to me.")
+    question = {"reason": "r"} | {c: "no" if call.draw(c) < 0.1 else "yes" for c in CRITERIA}
+    answers = [
+        {"reason": "r", "verdict": "right" if call.draw("answer", n) < 0.8 else "wrong"}
+        for n in range(int(found[1]))
+    ]
+    return Answer(text=json.dumps({"question": question, "answers": answers, "own_answers": []}))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Standin]:
+    with Standin(answer=play) as running:
+        yield running
+        assert running.errors == []
+
+
+@pytest.fixture
+def standin(server: Standin) -> Standin:
+    server.script(answer=play)
+    server.reset()
+    return server
+
+
+@pytest.fixture(scope="module")
+def derived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with examples and its fences' secret, not to be changed."""
+    home = tmp_path_factory.mktemp("derived")
+    copy_sample(home / "sample")
+    read("plain", home / "sample", home / "bench")
+    derive(home / "bench")
+    # What the stand-in says depends on the request, and this on the secret.
+    (home / "bench" / FENCE_FILE).write_text("0123456789abcdef" * 4)
+    return home / "bench"
+
+
+@pytest.fixture
+def bench(derived: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(derived, tmp_path / "bench"))
+
+
+def model(standin: Standin, role: str) -> str:
+    return f"compat/{role}@{standin.url}/v1"
+
+
+def experiment(root: Path, standin: Standin) -> dict[str, Any]:
+    """Do the stages and return what each said."""
+    view = View(kind="recipe")
+    told: dict[str, Any] = {}
+    told["generate"] = generate(root, generator=model(standin, "asker"), examples=EXAMPLES, seed=3)
+    told["verify"] = verify_with_model(root, model(standin, "reviewer"))
+    told["build"] = build(root, accept="any", min_confidence=0.0)
+    told["predict"] = predict(root, model(standin, "answerer"), run="toy", view=view)
+    told["judge"] = judge(root, judge=model(standin, "marker"))
+    return told
+
+
+FILES = ("candidates.jsonl", "generate.dropped.jsonl", "items.jsonl", "runs/toy/judgements.jsonl")
+
+
+def files(root: Path) -> dict[str, Any]:
+    """Return what the stages wrote. The provider's name of a call and the time of a verdict say when, not what."""
+    found: dict[str, Any] = {name: (root / name).read_bytes() for name in FILES}
+    for name in ("runs/toy/predictions.jsonl", "runs/toy/judgements.jsonl"):
+        found[name] = [json.loads(line) for line in (root / name).read_text().splitlines()]
+        for record in found[name]:
+            record["details"].pop("call", None)
+    with open_store(Workspace(root)) as store:
+        verdicts = sorted(store.latest(), key=lambda v: v.candidate_id)
+        found["verdicts"] = [(v.candidate_id, v.question, v.answers, v.note) for v in verdicts]
+    return found
+
+
+def test_the_whole_experiment_runs_and_running_it_again_sends_nothing(bench: Path, standin: Standin) -> None:
+    told = experiment(bench, standin)
+    funnel = told["generate"]["funnel"]
+    assert funnel["examples"] == funnel["asked"] == EXAMPLES
+    assert EXAMPLES > funnel["replied"] >= funnel["parsed"] == funnel["picked"] > 0.7 * EXAMPLES
+    assert funnel["repaired"] > 0
+    assert told["generate"]["candidates"] == funnel["picked"]
+    reviewed = told["verify"]["funnel"]
+    steps = ("asked", "replied", "parsed", "picked", "reviewed", *CRITERIA, "kept")
+    assert [reviewed[step] for step in steps] == sorted((reviewed[step] for step in steps), reverse=True)
+    assert reviewed["reviewed"] == reviewed["candidates"] == funnel["picked"]
+    assert told["build"]["items"] == reviewed["kept"] > 0
+    assert told["predict"]["answered"] == reviewed["kept"]
+    assert sum(told["judge"]["runs"]["toy"].values()) == reviewed["kept"]
+    assert "unscored" not in told["judge"]["runs"]["toy"]
+    stages = Workspace(bench).stages()
+    assert stages["generate"].counts["funnel"] == funnel
+    assert stages["verify/compat-reviewer"].counts["funnel"] == reviewed
+    assert Workspace(bench).stale() == []
+    assert all(times == 1 for times in standin.counts.values())
+
+    before, sent = files(bench), standin.count
+    again = experiment(bench, standin)
+    assert standin.count == sent
+    assert files(bench) == before
+    assert again["generate"]["calls"]["sent"] == again["verify"]["judged_now"] == 0
+
+
+def test_a_server_that_fails_gives_the_same_in_the_end(
+    derived: Path, tmp_path: Path, standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calm, rough = (Path(shutil.copytree(derived, tmp_path / name / "bench")) for name in ("calm", "rough"))
+    experiment(calm, standin)
+    answered = standin.log.summary()["answered"]
+    standin.reset()
+    monkeypatch.setattr("proctor.stages.models.FlowSettings", _impatient)
+    stages = (
+        lambda: generate(rough, generator=model(standin, "asker"), examples=EXAMPLES, seed=3),
+        lambda: verify_with_model(rough, model(standin, "reviewer")),
+        lambda: build(rough, accept="any", min_confidence=0.0),
+        lambda: predict(rough, model(standin, "answerer"), run="toy", view=View(kind="recipe")),
+        lambda: judge(rough, judge=model(standin, "marker")),
+    )
+    for stage in stages:
+        failed = []
+        for faults in (FAULTS, FAULTS, []):
+            standin.script(answer=play, faults=faults)
+            told = stage()
+            failed.append(told["calls"]["outcomes"].get("overload", 0) if "calls" in told else 0)
+        assert failed[0] > failed[1] >= failed[2] == 0 or stage is stages[2]
+    summary = standin.log.summary()
+    assert summary["count"] > 1.3 * answered
+    assert summary["answered"] == answered  # whatever was answered was asked for once
+    assert files(rough) == files(calm)
+
+
+def _impatient() -> FlowSettings:
+    """Calls that fail are left to the next run."""
+    rules = GateRules(breaker_failures=1_000, first_backoff=0.01, longest_backoff=0.05)
+    return FlowSettings(rules=rules, attempts=1, throttled_attempts=1)
+
+
+def test_limits_stop_the_run_and_it_goes_on_later(bench: Path, standin: Standin) -> None:
+    name = model(standin, "asker")
+    some = generate(bench, generator=name, examples=EXAMPLES, seed=3, limits=Limits(max_calls=5))
+    assert standin.count == 5
+    assert some["calls"]["stopped"]
+    assert some["dropped"]["budget"] >= EXAMPLES - some["funnel"]["asked"] >= EXAMPLES - 5
+    whole = generate(bench, generator=name, examples=EXAMPLES, seed=3)
+    assert whole["funnel"]["asked"] == EXAMPLES
+    assert all(times == 1 for times in standin.counts.values())
+    few = verify_with_model(bench, model(standin, "reviewer"), limits=Limits(max_calls=3))
+    assert few["judged_now"] <= 3
+    assert few["dropped"]["budget"] >= whole["candidates"] - 3
+
+
+def test_estimates_send_nothing_and_know_what_is_paid_for(bench: Path, standin: Standin) -> None:
+    name = model(standin, "asker")
+    estimate = estimate_generation(bench, generator=name, examples=EXAMPLES, seed=3)
+    assert estimate is not None
+    assert standin.count == 0
+    assert not (bench / "candidates.jsonl").exists()
+    generate(bench, generator=name, examples=EXAMPLES, seed=3)
+    later = estimate_generation(bench, generator=name, examples=EXAMPLES, seed=3)
+    assert later is not None
+    assert (estimate.new, later.new) == (EXAMPLES, 0)
+    before = standin.count
+    reviews = estimate_verification(bench, model(standin, "reviewer"))
+    assert reviews.new > 0.7 * EXAMPLES
+    assert standin.count == before
+    assert not (bench / "verification.sqlite").exists()
+    assert estimate_generation(bench, generator="rules") is None
+
+
+def test_another_seed_picks_others_and_pays_nothing(bench: Path, standin: Standin) -> None:
+    name = model(standin, "asker")
+    generate(bench, generator=name, sample="all", limit=EXAMPLES, seed=1)
+    first = read_jsonl(bench / "candidates.jsonl", Candidate)
+    sent = standin.count
+    generate(bench, generator=name, sample="all", limit=EXAMPLES, seed=2)
+    second = read_jsonl(bench / "candidates.jsonl", Candidate)
+    assert standin.count == sent
+    assert {c.example_id for c in first} == {c.example_id for c in second}
+    assert {c.question for c in first} != {c.question for c in second}
+
+
+def test_everything_that_is_no_candidate_has_a_reason(bench: Path, standin: Standin) -> None:
+    told = generate(bench, generator=model(standin, "asker"), sample="all", limit=40, per_example=2)
+    candidates = read_jsonl(bench / "candidates.jsonl", Candidate)
+    dropped = read_jsonl(bench / "generate.dropped.jsonl", Dropped)
+    failed = {d.id for d in dropped if "#" not in d.id}
+    assert len({c.example_id for c in candidates} | failed) == 40
+    assert sum(d.reason == "not_picked" for d in dropped) == told["funnel"]["picked"]
+    assert len(candidates) == 2 * told["funnel"]["picked"]
+
+
+def test_model_and_oracle_stand_side_by_side(bench: Path, standin: Standin) -> None:
+    generate(bench, examples=EXAMPLES, seed=3)
+    verify(bench)
+    record = Workspace(bench).stages()["verify"]
+    told = verify_with_model(bench, model(standin, "reviewer"))
+    assert set(told["annotators"]) == {*record.counts["annotators"], model(standin, "reviewer")}
+    now = Workspace(bench).stages()["verify"]
+    assert (now.settings, now.inputs) == (record.settings, record.inputs)
+    assert set(now.counts["annotators"]) == set(told["annotators"])
+    assert "asked" not in told["funnel"]  # rules generated
+
+
+def test_a_verifier_does_not_hide_that_the_oracle_saw_other_candidates(bench: Path, standin: Standin) -> None:
+    generate(bench, examples=EXAMPLES, seed=3)
+    verify(bench)
+    generate(bench, examples=EXAMPLES, seed=4)
+    verify_with_model(bench, model(standin, "reviewer"))
+    assert any("after 'verify' had read it" in sentence for sentence in Workspace(bench).stale())
+
+
+def test_a_changed_candidate_and_another_template_are_reviewed_anew(
+    bench: Path, standin: Standin, tmp_path: Path
+) -> None:
+    generate(bench, examples=EXAMPLES, seed=3)
+    name = model(standin, "reviewer")
+    first = verify_with_model(bench, name)
+    assert first["judged_now"] == first["candidates"]
+    path = bench / "candidates.jsonl"
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[0])
+    record["question"] = "Is this question a new one?"
+    path.write_text("\n".join([json.dumps(record), *lines[1:]]) + "\n")
+    assert verify_with_model(bench, name)["judged_now"] == 1
+    own = tmp_path / "own" / "verify"
+    own.mkdir(parents=True)
+    import proctor.verify
+
+    ours = Path(str(proctor.verify.__file__)).parent / "prompts" / "review.md.j2"
+    (own / "review.md.j2").write_text(ours.read_text().replace("You review questions", "You check questions"))
+    anew = verify_with_model(bench, name, limits=Limits(prompts=tmp_path / "own"))
+    assert anew["judged_now"] == first["candidates"]
+    assert anew["funnel"]["reviewed"] == first["candidates"]
+
+
+def test_rules_write_the_same_files_as_before_models_came(bench: Path) -> None:
+    told = generate(bench, examples=EXAMPLES, seed=3)
+    assert "funnel" not in told
+    record = Workspace(bench).stages()["generate"]
+    assert set(record.settings) == {"generator", "sample", "examples", "per_example", "seed"}
+    assert "template" not in (bench / "proctor.toml").read_text()
+
+
+def test_settings_of_a_model_hold_from_then_on(bench: Path, standin: Standin) -> None:
+    generate(bench, generator=model(standin, "asker"), template="dot-steps", examples=EXAMPLES)
+    sent = standin.count
+    told = generate(bench)
+    assert standin.count == sent
+    assert told["funnel"]["asked"] == EXAMPLES
+    assert Workspace(bench).stages()["generate"].settings["template"] == "dot-steps"
+    generate(bench, generator="rules")  # what only models have stays in the file and does no harm
+
+
+def test_what_makes_no_sense_is_told_before_anything_is_sent(bench: Path, standin: Standin) -> None:
+    name = model(standin, "asker")
+    for options in (
+        {"generator": "gpt"},
+        {"generator": "rules", "template": "dot-steps"},
+        {"generator": name, "template": "smell"},
+        {"generator": name, "pairs": 2, "per_example": 3},
+        {"generator": name, "form": "xml"},
+        {"generator": "nobody/x"},
+    ):
+        with pytest.raises(UserError):
+            generate(bench, **options)  # type: ignore[arg-type]
+    generate(bench, examples=3)
+    for wrong in ("oracle", "nobody/x"):
+        with pytest.raises(UserError):
+            verify_with_model(bench, wrong)
+    assert standin.count == 0
