@@ -17,7 +17,7 @@ METRICS: Final = (
         function="retrieval:recalls_at_k",
         signature=(
             "recall_at_k|clusters:question|"
-            "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|scale:100"
+            "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -37,7 +37,7 @@ METRICS: Final = (
         function="retrieval:recalls_at_k",
         signature=(
             "all_gold_at_k|clusters:question|"
-            "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+            "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -51,7 +51,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:recalls_at_k",
         signature=(
-            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -83,7 +83,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:precisions_at_k",
         signature=(
-            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -98,7 +98,7 @@ METRICS: Final = (
         function="retrieval:ndcgs_at_k",
         signature=(
             "ndcg_at_k|clusters:question|"
-            "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|scale:100"
+            "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -115,7 +115,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:reciprocal_ranks",
         signature=(
-            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|scale:100"
+            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",
@@ -130,7 +130,7 @@ METRICS: Final = (
         function="retrieval:average_precisions",
         signature=(
             "ranking_mean_average_precision|clusters:question|"
-            "interval:bca-95|missing:failed|repeated:first|scale:100"
+            "interval:bca-95|missing:failed|repeated:first|scale:100|slice:all"
         ),
         range="0 to 100",
         direction="higher",

@@ -148,7 +148,10 @@ class Measures:
         values = np.stack([column.values[inside] for column in self.columns.values()])
         scores = cell_scores(
             values,
-            [column.signature for column in self.columns.values()],
+            [
+                column.signature.having(slice=title.replace("|", "/") or "unnamed")
+                for column in self.columns.values()
+            ],
             clusters=[clusters[i] for i in inside],
             failed=failed,
             **options,
