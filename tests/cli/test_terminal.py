@@ -136,7 +136,9 @@ def test_a_full_disk_behind_standard_output(bench: Path) -> None:
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
+# Whoever runs the tests in the background of a shell starts them with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import proctor.generate.rules as rules
 real = rules.RuleGenerator.generate
 def slowly(self, example, graph):

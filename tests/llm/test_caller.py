@@ -600,7 +600,9 @@ def test_a_slow_consumer_holds_the_calls_back(setup: Setup) -> None:
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
+# Whoever runs the tests in the background of a shell starts them with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
 from test_caller import *
 setup = Setup(CallStore.open(sys.argv[1]))
