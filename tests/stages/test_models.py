@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 
 from proctor.errors import UserError
 from proctor.evaluate.view import View
+from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.flow import FlowSettings
@@ -304,6 +307,45 @@ def test_rules_write_the_same_files_as_before_models_came(bench: Path) -> None:
     record = Workspace(bench).stages()["generate"]
     assert set(record.settings) == {"generator", "sample", "examples", "per_example", "seed"}
     assert "template" not in (bench / "proctor.toml").read_text()
+
+
+def test_pictures_of_procedure_and_recording_are_really_attached(
+    bench: Path, standin: Standin, tmp_path: Path
+) -> None:
+    name = model(standin, "asker")
+    generate(bench, generator=name, template="image-steps", examples=8)
+    first = [r.media for r in standin.requests if "image" in r.media]
+    assert len(first) == standin.count
+    assert all(media == {"image": 1} for media in first)
+    standin.reset()
+    examples = read_jsonl(bench / "examples.jsonl", Example)
+    videos = sorted({e.video for e in examples if e.video})
+    shown = set(videos[: len(videos) // 2])
+    assert shown
+    for video in shown:
+        tiny_video(tmp_path / "videos" / video)
+    options: dict[str, Any] = {"sample": "all", "frames": 3, "height": 32, "videos": tmp_path / "videos"}
+    told = generate(bench, generator=name, template="image-frames", sampling="uniform", **options)
+    after_start = [e for e in examples if e.video in shown and e.end > 1]
+    assert told["funnel"]["asked"] >= len(after_start) > 20
+    assert told["funnel"]["asked"] + told["dropped"]["not_shown"] == len(examples)
+    counts = {r.media["image"] for r in standin.requests}
+    assert 4 in counts  # the procedure and three frames
+    assert min(counts) >= 2
+    settings = Workspace(bench).stages()["generate"].settings
+    assert (settings["frames"], settings["height"], settings["sampling"]) == (3, 32, "uniform")
+
+
+def tiny_video(path: Path) -> None:
+    """Write ten minutes in one frame a second, each of another grey."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=1, options={"g": "10"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for second in range(600):
+            picture = np.full((48, 64, 3), second % 250, dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
 
 
 def test_settings_of_a_model_hold_from_then_on(bench: Path, standin: Standin) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -65,6 +66,19 @@ def generate(
     form: Annotated[
         str | None, typer.Option(help="Of a model's reply: text (default), or json (structured output).")
     ] = None,
+    frames: Annotated[
+        int | None, typer.Option(min=1, help="Frames at most, for templates that show some (default 50).")
+    ] = None,
+    height: Annotated[
+        int | None, typer.Option(min=16, help="Of the frames, in pixels (default 360).")
+    ] = None,
+    sampling: Annotated[
+        str | None, typer.Option(help="Of the frames: published (default), uniform or fps.")
+    ] = None,
+    videos: Annotated[
+        Path | None,
+        typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
+    ] = None,
     max_cost: MaxCostOption = None,
     max_calls: MaxCallsOption = None,
     max_tokens: MaxTokensOption = None,
@@ -101,6 +115,10 @@ def generate(
             template=template,
             pairs=pairs,
             form=form,
+            frames=frames,
+            height=height,
+            sampling=sampling,
+            videos=videos,
             limits=limits,
         )
         found = [estimate] if estimate is not None else []
@@ -119,6 +137,10 @@ def generate(
             template=template,
             pairs=pairs,
             form=form,
+            frames=frames,
+            height=height,
+            sampling=sampling,
+            videos=videos,
             limits=limits,
             seen=seen,
         )

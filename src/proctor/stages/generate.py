@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
+from proctor.evaluate.view import View
 from proctor.examples.example import Example
 from proctor.examples.sample import Quota, sample_published, sample_quota
 from proctor.generate.candidate import Candidate
@@ -19,8 +20,9 @@ from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl
-from proctor.stages.inputs import load_examples
+from proctor.stages.inputs import load_examples, media_root
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.pictures import ExamplePictures
 from proctor.workspace import Workspace
 
 __all__ = ["DEFAULTS", "MODEL_DEFAULTS", "estimate_generation", "generate", "model_generator"]
@@ -32,7 +34,14 @@ DEFAULTS: dict[str, Any] = {
     "per_example": 1,
     "seed": 0,
 }
-MODEL_DEFAULTS: Final[Mapping[str, Any]] = {"template": DEFAULT_TEMPLATE, "pairs": 3, "form": "text"}
+MODEL_DEFAULTS: Final[Mapping[str, Any]] = {
+    "template": DEFAULT_TEMPLATE,
+    "pairs": 3,
+    "form": "text",
+    "frames": 50,
+    "height": 360,
+    "sampling": "published",
+}
 """What only a model's generation has, beside the others."""
 
 
@@ -48,6 +57,10 @@ def generate(
     template: str | None = None,
     pairs: int | None = None,
     form: str | None = None,
+    frames: int | None = None,
+    height: int | None = None,
+    sampling: str | None = None,
+    videos: Path | None = None,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
@@ -64,6 +77,10 @@ def generate(
         template: how a model is shown procedure and recording (``proctor.generate.promqa_prompt.TEMPLATES``).
         pairs: how many questions a model is asked for; ``per_example`` of them are picked.
         form: of a model's reply, ``text`` or ``json`` (structured output).
+        frames: at most so many, for templates that show some.
+        height: of the frames, in pixels.
+        sampling: of the frames; see ``proctor.evaluate.view.View``.
+        videos: folder that the recordings' videos are relative to; the data set's by default.
         limits: what a model's calls may cost, and where they are kept.
         seen: called after each example, or each call of a model.
 
@@ -82,13 +99,16 @@ def generate(
         "template": template,
         "pairs": pairs,
         "form": form,
+        "frames": frames,
+        "height": height,
+        "sampling": sampling,
     }
     settings = _settings(workspace, given)
-    chosen, sampling = _sample(all_examples, settings)
+    chosen, cells = _sample(all_examples, settings)
     chosen = chosen[:limit]
     if "/" in settings["generator"]:
         return _generate_with_model(
-            workspace, graphs, len(all_examples), chosen, sampling, settings, limits, seen
+            workspace, graphs, len(all_examples), chosen, cells, settings, limits, videos, seen
         )
     rules = RuleGenerator(settings["seed"], settings["per_example"])
     dropped: list[Dropped] = []
@@ -109,7 +129,7 @@ def generate(
         "candidates": n,
         "by_type": dict(by_type),
         "dropped": workspace.write_dropped("generate", dropped),
-        "sampling": sampling,
+        "sampling": cells,
     }
     inputs = ("examples.jsonl", "graphs.json")
     workspace.record(
@@ -147,10 +167,11 @@ def _generate_with_model(
     sampling: Mapping[str, Any],
     settings: Mapping[str, Any],
     limits: Limits | None,
+    videos: Path | None,
     seen: Callable[[], None] | None,
 ) -> dict[str, Any]:
     with open_models(workspace, limits) as models:
-        who = model_generator(models, graphs, settings, limits)
+        who = model_generator(models, workspace, graphs, settings, limits=limits, videos=videos)
         made = who.generate(chosen, models.ask("generate", seen))
         calls = models.closing()
     n = write_jsonl(workspace.file("candidates.jsonl"), made.candidates)
@@ -182,6 +203,10 @@ def estimate_generation(
     template: str | None = None,
     pairs: int | None = None,
     form: str | None = None,
+    frames: int | None = None,
+    height: int | None = None,
+    sampling: str | None = None,
+    videos: Path | None = None,
     limits: Limits | None = None,
 ) -> Estimate | None:
     """Say what a model's generation would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
@@ -202,30 +227,43 @@ def estimate_generation(
         "template": template,
         "pairs": pairs,
         "form": form,
+        "frames": frames,
+        "height": height,
+        "sampling": sampling,
     }
     settings = _settings(workspace, given)
     if "/" not in settings["generator"]:
         return None
     chosen, _ = _sample(load_examples(workspace, graphs), settings)
     with open_models(workspace, limits) as models:
-        who = model_generator(models, graphs, settings, limits)
+        who = model_generator(models, workspace, graphs, settings, limits=limits, videos=videos)
         return models.estimate([("generate", who.requests(chosen[:limit]))])
 
 
 def model_generator(
     models: Models,
+    workspace: Workspace,
     graphs: Mapping[str, TaskGraph],
     settings: Mapping[str, Any],
+    *,
     limits: Limits | None = None,
+    videos: Path | None = None,
 ) -> ModelGenerator:
     """Return a model as generator of this workspace.
 
     Args:
         models: the workspace's door to models.
+        workspace: with the examples.
         graphs: task graphs by activity.
         settings: of the stage.
         limits: name the folder of the user's own templates.
+        videos: folder that the recordings' videos are relative to; the data set's by default.
+
+    Raises:
+        UserError: if a setting makes no sense.
     """
+    view = View(frames=settings["frames"], height=settings["height"], sampling=settings["sampling"])
+    root = videos if videos is not None else media_root(workspace)
     return ModelGenerator(
         model=settings["generator"],
         prompts=generation_prompts(limits.prompts if limits else None),
@@ -236,6 +274,7 @@ def model_generator(
         pairs=settings["pairs"],
         per_example=settings["per_example"],
         form=settings["form"],
+        attach=ExamplePictures(models.media, view, root),
         price=models.price,
     )
 
