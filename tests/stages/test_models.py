@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,13 +25,14 @@ from proctor.llm.fence import FENCE_FILE
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.standin import Answer, Call, Standin
+from proctor.llm.store import CallStore
 from proctor.records import Dropped, read_jsonl
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.judge import judge
-from proctor.stages.models import Limits
+from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
@@ -375,3 +380,68 @@ def test_what_makes_no_sense_is_told_before_anything_is_sent(bench: Path, standi
         with pytest.raises(UserError):
             verify_with_model(bench, wrong)
     assert standin.count == 0
+
+
+# -- killed and gone on with -------------------------------------------------------------------------------------
+
+
+def killed(root: Path, standin: Standin, after: int, *arguments: str) -> int:
+    """Run a command in a process of its own and kill it when the server has seen so many requests.
+
+    Returns:
+        How many requests the server had seen when the process was dead, or -1 when the command was done before.
+    """
+    command = [sys.executable, "-c", "from proctor.cli.main import main; main()", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while standin.count < after and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        process.kill()
+        status = process.wait()
+    before = -1
+    while before != standin.count:  # what was on its way is still read by the server
+        before = standin.count
+        time.sleep(0.1)
+    assert root.exists()
+    return standin.count if status == -signal.SIGKILL else -1
+
+
+@pytest.mark.parametrize("after", [1, 5, 11, 19, 27])
+def test_killed_while_it_generates_it_ends_the_same_and_pays_for_nothing_stored_twice(
+    derived: Path, tmp_path: Path, standin: Standin, after: int
+) -> None:
+    name = model(standin, "asker")
+    calm, rough = (Path(shutil.copytree(derived, tmp_path / n / "bench")) for n in ("calm", "rough"))
+    told = generate(calm, generator=name, examples=EXAMPLES, seed=3)
+    standin.reset()
+    standin.script(answer=play, latency={"low": 0.005, "high": 0.05})
+    options = ["--generator", name, "--examples", str(EXAMPLES), "--seed", "3"]
+    seen = killed(rough, standin, after, "generate", str(rough), *options)
+    assert seen >= after
+    assert not (rough / "candidates.jsonl").exists()
+    with CallStore.open(rough / CALLS) as store:
+        stored = len(store)
+    again = generate(rough, generator=name, examples=EXAMPLES, seed=3)
+    needed = told["calls"]["sent"]
+    assert again["calls"]["sent"] == needed - stored
+    assert standin.count == seen + needed - stored
+    for file in ("candidates.jsonl", "generate.dropped.jsonl", "stages.json"):
+        assert (rough / file).read_bytes() == (calm / file).read_bytes()
+
+
+@pytest.mark.parametrize("after", [3, 20])
+def test_killed_while_it_verifies_it_goes_on(
+    derived: Path, tmp_path: Path, standin: Standin, after: int
+) -> None:
+    root = Path(shutil.copytree(derived, tmp_path / "bench"))
+    generate(root, examples=EXAMPLES, seed=3)
+    standin.script(answer=play, latency={"low": 0.005, "high": 0.05})
+    name = model(standin, "reviewer")
+    seen = killed(root, standin, after, "verify", str(root), "--verifier", name)
+    assert seen >= after
+    with CallStore.open(root / CALLS) as store:
+        stored = len(store)
+    told = verify_with_model(root, name)
+    assert told["judged_now"] == told["candidates"]
+    assert told["calls"]["from_store"] == stored
+    assert standin.count == seen + told["calls"]["sent"]
