@@ -341,6 +341,28 @@ def test_pictures_of_procedure_and_recording_are_really_attached(
     assert (settings["frames"], settings["height"], settings["sampling"]) == (3, 32, "uniform")
 
 
+def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Standin, tmp_path: Path) -> None:
+    generate(bench, sample="all", limit=60, seed=3)
+    examples = {e.id: e for e in read_jsonl(bench / "examples.jsonl", Example)}
+    candidates = read_jsonl(bench / "candidates.jsonl", Candidate)
+    video = next(examples[c.example_id].video for c in candidates if examples[c.example_id].end > 1)
+    assert video is not None
+    tiny_video(tmp_path / "videos" / video)
+    name, view = model(standin, "reviewer"), View(frames=2, height=32, sampling="uniform")
+    told = verify_with_model(bench, name, view=view, videos=tmp_path / "videos")
+    there = [
+        c for c in candidates if examples[c.example_id].video == video and examples[c.example_id].end > 0
+    ]
+    assert 0 < told["judged_now"] == len(there)
+    assert told["dropped"] == {"not_shown": len(candidates) - len(there)}
+    assert {r.media.get("image", 0) for r in standin.requests} <= {1, 2}
+    sent = standin.count
+    assert verify_with_model(bench, name, view=view, videos=tmp_path / "videos")["judged_now"] == 0
+    assert standin.count == sent
+    blind = verify_with_model(bench, name)  # another way of reviewing, so all of them anew
+    assert blind["judged_now"] == len(candidates)
+
+
 def tiny_video(path: Path) -> None:
     """Write ten minutes in one frame a second, each of another grey."""
     path.parent.mkdir(parents=True, exist_ok=True)

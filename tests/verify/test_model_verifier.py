@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from proctor.errors import UserError
 from proctor.examples.example import Example, Performed
 from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
+from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
 from proctor.procedure.graph import Step, TaskGraph
@@ -255,3 +258,33 @@ def test_the_funnel_counts_those_that_passed_everything_before() -> None:
         "well_formed": 2, "kept": 1,
     }  # fmt: skip
     assert tuple(acceptance_funnel(0, [])) == FUNNEL_STEPS
+
+
+# -- frames ------------------------------------------------------------------------------------------------------
+
+
+def test_frames_are_attached_and_told_of_and_what_cannot_be_shown_gets_no_verdict() -> None:
+    media = MediaStore()
+    images = tuple(
+        media.image(f"{n}", lambda n=n: (bytes([n]) * 9, 4, 4))  # type: ignore[misc]
+        for n in range(2)
+    )
+
+    def attach(example: Example, _: TaskGraph) -> Attached:
+        if example.id == "lost":
+            raise UserError("there is no video.")
+        return Attached(images, ("1 at 0.00 s", "2 at 5.00 s"))
+
+    seeing = ModelVerifier(MODEL, PROMPTS, SECRET, {"g": GRAPH}, attach=attach, view="frames-2f")
+    examples = EXAMPLES | {"lost": msgspec.structs.replace(EXAMPLE, id="lost")}
+    many = [candidate("a"), candidate("b", example="lost")]
+    port = Port(lambda r: Reply(text=review("right") if len(r.messages) > 2 else "?"))
+    made = seeing.verify(many, examples, port)
+    assert [v.candidate_id for v in made.verdicts] == ["a"]
+    assert [(d.id, d.reason, d.detail) for d in made.dropped] == [("b", "not_shown", "there is no video.")]
+    assert [request.media for request in port.asked] == [images, images]  # the second round sees them as well
+    assert "2 at 5.00 s" in port.asked[0].messages[-1].text
+    assert seeing.how == verifier().how + ", frames-2f"
+    assert list(seeing.requests(many, examples)) == port.asked[:1]
+    with pytest.raises(ValueError, match="name for their view"):
+        ModelVerifier(MODEL, PROMPTS, SECRET, {"g": GRAPH}, attach=attach)

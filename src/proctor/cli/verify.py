@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -44,6 +45,15 @@ def verify(
     form: Annotated[
         str, typer.Option(help="Of a model's reply: text, or json (structured output).")
     ] = "text",
+    frames: Annotated[
+        int, typer.Option(min=0, help="Frames that a model sees beside the steps, at most; none when 0.")
+    ] = 0,
+    height: Annotated[int, typer.Option(min=16, help="Of the frames, in pixels.")] = 360,
+    sampling: Annotated[str, typer.Option(help="Of the frames: published, uniform or fps.")] = "published",
+    videos: Annotated[
+        Path | None,
+        typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
+    ] = None,
     max_cost: MaxCostOption = None,
     max_calls: MaxCallsOption = None,
     max_tokens: MaxTokensOption = None,
@@ -65,11 +75,13 @@ def verify(
     Example: proctor verify bench --verifier openai/gpt-4o-2024-08-06 --dry-run
     """
     from proctor.errors import UserError
+    from proctor.evaluate.view import View
     from proctor.stages import verify as stage
 
     if form not in ("text", "json"):
         raise UserError(f"--form is {form!r}.", hint="one of text, json")
     limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
+    view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
     if verifier is None:
         if dry_run:
             emit({"estimates": []}, "No model is asked: it costs nothing.", as_json=as_json)
@@ -84,6 +96,8 @@ def verify(
             verifier,
             store=store,
             form=form,  # type: ignore[arg-type]
+            view=view,
+            videos=videos,
             limit=limit,
             limits=limits,
         )
@@ -96,6 +110,8 @@ def verify(
                 verifier,
                 store=store,
                 form=form,  # type: ignore[arg-type]
+                view=view,
+                videos=videos,
                 limit=limit,
                 limits=limits,
                 seen=seen,

@@ -11,13 +11,17 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
+from proctor.evaluate.view import View
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
+from proctor.generate.model_generator import Attached
+from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
-from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.inputs import load_candidates, load_examples, media_root
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.pictures import ExamplePictures
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
@@ -98,6 +102,8 @@ def verify_with_model(
     *,
     store: str | None = None,
     form: Literal["text", "json"] = "text",
+    view: View | None = None,
+    videos: Path | None = None,
     limit: int | None = None,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
@@ -112,6 +118,8 @@ def verify_with_model(
         model: its name (``openai/gpt-4o``).
         store: of verdicts; file in the workspace, or ``postgresql://`` URL.
         form: of the reply, ``json`` for structured output.
+        view: frames that the model sees beside the steps; none by default.
+        videos: folder that the recordings' videos are relative to; the data set's by default.
         limit: review at most so many.
         limits: what the calls may cost, and where they are kept.
         seen: called after each call.
@@ -128,7 +136,9 @@ def verify_with_model(
     by_id = {c.id: c for c in candidates}
     stage = f"verify/{_slug(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, limits) as models:
-        who = model_verifier(models, model, graphs, form=form, limits=limits)
+        who = model_verifier(
+            models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
+        )
         todo = _unreviewed(candidates, who, verdicts)[:limit]
         reviewed = who.verify(todo, examples, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
@@ -157,6 +167,8 @@ def estimate_verification(
     *,
     store: str | None = None,
     form: Literal["text", "json"] = "text",
+    view: View | None = None,
+    videos: Path | None = None,
     limit: int | None = None,
     limits: Limits | None = None,
 ) -> Estimate:
@@ -172,7 +184,9 @@ def estimate_verification(
     candidates = load_candidates(workspace, examples.values())
     settings = workspace.settings("verify", {"store": store}, DEFAULTS)
     with open_models(workspace, limits) as models:
-        who = model_verifier(models, model, graphs, form=form, limits=limits)
+        who = model_verifier(
+            models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
+        )
         todo = candidates
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
             with open_store(workspace, settings, create=False) as verdicts:
@@ -182,15 +196,25 @@ def estimate_verification(
 
 def model_verifier(
     models: Models,
+    workspace: Workspace,
     model: str,
     graphs: Mapping[str, TaskGraph],
     *,
     form: Literal["text", "json"] = "text",
+    view: View | None = None,
+    videos: Path | None = None,
     limits: Limits | None = None,
 ) -> ModelVerifier:
     """Return a model as verifier of this workspace."""
     prompts = verification_prompts(limits.prompts if limits else None)
-    return ModelVerifier(model, prompts, models.secret, graphs, form=form)
+    if view is None:
+        return ModelVerifier(model, prompts, models.secret, graphs, form=form)
+    pictures = ExamplePictures(models.media, view, videos if videos is not None else media_root(workspace))
+
+    def attach(example: Example, graph: TaskGraph) -> Attached:
+        return pictures(example, graph, TemplateNeeds(frames=True))
+
+    return ModelVerifier(model, prompts, models.secret, graphs, form=form, attach=attach, view=view.label)
 
 
 def _require_model(name: str) -> None:

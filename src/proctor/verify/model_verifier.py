@@ -7,6 +7,7 @@ gives none either: nobody's word is never taken for a doubt, nor for approval.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -16,10 +17,11 @@ import msgspec
 from proctor.errors import UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
+from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
-from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.prompt import PromptSet
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped
@@ -65,6 +67,8 @@ class ModelVerifier:
         secret: of the workspace, for fences.
         graphs: task graph of each activity.
         form: ``json`` for providers with structured output; JSON is asked for in words in any case.
+        attach: makes the frames of an example, for models that see; a candidate whose frames cannot be made gets no verdict.
+        view: short name of what is attached, for the note on each verdict.
         parameters: of the calls.
         now: the time that verdicts carry.
     """
@@ -74,6 +78,8 @@ class ModelVerifier:
     secret: FenceSecret
     graphs: Mapping[str, TaskGraph]
     form: Literal["text", "json"] = "text"
+    attach: Callable[[Example, TaskGraph], Attached] | None = None
+    view: str = ""
     parameters: Parameters = field(
         default_factory=lambda: Parameters(temperature=0.0, max_tokens=REVIEW_TOKENS)
     )
@@ -82,6 +88,8 @@ class ModelVerifier:
     def __post_init__(self) -> None:
         if self.form not in ("text", "json"):
             raise UserError(f"there is no form '{self.form}'.", hint="there are text, json")
+        if (self.attach is None) != (not self.view):
+            raise ValueError("frames need a name for their view, and only they")
 
     @property
     def name(self) -> str:
@@ -92,7 +100,8 @@ class ModelVerifier:
     def how(self) -> str:
         """How it reviews, for the note on each verdict; a candidate that was reviewed in another way is reviewed anew."""
         template = self.prompts[_TEMPLATE]
-        return f"{template.name}@{template.version} {template.hash}, {self.form}"
+        seen = f", {self.view}" if self.view else ""
+        return f"{template.name}@{template.version} {template.hash}, {self.form}{seen}"
 
     def verify(self, candidates: Sequence[Candidate], examples: Mapping[str, Example], ask: Ask) -> Reviewed:
         """Review candidates; those that share a request share its call.
@@ -105,19 +114,25 @@ class ModelVerifier:
         Raises:
             UserError: if a candidate has no example, or its activity no task graph.
         """
-        rendered = {c.id: self._rendered(c, examples) for c in candidates}
-        first_of = {c.id: self._request(c, rendered[c.id].messages) for c in candidates}
+        prompts: dict[str, tuple[Message, ...]] = {}
+        blind: dict[str, Dropped] = {}
+        for candidate in candidates:
+            try:
+                prompts[candidate.id] = self._prompt(candidate, examples)
+            except _NotShown as problem:
+                blind[candidate.id] = Dropped(candidate.id, "not_shown", str(problem))
+        first_of = {c.id: self._request(c, prompts[c.id]) for c in candidates if c.id in prompts}
         first = _asked(first_of, ask)
         again = {
             c.id: self._request(c, messages)
             for c in candidates
-            if (messages := self._repair(c, rendered[c.id].messages, first.get(c.id)))
+            if c.id in first and (messages := self._repair(c, prompts[c.id], first[c.id]))
         }
         outcomes = {**first, **_asked(again, ask)} if again else first
         verdicts: list[Verdict] = []
         dropped: list[Dropped] = []
         for candidate in candidates:
-            result = self._result(candidate, outcomes.get(candidate.id))
+            result = blind.get(candidate.id) or self._result(candidate, outcomes.get(candidate.id))
             if isinstance(result, Verdict):
                 verdicts.append(result)
             else:
@@ -127,16 +142,24 @@ class ModelVerifier:
     def requests(self, candidates: Iterable[Candidate], examples: Mapping[str, Example]) -> Iterator[Request]:
         """Yield the first round's requests without sending any, for estimates."""
         for candidate in candidates:
-            yield self._request(candidate, self._rendered(candidate, examples).messages)
+            with suppress(_NotShown):
+                yield self._request(candidate, self._prompt(candidate, examples))
 
-    def _rendered(self, candidate: Candidate, examples: Mapping[str, Example]) -> Rendered:
+    def _prompt(self, candidate: Candidate, examples: Mapping[str, Example]) -> tuple[Message, ...]:
         example = examples.get(candidate.example_id)
         if example is None:
             raise UserError(f"there is no example '{candidate.example_id}'.", where=candidate.id)
         graph = self.graphs.get(example.activity_id)
         if graph is None:
             raise UserError(f"the activity '{example.activity_id}' has no task graph.", where=candidate.id)
-        return review_prompt(candidate, example, graph, self.prompts, self.secret)
+        if self.attach is None:
+            return review_prompt(candidate, example, graph, self.prompts, self.secret).messages
+        try:
+            attached = self.attach(example, graph)
+        except UserError as error:
+            raise _NotShown(error.message) from None
+        rendered = review_prompt(candidate, example, graph, self.prompts, self.secret, frames=attached.labels)
+        return rendered.with_media(attached.images)
 
     def _request(self, candidate: Candidate, messages: tuple[Message, ...]) -> Request:
         parameters = self.parameters
@@ -146,7 +169,7 @@ class ModelVerifier:
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _repair(
-        self, candidate: Candidate, messages: Sequence[Message], outcome: Outcome | None
+        self, candidate: Candidate, messages: Sequence[Message], outcome: Outcome
     ) -> tuple[Message, ...]:
         """Return the messages of the second round for a reply that cannot be read; nothing for any other outcome."""
         if not isinstance(outcome, Reply):
@@ -166,6 +189,10 @@ class ModelVerifier:
         at = self.now().isoformat(timespec="seconds")
         verdict = to_verdict(read, candidate, annotator=self.name, at=at)
         return msgspec.structs.replace(verdict, note=self.how)
+
+
+class _NotShown(Exception):  # noqa: N818 - it is a finding, not an accident
+    """Why the frames of a candidate cannot be attached."""
 
 
 def acceptance_funnel(candidates: int, verdicts: Iterable[Verdict]) -> dict[str, int]:
