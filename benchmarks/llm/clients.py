@@ -50,17 +50,29 @@ def data_urls(count: int) -> list[str]:
 
 
 class Clock:
-    """CPU seconds of all threads, wall seconds and peak memory since ``start``."""
+    """CPU seconds of all threads, wall seconds, waiting for a core and peak memory since ``start``."""
 
     def start(self) -> None:
         gc.collect()
         self.memory = resident()
+        self.delay = delayed()
         self.wall, self.cpu = time.perf_counter(), time.process_time()
 
     def stop(self) -> dict[str, float]:
         wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {"wall": wall, "cpu": cpu, "peak_mb": peak, "before_mb": self.memory}
+        return {
+            "wall": wall,
+            "cpu": cpu,
+            "delay": delayed() - self.delay,
+            "peak_mb": peak,
+            "before_mb": self.memory,
+        }
+
+
+def delayed() -> float:
+    """Return the seconds that this thread was ready to run and got no core: what others on the machine cost it."""
+    return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
 
 
 def resident() -> float:
