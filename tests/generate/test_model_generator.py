@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.examples.example import Example, Performed, StepRef
+from proctor.examples.promqa import read_promqa, to_example
 from proctor.generate.model_generator import Attached, Funnel, Generated, ModelGenerator
 from proctor.generate.promqa_prompt import TEMPLATES, generation_prompts
 from proctor.llm.fence import FenceSecret
@@ -363,3 +366,36 @@ def test_the_order_of_results_does_not_matter() -> None:
         return Reply(text="?" if int(request.key[0], 16) < 5 and len(request.messages) == 2 else LIST)
 
     assert generator().generate(examples, Port(answer)) == generator().generate(examples, Shuffled(answer))
+
+
+# -- the published replies ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.shared
+def test_each_published_reply_gives_one_of_the_published_pairs(shared_data: Path) -> None:
+    graphs: dict[str, TaskGraph] = {}
+    for path in (shared_data / "captaincook4d/task_graphs").glob("*.json"):
+        raw_graph = json.loads(path.read_text(encoding="utf-8"))
+        steps = tuple(Step(i, text) for i, text in raw_graph["steps"].items())
+        edges = tuple((str(a), str(b)) for a, b in raw_graph["edges"])
+        last = max(raw_graph["steps"], key=int)
+        graphs[path.stem] = TaskGraph(path.stem, path.stem, steps, edges, "0", last)
+    read = read_promqa(shared_data / "promqa/examples_dev.json")
+    published = [(raw, to_example(raw, graphs[raw.activity_name.lower().replace(" ", "")])) for raw in read]
+    assert len(published) == 195
+    places: Counter[str] = Counter()
+    for raw, one in published:
+        generation = raw.generation
+        assert generation is not None
+        graph = graphs[raw.activity_name.lower().replace(" ", "")]
+        made = ModelGenerator(MODEL, PROMPTS, SECRET, {one.activity_id: graph}).generate(
+            [one], Port(generation.response)
+        )
+        (candidate,) = made.candidates
+        wanted = [(p.question.strip(), [a.strip() for a in p.answers]) for p in generation.qas]
+        assert (candidate.question, [a.text for a in candidate.answers]) in wanted
+        assert sum(d.reason == "not_picked" for d in made.dropped) == len(wanted) - 1
+        places[candidate.provenance.details["pair"]] += 1
+    assert (
+        min(places[place] for place in ("1", "2", "3")) > 40
+    )  # 65 are expected, 6.6 is the standard deviation
