@@ -8,9 +8,10 @@ from proctor.evaluate.answering import call_details, prediction_of, why_no_reply
 from proctor.evaluate.judge_prompt import Rubric
 from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.model_predictor import ModelPredictor
+from proctor.evaluate.predict import Task
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.view import View, frame_times
+from proctor.evaluate.view import View, frame_times, shown_frames
 from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
@@ -110,6 +111,13 @@ def test_what_cannot_be_shown_fails_alone():
     made = predictor("frames", frames=4).predict([item("a")], port)
     assert made[0].failure.startswith("not_shown: the item has no video")
     assert port.asked == []
+
+
+def test_a_video_that_is_not_there_fails_alone_and_says_where_it_should_be(tmp_path):
+    where = tmp_path / "gone.mp4"
+    task = Task("a", "What is next?", "tea", GRAPH, 10.0, where)
+    with pytest.raises(UserError, match=r"gone\.mp4: the video cannot be read"):
+        shown_frames(task, View(kind="frames", frames=2), MediaStore())
 
 
 def test_a_call_that_was_never_made_is_a_failure():

@@ -35,7 +35,8 @@ def call_details(outcome: Outcome, *, cost: int | None = None) -> dict[str, str]
     if isinstance(outcome, Failure):
         return {}
     usage: Usage = outcome.usage
-    found = {"model_version": outcome.model, "stop": outcome.stop, "call": outcome.provider_id}
+    # The provider's name of the call is left out: it changes when a call is repeated, and files would with it.
+    found = {"model_version": outcome.model, "stop": outcome.stop}
     numbers = {"tokens_in": usage.input, "tokens_out": usage.output}
     known = {k: v for k, v in found.items() if v} | {k: str(n) for k, n in numbers.items() if n is not None}
     return known if cost is None else known | {"cost": f"{Decimal(cost) / 10**9:f}"}

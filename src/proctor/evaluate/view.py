@@ -158,5 +158,12 @@ def shown_frames(task: Task, view: View, media: MediaStore) -> tuple[ShownFrame,
 
 def _identity(path: Path) -> str:
     """Name a file's content for this run: reading gigabytes to hash them would cost more than encoding again."""
-    status = path.stat()
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise UserError(
+            f"the video cannot be read ({error.strerror or error}).",
+            where=str(path),
+            hint="say where the videos are: --videos FOLDER",
+        ) from None
     return f"{path}|{status.st_size}|{status.st_mtime_ns}"
