@@ -18,8 +18,9 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from proctor.database import Database
 from proctor.errors import UserError
-from proctor.llm.database import Database, tables
+from proctor.llm.database import tables
 from proctor.llm.owner import BEAT_SECONDS, LEASE_SECONDS, Owner, Watch
 from proctor.records import canonical_json
 

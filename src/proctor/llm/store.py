@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from proctor.database import Database
 from proctor.llm.attempt import AttemptRecord
-from proctor.llm.database import SCHEMA_VERSION, Database, tables
+from proctor.llm.database import CALLS, SCHEMA_VERSION, tables
 from proctor.llm.lane import Lane
 from proctor.llm.outcome import FAILURE_KINDS, Outcome, Usage
 from proctor.llm.owner import LEASE_SECONDS
@@ -173,7 +174,7 @@ class CallStore:
             UserError: if it cannot be opened, is no store of calls, or was written by a newer Proctor.
             MissingExtraError: for a PostgreSQL URL without psycopg.
         """
-        database = Database.open(target, create=create, busy_seconds=busy_seconds)
+        database = Database.open(CALLS, target, create=create, busy_seconds=busy_seconds)
         return cls(database, Lane(database, lease_seconds=lease_seconds))
 
     @property
