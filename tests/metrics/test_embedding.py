@@ -174,6 +174,8 @@ def test_fewer_than_two_texts(function):
         ([[], []], r"got \(2, 0\)"),
         ([["a"], ["b"]], "table of numbers"),
         ([[1], [1, 2]], "table of numbers"),
+        (np.array([[1j, 1], [1, 1]]), "table of numbers"),
+        (np.array([["2024-01-01"], ["2024-01-02"]], dtype="M8[D]"), "table of numbers"),
     ],
 )
 def test_invalid_vectors_are_named(table, message):

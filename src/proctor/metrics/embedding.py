@@ -40,6 +40,8 @@ DUPLICATE: Final = 0.95
 
 _CELLS: Final = 8_000_000
 """Similarities held in memory at a time (64 MB)."""
+_NO_NUMBERS: Final = "cmM"
+"""Kinds that NumPy would make numbers of: half a complex number, days and seconds."""
 
 
 def unit_vectors(vectors: ArrayLike, what: str = "vectors") -> Floats:
@@ -53,7 +55,10 @@ def unit_vectors(vectors: ArrayLike, what: str = "vectors") -> Floats:
         MetricInputError: if it is no table of finite numbers or a row has length 0, naming the first such row (from 0).
     """
     try:
-        table = np.array(vectors, dtype=np.float64)
+        given = np.asarray(vectors)
+        if given.dtype.kind in _NO_NUMBERS:
+            raise TypeError
+        table = given.astype(np.float64)
     except (TypeError, ValueError):
         raise MetricInputError(f"{what}: a table of numbers is wanted, one row a text") from None
     if table.ndim != 2 or (len(table) and not table.shape[1]):

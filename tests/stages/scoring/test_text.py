@@ -194,7 +194,18 @@ def test_bad_vectors_are_named(describe, vectors, message):
 
 
 def test_files_that_hold_no_vectors(describe, tmp_path):
-    for name, content in (("a.npy", b""), ("b.npy", b"text"), ("none.npy", None)):
+    np.save(tmp_path / "whole.npy", VECTORS)
+    whole = (tmp_path / "whole.npy").read_bytes()
+    end = f"{VECTORS.shape}, }}".encode()
+    assert end in whole
+    for name, content in (
+        ("a.npy", b""),
+        ("b.npy", b"text"),
+        ("none.npy", None),
+        ("zip.npy", b"PK\x03\x04 cut off"),
+        ("torn.npy", whole.replace(end, b"(5" + b" " * (len(end) - 2))),
+        ("huge.npy", whole.replace(end + b" " * 12, b"(9999999999999, 2), }".ljust(len(end) + 12))),
+    ):
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(UserError, match="not a file of vectors"):

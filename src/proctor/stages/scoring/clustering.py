@@ -281,17 +281,14 @@ def _notes(
         yield f"--clusters was not given: chance is that of {size} clusters, the most that occur in a group"
     if rate is None:
         yield "--rate was not given: chance depends on the frame rate, so say it when you publish these numbers"
-    unmatched = [
-        (name, step.name)
-        for name, videos in sorted(groups.items())
+    steps = [
+        step
+        for videos in groups.values()
         for step in match_key_steps(merge_overlaps(videos), background=background)
-        if step.cluster is None
     ]
+    unmatched = sum(step.cluster is None for step in steps)
     if unmatched:
-        total = sum(
-            len(match_key_steps(merge_overlaps(videos), background=background)) for videos in groups.values()
-        )
-        yield f"{len(unmatched)} of {total} key steps have no cluster of their own; they count 0"
+        yield f"{unmatched} of {len(steps)} key steps have no cluster of their own; they count 0"
 
 
 def _figures(groups: Groups, rows: Sequence[ScoreRow]) -> Iterator[Figure]:

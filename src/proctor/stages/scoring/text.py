@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +51,8 @@ _FEW_VALUES: Final = 200
 """Values of a column to slice by, beyond which it is taken for an id."""
 _NO_INTERVAL: Final = "no interval: drawing texts again repeats them, which lowers variety"
 _PLAIN: Final = {"case": "lower", "punctuation": "out"}
+_UNREADABLE: Final = (OSError, ValueError, EOFError, MemoryError, SyntaxError, TokenError, BadZipFile)
+"""What NumPy raises for files that are cut off, damaged or of another kind."""
 
 Floats = NDArray[np.float64]
 
@@ -217,9 +221,10 @@ def _read_vectors(path: Path, table: Table, texts: Sequence[_Text], column: str)
     try:
         with path.open("rb") as file:
             vectors = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except _UNREADABLE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:120]
         raise UserError(
-            f"not a file of vectors that NumPy can read ({str(error).splitlines()[0][:120]}).",
+            f"not a file of vectors that NumPy can read ({reason}).",
             where=str(path),
             hint="write it with numpy.save: one row a line of the table",
         ) from None
