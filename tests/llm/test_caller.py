@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import importlib.util
 import os
 import signal
 import subprocess
@@ -31,30 +30,6 @@ from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usa
 from proctor.llm.store import CallStore, Selection
 
 NAME = "fake/m"
-
-
-def _load(name: str) -> Any:
-    path = Path(__file__).parents[1] / "verify" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"verify_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_verify = _load("conftest")
-postgres_server = _verify.postgres_server
-postgres_url = _verify.postgres_url
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store can be opened: a new SQLite file, then an empty PostgreSQL database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "calls.sqlite")
-    url: str = request.getfixturevalue("postgres_url")
-    return url
 
 
 def ask(text: object = "q", **more: object) -> Request:

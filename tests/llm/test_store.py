@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import signal
 import sqlite3
@@ -27,30 +26,6 @@ from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Usage, is_fina
 from proctor.llm.owner import Owner, Watch
 from proctor.llm.store import CallStore, Selection, StoredCall, attempt_row, decode_outcome, storable
 from proctor.records import canonical_json
-
-
-def _load(name: str) -> Any:
-    path = Path(__file__).parents[1] / "verify" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"verify_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-_verify = _load("conftest")
-postgres_server = _verify.postgres_server
-postgres_url = _verify.postgres_url
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where a store can be opened: a new SQLite file, then an empty PostgreSQL database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "calls.sqlite")
-    url: str = request.getfixturevalue("postgres_url")
-    return url
 
 
 def ask(text: str = "Where is the salt?", model: str = "compat/m@http://127.0.0.1:1/v1") -> Request:
