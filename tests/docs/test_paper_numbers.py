@@ -36,6 +36,7 @@ def test_without_the_annotations_the_rest_is_still_recomputed(script):
         "captaincook_counts",
         "localization",
         "procedure_learning",
+        "promqa_human_answers",
         "promqa_agreement",
         "promqa_words",
     ]
