@@ -436,6 +436,7 @@ def test_wrong_references(write, row, message):
         ({"id": "a", "order": [0, 1], "scores": [1, 2]}, "there is an order as well"),
         ({"id": "a", "scores": {"0": "x", "1": 2}}, "number was expected, got 'x'"),
         ({"id": "a", "scores": {"0": True, "1": 2}}, "number was expected, got True"),
+        ({"id": "a", "scores": {"0": 10**400, "1": 2}}, "number was expected, got 1000"),
         ({"id": "a", "scores": {"0": 1e999, "1": 2}}, "not finite|Infinity|JSON|number"),
         ({"id": "a", "scores": [1, 2, 3]}, "3 scores for 2 presented steps"),
         ({"id": "a", "scores": {"0": 1}}, "lacks '1'"),

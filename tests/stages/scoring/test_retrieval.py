@@ -249,8 +249,11 @@ def test_the_headline_has_every_measure_at_every_cut(files):
         ([{"id": "1", "gold": [{"x": 1}]}], PRED, "the id of a source was expected"),
         ([{"id": "1", "gold": [True]}], PRED, "the id of a source was expected"),
         ([{"id": "1", "gold": [{"id": "a", "gain": 0}]}], PRED, "a gain above 0 was expected, got 0"),
+        ([{"id": "1", "gold": [{"id": "a", "gain": 10**400}]}], PRED, "a gain above 0 was expected, got 1"),
         ([{"id": "1", "gold": ["a", "b"], "modalities": ["text"]}], PRED, "1 modalities for 2 gold sources"),
         ([{"id": "1", "gold": ["a"], "M": [1, 0]}], PRED, "three counts"),
+        ([{"id": "1", "gold": ["a"], "M": ["²", 0, 0]}], PRED, "three counts"),
+        ([{"id": "1", "gold": ["a"], "M": [10**12, 0, 0]}], PRED, "three counts"),
         (
             [{"id": "zz", "gold": ["a"]}],
             PRED,
@@ -291,12 +294,17 @@ def test_wrong_options_are_named(files, tmp_path):
         ({"k": [0]}, "k must be at least 1"),
         ({"pool": "1"}, "a pool of 1 sources cannot hold the 2 gold sources"),
         ({"pool": "0"}, "a pool has at least one source"),
+        ({"pool": "²"}, "a table ends in"),
+        ({"pool": "9" * 19}, "too large"),
         ({"pool": str(tmp_path / "absent.jsonl")}, "absent.jsonl"),
         ({"cluster": "absent"}, "no column 'absent'"),
     ):
         with pytest.raises(UserError) as error:
             score_retrieval(*files, **options)
         assert message in error.value.render()
+    steep = write(tmp_path / "steep.jsonl", [{"id": "q1", "gold": [{"id": "a", "gain": 2000}]}])
+    with pytest.raises(UserError, match="too large"):
+        score_retrieval(steep, files[1], gain="exponential")
     with pytest.raises(UserError, match="no columns to cluster by"):
         score_retrieval(write(tmp_path / "a.qrels", "1 0 d 1"), files[1], cluster="recording")
 

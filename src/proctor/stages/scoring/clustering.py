@@ -39,6 +39,8 @@ CLUSTER: Final = ("cluster", "label", "predicted")
 _LABELS: Final = dict(zip(MEASURES, ("precision", "recall", "IoU", "F1"), strict=True))
 _MOST_CELLS: Final = 40
 """A matrix with more rows or columns than this is no picture."""
+_MOST_CLUSTERS: Final = 10_000
+"""The chance row keeps frames of all of them, draw by draw."""
 
 Groups = Mapping[str, Mapping[str, Overlap]]
 
@@ -90,6 +92,10 @@ def score_clustering(
         raise UserError(
             "--per-video and --group were both given.",
             hint="clusters are matched within every video, or within every group of videos",
+        )
+    if clusters is not None and clusters > _MOST_CLUSTERS:
+        raise UserError(
+            f"--clusters {clusters} is too many.", hint=f"random ones are drawn, up to {_MOST_CLUSTERS:,}"
         )
     truth, found = _read(gt, group, LABEL), _read(pred, None, CLUSTER)
     _require_same_frames(truth, found, gt, pred)

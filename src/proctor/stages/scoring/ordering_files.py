@@ -317,5 +317,5 @@ def _number(table: Table, row: int, value: Any) -> float:
         if isinstance(value, bool):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise table.wrong(row, "scores", f"a number was expected, got {value!r:.60}.") from None

@@ -84,7 +84,8 @@ def score_retrieval(
         "repeated": "first",
         "scale": "100",
     }
-    measures = Measures(ranked, cuts, recall, gain, base)
+    with explained(gt):
+        measures = Measures(ranked, cuts, recall, gain, base)
     absent = [name for name in questions if name not in rankings] if missing == "failed" else []
     slices = question_slices(questions, names, absent)
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}

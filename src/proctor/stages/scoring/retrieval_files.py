@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,10 @@ _GAIN: Final = ("gain", "relevance")
 MODALITY_ORDER: Final = ("text", "table", "image")
 _QRELS: Final = (".qrels", ".trec")
 _RUN: Final = (".run", ".trec")
+_COUNT: Final = re.compile(r"\d{1,3}", re.ASCII)
+"""Gold sources of one modality."""
+_POOL_DIGITS: Final = 18
+"""Larger pools do not fit into the whole numbers of NumPy."""
 
 
 @dataclass(slots=True)
@@ -119,7 +125,7 @@ def _source_id(table: Table, row: int, column: str, one: Any) -> str:
 
 def _source_gain(table: Table, row: int, column: str, one: Any) -> float:
     given = next((one[n] for n in _GAIN if n in one), 1.0) if isinstance(one, dict) else 1.0
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= sys.float_info.max:
         raise table.wrong(
             row, column, f"a gain above 0 was expected, got {given!r:.60}.", "leave sources of no use out"
         )
@@ -152,7 +158,7 @@ def _add_columns(table: Table, ids: list[str], questions: dict[str, Question], c
 
 def _combination(table: Table, row: int, column: str, counts: list[Any]) -> str:
     """Name a triple of counts: (2, 1, 0) is ``text+text+table``."""
-    if len(counts) != len(MODALITY_ORDER) or not all(str(n).isdigit() for n in counts):
+    if len(counts) != len(MODALITY_ORDER) or not all(_COUNT.fullmatch(str(n)) for n in counts):
         raise table.wrong(
             row, column, f"three counts (text, table, image) were expected, got {counts!r:.60}."
         )
@@ -266,10 +272,12 @@ def read_pool(pool: str | None) -> Pool | None:
     """Read a number of sources, or a table of them."""
     if pool is None:
         return None
-    if pool.strip().isdigit():
-        if int(pool) < 1:
+    if (digits := pool.strip()).isdecimal():
+        if len(digits) > _POOL_DIGITS:
+            raise UserError(f"a pool of a number with {len(digits)} digits is too large.", where="--pool")
+        if int(digits) < 1:
             raise UserError("a pool has at least one source.", where="--pool")
-        return Pool(int(pool))
+        return Pool(int(digits))
     table = read_table(Path(pool))
     ids = table.texts(*_ID)
     kinds = table.texts("modality") if "modality" in table else []
