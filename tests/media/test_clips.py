@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -90,6 +93,21 @@ def test_plays_at_once_and_repeats_byte_for_byte(video: Make, tmp_path: Path) ->
     data = (tmp_path / "a.mp4").read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")
     assert data == (tmp_path / "b.mp4").read_bytes()
+
+
+def test_what_was_in_memory_before_changes_nothing(video: Make, tmp_path: Path) -> None:
+    source = video("b.mp4", times=range(150), b_frames=3)
+    code = (
+        "import sys; from pathlib import Path; from proctor.media.clips import cut_clip;"
+        "cut_clip(sys.argv[1], Path(sys.argv[2]), 1.5, 4.2)"
+    )
+    for fill in ("0", "1", "2", "254"):
+        # (see the test of the same name for rendered videos)
+        environment = {**os.environ, "MALLOC_PERTURB_": fill}
+        subprocess.run(
+            [sys.executable, "-c", code, source, tmp_path / f"{fill}.mp4"], check=True, env=environment
+        )
+    assert len({path.read_bytes() for path in tmp_path.glob("[0-9]*.mp4")}) == 1
 
 
 def test_a_span_past_the_end_is_cut_there(video: Make, maker: ModuleType, tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from proctor.media.scene import Scene, Sprite, scenes_from_segments
 from proctor.media.shapes import SHAPES, draw_sprite
 from proctor.media.stage import Stage
 
+ROOT = Path(__file__).parents[2]
 STEPS = [
     (1.0, 4.0, "Pour 200 ml of hot water into the cup"),
     (4.5, 7.0, "Stir the cup with a spoon"),
@@ -60,6 +64,20 @@ def test_same_scenes_same_bytes_here_and_in_other_processes(tmp_path: Path) -> N
     assert len({p.read_bytes() for p in tmp_path.glob("*.mp4")}) == 1
     render_many([Job(tmp_path / "other.mp4", SCENES, seed=5)])
     assert (tmp_path / "other.mp4").read_bytes() != (tmp_path / "here.mp4").read_bytes()
+
+
+def test_what_was_in_memory_before_changes_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from tests.media.test_render import SCENES, render_recording;"
+        "render_recording(Path(sys.argv[1]), SCENES, seed=4)"
+    )
+    for fill in ("0", "1", "2", "127", "254"):
+        # glibc fills what it hands out with this byte; elsewhere the five runs are merely five processes
+        environment = {**os.environ, "MALLOC_PERTURB_": fill}
+        subprocess.run(
+            [sys.executable, "-c", code, tmp_path / f"{fill}.mp4"], check=True, env=environment, cwd=ROOT
+        )
+    assert len({p.read_bytes() for p in tmp_path.glob("*.mp4")}) == 1
 
 
 def test_other_sizes_and_rates(tmp_path: Path) -> None:

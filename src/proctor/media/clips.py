@@ -124,12 +124,13 @@ class _ClipWriter:
         rotation = round(first.rotation / 90) * 90
         width, tall = upright_size(first.width, first.height, aspect, rotation, height)
         self._size = (width + width % 2, tall + tall % 2)  # H.264 stores colour for pairs of pixels
-        # a fixed number of threads and no B-frames, so that x264 gives the same bytes again (see ``render``)
+        # a fixed number of threads, no macroblock tree, no B-frames: so x264 gives the same bytes again (see ``render``)
         options = {
             "preset": "veryfast",
             "crf": str(quality),
             "g": str(max(1, round(2 * rate))),
             "threads": "4",
+            "mbtree": "0",
         }
         self.video: VideoStream = out.add_stream("libx264", rate=rate, options=options)
         self.video.width, self.video.height, self.video.pix_fmt = *self._size, "yuv420p"
