@@ -6,7 +6,7 @@ unscored with its reason. A failed prediction is not judged, as with every judge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,14 +19,12 @@ from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.verdict_text import maximum, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
-from proctor.llm.outcome import Outcome, Reply
+from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import repair_messages
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["ModelJudge"]
-
-Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
 
 JUDGE_TOKENS: Final = 512
 """The published limit of 256 cuts rationales off before their verdict (promqa.md section 10)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,14 +24,11 @@ from proctor.evaluate.view import ShownFrame, View, shown_frames
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Reply
+from proctor.llm.outcome import Ask, Failure, Outcome, Reply
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["Ask", "ModelPredictor"]
-
-Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
-"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.caller.run_calls``)."""
+__all__ = ["ModelPredictor"]
 
 _Describe = Callable[[str], str | None]
 """From a picture's hash to its description; None where there is none."""

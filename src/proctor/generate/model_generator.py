@@ -32,16 +32,13 @@ from proctor.generate.promqa_prompt import (
 )
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Message, Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, content_hash
 
 __all__ = ["PUBLISHED", "Attached", "Funnel", "Generated", "ModelGenerator"]
-
-Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
-"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.caller.run_calls``)."""
 
 VERSION: Final = "1"
 """Part of provenance; goes up when the same replies may give other candidates."""

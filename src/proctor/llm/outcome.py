@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, get_args
 
 import msgspec
 
+from proctor.llm.message import Request
+
 __all__ = [
     "FAILURE_KINDS",
     "RETRYABLE",
+    "Ask",
     "Failure",
     "FailureKind",
     "Outcome",
@@ -118,6 +122,9 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
 
 
 Outcome = Reply | Truncated | Refusal | Failure
+
+Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
+"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.caller.run_calls``)."""
 
 
 def is_final(outcome: Outcome) -> bool:

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from proctor.evaluate.model_predictor import Ask
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.llm.budget import Budget, dollars
 from proctor.llm.caller import Caller, run_calls
@@ -18,7 +17,7 @@ from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
-from proctor.llm.outcome import Failure, Outcome
+from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore

@@ -20,7 +20,7 @@ from proctor.generate.candidate import Candidate
 from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.procedure.graph import TaskGraph
@@ -37,9 +37,6 @@ from proctor.verify.llm_prompt import (
 from proctor.verify.verdict import Verdict
 
 __all__ = ["FUNNEL_STEPS", "ModelVerifier", "Reviewed", "acceptance_funnel"]
-
-Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
-"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.caller.run_calls``)."""
 
 REVIEW_TOKENS: Final = 2_048
 """A review gives a reason for the question and for each answer before its verdicts."""
