@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -23,7 +24,12 @@ VIEWS: Final[tuple[ViewKind, ...]] = get_args(ViewKind)
 Sampling = Literal["uniform", "fps", "published"]
 SAMPLINGS: Final[tuple[Sampling, ...]] = get_args(Sampling)
 
+MOST_FRAMES: Final = 10_000
+MOST_PIXELS: Final = 4_320
+
 _QUALITY: Final = 90
+_NUMBER: Final = re.compile(r"(\d{1,6})(f|p)?", re.ASCII)
+_SPEC_HINT: Final = "views: question, recipe, frames:50@765p:published, captions:50@288p:uniform; what is left out has its default"
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,6 +43,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         sampling: ``uniform`` over the clip, ``fps`` (one a second, at most ``frames``, evenly thinned), or ``published``
             (every r-th frame of one a second, counted back from the last; promqa.md 7.1).
         captioner: model that describes frames, for ``captions``.
+
+    What a kind of view does not have is set to its default, so that equal views are equal.
     """
 
     kind: ViewKind = "frames"
@@ -51,16 +59,56 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 f"{self.kind!r} with sampling {self.sampling!r} is no view.",
                 hint=f"views: {', '.join(VIEWS)}; sampling: {', '.join(SAMPLINGS)}",
             )
-        if self.sees_video and (self.frames < 1 or self.height < 16):
+        unused = _UNUSED[self.kind]
+        for name in unused:
+            msgspec.structs.force_setattr(self, name, _DEFAULTS[name])
+        if not (1 <= self.frames <= MOST_FRAMES and 16 <= self.height <= MOST_PIXELS):
             raise UserError(
                 f"{self.frames} frames of {self.height} pixels cannot be shown.",
-                hint="give at least 1 and 16",
+                hint=f"give 1 to {MOST_FRAMES:,} frames of 16 to {MOST_PIXELS:,} pixels",
             )
         if (self.kind == "captions") != bool(self.captioner):
             raise UserError(
                 "a system with captions needs a captioner, and only that one.",
                 hint="--show captions --captioner PROVIDER/MODEL",
             )
+
+    @classmethod
+    def parse(cls, text: str, *, captioner: str = "") -> View:
+        """Return the view that a short text names: ``frames:50@765p:published``, ``captions:50@288p``, ``recipe``.
+
+        First the kind, then in any order, each after ``:`` or ``@``, how many frames (``50``), how high they are
+        (``765p``) and how they are chosen; what is left out has its default.
+
+        Args:
+            text: the view.
+            captioner: model that describes frames; views other than ``captions`` do without it.
+
+        Raises:
+            UserError: if the text names no view; it says what was seen.
+        """
+        head, *parts = re.split("[:@]", text.strip())
+        kind = next((k for k in VIEWS if k == head), None)
+        if kind is None:
+            raise _no_view(text, f"{head[:40]!r} is none of {', '.join(VIEWS)}")
+        found: dict[str, Any] = {}
+        for part in parts:
+            name, value = _read_part(text, part)
+            if name in found:
+                raise _no_view(text, f"it gives its {name} twice")
+            if name in _UNUSED[kind]:
+                raise _no_view(text, f"a view '{kind}' has no {name} ({part!r})")
+            found[name] = value
+        return cls(kind=kind, captioner=captioner if kind == "captions" else "", **found)
+
+    @property
+    def spec(self) -> str:
+        """The short text that ``parse`` reads, with everything that the view has; the captioner is given apart."""
+        unused = _UNUSED[self.kind]
+        parts = [self.kind if "frames" in unused else f"{self.kind}:{self.frames}"]
+        if "height" not in unused:
+            parts.append(f"{self.height}p")
+        return "@".join(parts) + ("" if "sampling" in unused else f":{self.sampling}")
 
     @property
     def sees_video(self) -> bool:
@@ -81,6 +129,33 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.sees_video:
             found |= {"frames": str(self.frames), "resolution": f"{self.height}p", "sampling": self.sampling}
         return found | ({"captioner": self.captioner} if self.captioner else {})
+
+
+_UNUSED: Final[Mapping[ViewKind, frozenset[str]]] = {
+    "question": frozenset({"frames", "height", "sampling"}),
+    "recipe": frozenset({"frames", "height", "sampling"}),
+    "captions": frozenset(),
+    "frames": frozenset(),
+}
+"""What a kind of view does not have."""
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    field.name: field.default for field in msgspec.structs.fields(View) if not field.required
+}
+
+
+def _read_part(text: str, part: str) -> tuple[str, int | str]:
+    """Return which part of a view a piece of its text gives, and its value."""
+    if part in SAMPLINGS:
+        return "sampling", part
+    number = _NUMBER.fullmatch(part)
+    if number is None:
+        wanted = f"a number of frames (50), a height (765p) or a sampling ({', '.join(SAMPLINGS)})"
+        raise _no_view(text, f"{part[:40]!r} is neither {wanted}")
+    return ("height" if number[2] == "p" else "frames"), int(number[1])
+
+
+def _no_view(text: str, why: str) -> UserError:
+    return UserError(f"{text[:80]!r} is no view: {why}.", hint=_SPEC_HINT)
 
 
 class ShownFrame(msgspec.Struct, frozen=True, kw_only=True):
