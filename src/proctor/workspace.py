@@ -50,9 +50,8 @@ _MADE_BY: Final = {
 
 
 _SETTINGS_USED: Final[dict[str, Any]] = {
-    **dict.fromkeys(
-        ("dataset", "folder", "corrections", "store", "name", "version", "licence", "generator"), str
-    ),
+    **dict.fromkeys(("dataset", "folder", "corrections", "store", "name", "version", "licence"), str),
+    "generator": str | list[str],
     "seed": int,
     "accept": str | dict[str, Any],
 }
@@ -206,6 +205,8 @@ class Workspace:
                 raise UserError(
                     f"unknown key '{key}'.", where=f"{path}: [{stage}]", hint=f"known keys: {known}"
                 )
+            if isinstance(defaults[key], list) and not isinstance(value, list):
+                table[key] = value = [value]  # one name need not be written as a list
             if defaults[key] is not None and not _same_type(value, defaults[key]):
                 raise UserError(
                     f"'{key}' is {value!r}; {type(defaults[key]).__name__} was expected.",

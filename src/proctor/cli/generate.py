@@ -39,8 +39,11 @@ app = command_app()
 def generate(
     workspace: WorkspaceArgument,
     generator: Annotated[
-        str | None,
-        typer.Option(help="Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06."),
+        list[str] | None,
+        typer.Option(
+            help="Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks "
+            "about every example."
+        ),
     ] = None,
     sample: Annotated[
         str | None,
@@ -103,54 +106,37 @@ def generate(
     from proctor.stages import generate as stage
 
     limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
+    options: stage.GenerateOptions = {
+        "generator": generator,
+        "sample": sample,
+        "examples": examples,
+        "per_example": per_example,
+        "seed": seed,
+        "template": template,
+        "pairs": pairs,
+        "form": form,
+        "frames": frames,
+        "height": height,
+        "sampling": sampling,
+    }
     if dry_run:
-        estimate = stage.estimate_generation(
-            workspace,
-            generator=generator,
-            sample=sample,
-            examples=examples,
-            per_example=per_example,
-            seed=seed,
-            limit=limit,
-            template=template,
-            pairs=pairs,
-            form=form,
-            frames=frames,
-            height=height,
-            sampling=sampling,
-            videos=videos,
-            limits=limits,
-        )
+        estimate = stage.estimate_generation(workspace, limit=limit, videos=videos, limits=limits, **options)
         found = [estimate] if estimate is not None else []
         text = estimate_text(estimate) if estimate is not None else "No model is asked: it costs nothing."
         emit({"estimates": [msgspec.to_builtins(e) for e in found]}, text, as_json=as_json)
         return
-    with progress("generating", examples or 500, quiet=as_json) as seen:
-        result = stage.generate(
-            workspace,
-            generator=generator,
-            sample=sample,
-            examples=examples,
-            per_example=per_example,
-            seed=seed,
-            limit=limit,
-            template=template,
-            pairs=pairs,
-            form=form,
-            frames=frames,
-            height=height,
-            sampling=sampling,
-            videos=videos,
-            limits=limits,
-            seen=seen,
-        )
+    total = None if sample == "all" else (examples or 500) * len(generator or ("",))
+    with progress("generating", total, quiet=as_json) as seen:
+        result = stage.generate(workspace, limit=limit, videos=videos, limits=limits, seen=seen, **options)
     dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
     text = (
         table([*result["by_type"].items(), ("all", result["candidates"])], ("type", "candidates"))
         + f"\n\nfrom {result['sampled']} of {result['examples']} examples; left out: {dropped}"
     )
     if "funnel" in result:
-        text += f"\n\n{funnel_text(result['funnel'])}\n{closing_text(result['calls'])}"
+        funnels = result.get("funnels", {"": result["funnel"]})
+        text += "".join(f"\n\n{name and name + chr(10)}{funnel_text(funnels[name])}" for name in funnels)
+        text += f"\n\n{closing_text(result['calls'])}"
     emit(result, text + f"\nnext: proctor verify {workspace}", as_json=as_json)
 
 

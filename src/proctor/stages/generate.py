@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import msgspec
 
@@ -14,7 +14,7 @@ from proctor.evaluate.view import View
 from proctor.examples.example import Example
 from proctor.examples.sample import Quota, sample_published, sample_quota
 from proctor.generate.candidate import Candidate
-from proctor.generate.model_generator import ModelGenerator
+from proctor.generate.model_generator import Funnel, ModelGenerator
 from proctor.generate.promqa_prompt import DEFAULT_TEMPLATE, generation_prompts
 from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.llm.estimate import Estimate
@@ -25,10 +25,17 @@ from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
 from proctor.workspace import Workspace
 
-__all__ = ["DEFAULTS", "MODEL_DEFAULTS", "estimate_generation", "generate", "model_generator"]
+__all__ = [
+    "DEFAULTS",
+    "MODEL_DEFAULTS",
+    "GenerateOptions",
+    "estimate_generation",
+    "generate",
+    "model_generator",
+]
 
 DEFAULTS: dict[str, Any] = {
-    "generator": "rules",
+    "generator": ["rules"],
     "sample": "quota",
     "examples": 500,
     "per_example": 1,
@@ -45,44 +52,54 @@ MODEL_DEFAULTS: Final[Mapping[str, Any]] = {
 """What only a model's generation has, beside the others."""
 
 
-def generate(
-    root: Path,
-    *,
-    generator: str | None = None,
-    sample: str | None = None,
-    examples: int | None = None,
-    per_example: int | None = None,
-    seed: int | None = None,
-    limit: int | None = None,
-    template: str | None = None,
-    pairs: int | None = None,
-    form: str | None = None,
-    frames: int | None = None,
-    height: int | None = None,
-    sampling: str | None = None,
-    videos: Path | None = None,
-    limits: Limits | None = None,
-    seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
-    """Choose examples and make candidates of them.
+class GenerateOptions(TypedDict, total=False):
+    """What can be chosen; None is as good as left out.
 
-    Args:
-        root: the workspace.
-        generator: ``rules``, or the name of a model (``openai/gpt-4o``).
+    Attributes:
+        generator: ``rules``, the name of a model (``openai/gpt-4o``), or several, each of which asks about every example.
         sample: ``quota`` (balanced), ``published`` (the release's sampler) or ``all``.
         examples: how many to draw.
-        per_example: candidates with different wording for each example.
+        per_example: candidates with different wording for each example and generator.
         seed: of the run.
-        limit: stop after so many examples.
         template: how a model is shown procedure and recording (``proctor.generate.promqa_prompt.TEMPLATES``).
         pairs: how many questions a model is asked for; ``per_example`` of them are picked.
         form: of a model's reply, ``text`` or ``json`` (structured output).
         frames: at most so many, for templates that show some.
         height: of the frames, in pixels.
         sampling: of the frames; see ``proctor.evaluate.view.View``.
+    """
+
+    generator: str | Sequence[str] | None
+    sample: str | None
+    examples: int | None
+    per_example: int | None
+    seed: int | None
+    template: str | None
+    pairs: int | None
+    form: str | None
+    frames: int | None
+    height: int | None
+    sampling: str | None
+
+
+def generate(
+    root: Path,
+    *,
+    limit: int | None = None,
+    videos: Path | None = None,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+    **options: Unpack[GenerateOptions],
+) -> dict[str, Any]:
+    """Choose examples and make candidates of them.
+
+    Args:
+        root: the workspace.
+        limit: stop after so many examples.
         videos: folder that the recordings' videos are relative to; the data set's by default.
         limits: what a model's calls may cost, and where they are kept.
         seen: called after each example, or each call of a model.
+        **options: see ``GenerateOptions``.
 
     Raises:
         UserError: if there are no examples, or a setting is unknown.
@@ -90,52 +107,47 @@ def generate(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     all_examples = load_examples(workspace, graphs)
-    given = {
-        "generator": generator,
-        "sample": sample,
-        "examples": examples,
-        "per_example": per_example,
-        "seed": seed,
-        "template": template,
-        "pairs": pairs,
-        "form": form,
-        "frames": frames,
-        "height": height,
-        "sampling": sampling,
-    }
-    settings = _settings(workspace, given)
+    settings = _settings(workspace, options)
     chosen, cells = _sample(all_examples, settings)
     chosen = chosen[:limit]
-    if "/" in settings["generator"]:
-        return _generate_with_model(
-            workspace, graphs, len(all_examples), chosen, cells, settings, limits, videos, seen
-        )
-    rules = RuleGenerator(settings["seed"], settings["per_example"])
+    candidates: list[Candidate] = []
     dropped: list[Dropped] = []
-    by_type: Counter[str] = Counter()
-
-    def candidates() -> Iterator[Candidate]:
+    funnels: dict[str, dict[str, int]] = {}
+    calls: dict[str, Any] | None = None
+    if "rules" in settings["generator"]:
+        rules = RuleGenerator(settings["seed"], settings["per_example"])
         for result in generate_candidates(chosen, graphs, rules, seen=seen):
-            if isinstance(result, Candidate):
-                by_type[result.type] += 1
-                yield result
-            else:
-                dropped.append(result)
-
-    n = write_jsonl(workspace.file("candidates.jsonl"), candidates())
+            (candidates if isinstance(result, Candidate) else dropped).append(result)  # type: ignore[arg-type]
+    if names := _models(settings):
+        with open_models(workspace, limits) as models:
+            for name in names:
+                who = model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
+                made = who.generate(chosen, models.ask("generate", seen))
+                candidates.extend(made.candidates)
+                dropped.extend(made.dropped)
+                funnels[name] = msgspec.to_builtins(made.funnel)
+            calls = models.closing()
+    write_jsonl(workspace.file("candidates.jsonl"), candidates)
     counts = {
         "examples": len(all_examples),
         "sampled": len(chosen),
-        "candidates": n,
-        "by_type": dict(by_type),
+        "candidates": len(candidates),
+        "by_type": dict(Counter(c.type for c in candidates)),
         "dropped": workspace.write_dropped("generate", dropped),
         "sampling": cells,
     }
-    inputs = ("examples.jsonl", "graphs.json")
+    if funnels:
+        counts["funnel"] = {step: sum(f[step] for f in funnels.values()) for step in Funnel.__struct_fields__}
+    if len(funnels) > 1:
+        counts["funnels"] = funnels
     workspace.record(
-        "generate", settings=settings, counts=counts, inputs=inputs, outputs=("candidates.jsonl",)
+        "generate",
+        settings=settings,
+        counts=counts,
+        inputs=("examples.jsonl", "graphs.json"),
+        outputs=("candidates.jsonl",),
     )
-    return counts
+    return counts if calls is None else {**counts, "calls": calls}
 
 
 def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,14 +156,23 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UserError: if there is no such generator.
     """
-    settings = workspace.settings("generate", given, {**DEFAULTS, **MODEL_DEFAULTS})
-    if "/" in settings["generator"]:
-        return settings
-    if settings["generator"] != "rules":
+    one = given.get("generator")
+    names = {**given, "generator": [one] if isinstance(one, str) else one and list(one)}
+    settings = workspace.settings("generate", names, {**DEFAULTS, **MODEL_DEFAULTS})
+    generators = settings["generator"]
+    strange = [n for n in generators if n != "rules" and "/" not in n]
+    if strange or not generators:
         raise UserError(
-            f"there is no generator '{settings['generator']}'.",
+            f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
             hint="known: rules, or a model such as openai/gpt-4o",
         )
+    if len(set(generators)) < len(generators):
+        raise UserError(
+            f"a generator was named twice: {', '.join(generators)}.",
+            hint="--per-example gives more candidates",
+        )
+    if _models(settings):
+        return settings
     for name in MODEL_DEFAULTS:
         if given.get(name) is not None:
             raise UserError(f"rules have no {name}.", hint="name a model as well: --generator PROVIDER/MODEL")
@@ -159,57 +180,19 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _generate_with_model(
-    workspace: Workspace,
-    graphs: Mapping[str, TaskGraph],
-    examples: int,
-    chosen: Sequence[Example],
-    sampling: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    limits: Limits | None,
-    videos: Path | None,
-    seen: Callable[[], None] | None,
-) -> dict[str, Any]:
-    with open_models(workspace, limits) as models:
-        who = model_generator(models, workspace, graphs, settings, limits=limits, videos=videos)
-        made = who.generate(chosen, models.ask("generate", seen))
-        calls = models.closing()
-    n = write_jsonl(workspace.file("candidates.jsonl"), made.candidates)
-    counts = {
-        "examples": examples,
-        "sampled": len(chosen),
-        "candidates": n,
-        "by_type": dict(Counter(c.type for c in made.candidates)),
-        "dropped": workspace.write_dropped("generate", made.dropped),
-        "sampling": dict(sampling),
-        "funnel": msgspec.to_builtins(made.funnel),
-    }
-    inputs = ("examples.jsonl", "graphs.json")
-    workspace.record(
-        "generate", settings=settings, counts=counts, inputs=inputs, outputs=("candidates.jsonl",)
-    )
-    return {**counts, "calls": calls}
+def _models(settings: Mapping[str, Any]) -> list[str]:
+    return [name for name in settings["generator"] if "/" in name]
 
 
 def estimate_generation(
     root: Path,
     *,
-    generator: str | None = None,
-    sample: str | None = None,
-    examples: int | None = None,
-    per_example: int | None = None,
-    seed: int | None = None,
     limit: int | None = None,
-    template: str | None = None,
-    pairs: int | None = None,
-    form: str | None = None,
-    frames: int | None = None,
-    height: int | None = None,
-    sampling: str | None = None,
     videos: Path | None = None,
     limits: Limits | None = None,
+    **options: Unpack[GenerateOptions],
 ) -> Estimate | None:
-    """Say what a model's generation would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
+    """Say what generation by models would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
 
     The second round, for replies that cannot be read, is not in it.
 
@@ -218,26 +201,16 @@ def estimate_generation(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    given = {
-        "generator": generator,
-        "sample": sample,
-        "examples": examples,
-        "per_example": per_example,
-        "seed": seed,
-        "template": template,
-        "pairs": pairs,
-        "form": form,
-        "frames": frames,
-        "height": height,
-        "sampling": sampling,
-    }
-    settings = _settings(workspace, given)
-    if "/" not in settings["generator"]:
+    settings = _settings(workspace, options)
+    if not (names := _models(settings)):
         return None
     chosen, _ = _sample(load_examples(workspace, graphs), settings)
     with open_models(workspace, limits) as models:
-        who = model_generator(models, workspace, graphs, settings, limits=limits, videos=videos)
-        return models.estimate([("generate", who.requests(chosen[:limit]))])
+        who = [
+            model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
+            for name in names
+        ]
+        return models.estimate([("generate", one.requests(chosen[:limit])) for one in who])
 
 
 def model_generator(
@@ -245,6 +218,7 @@ def model_generator(
     workspace: Workspace,
     graphs: Mapping[str, TaskGraph],
     settings: Mapping[str, Any],
+    name: str,
     *,
     limits: Limits | None = None,
     videos: Path | None = None,
@@ -256,6 +230,7 @@ def model_generator(
         workspace: with the examples.
         graphs: task graphs by activity.
         settings: of the stage.
+        name: of the model.
         limits: name the folder of the user's own templates.
         videos: folder that the recordings' videos are relative to; the data set's by default.
 
@@ -265,7 +240,7 @@ def model_generator(
     view = View(frames=settings["frames"], height=settings["height"], sampling=settings["sampling"])
     root = videos if videos is not None else media_root(workspace)
     return ModelGenerator(
-        model=settings["generator"],
+        model=name,
         prompts=generation_prompts(limits.prompts if limits else None),
         secret=models.secret,
         graphs=graphs,

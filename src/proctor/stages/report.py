@@ -131,9 +131,10 @@ def _about(workspace: Workspace) -> About:
     made = ""
     if read is not None and build is not None:
         generated = stages.get("generate")
+        by = generated.settings.get("generator", "") if generated else "import"
         made = (
             f"Read from '{read.settings.get('dataset', '')}' with {read.settings.get('corrections', '')} annotations; "
-            f"questions by '{generated.settings.get('generator', '') if generated else 'import'}'; "
+            f"questions by '{by if isinstance(by, str) else ', '.join(by)}'; "
             f"let in by the rules '{build.settings.get('accept', '')}'."
         )
     hashes = {k: v for record in stages.values() for k, v in record.outputs.items()}
