@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import (
-    CallsOption,
-    MaxCallsOption,
-    MaxCostOption,
-    MaxTokensOption,
-    PricesOption,
-    PromptsOption,
-    closing_text,
-    limits_of,
-)
+from proctor.cli.models import closing_text, with_limits
+
+if TYPE_CHECKING:
+    from proctor.stages.models import Limits
 
 app = command_app()
 
@@ -26,6 +20,7 @@ RunsOption = Annotated[
 
 
 @app.command()
+@with_limits
 def judge(
     workspace: WorkspaceArgument,
     run: RunsOption = None,
@@ -44,12 +39,8 @@ def judge(
     ] = False,
     form: Annotated[str, typer.Option(help="Of the verdict: text, or json (structured output).")] = "text",
     repeats: Annotated[int, typer.Option(min=1, help="Ask a model so many times.")] = 1,
-    max_cost: MaxCostOption = None,
-    max_calls: MaxCallsOption = None,
-    max_tokens: MaxTokensOption = None,
-    calls: CallsOption = None,
-    prompts: PromptsOption = None,
-    prices: PricesOption = None,
+    *,
+    limits: Limits,
     as_json: JsonFlag = False,
 ) -> None:
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
@@ -73,7 +64,6 @@ def judge(
         if value not in allowed:
             raise UserError(f"{name} is {value!r}.", hint=f"one of {', '.join(allowed)}")
     rubric = Rubric(scale=scale, context=context, with_mistakes=mistakes, form=form)  # type: ignore[arg-type]
-    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
     with progress("judging", quiet=as_json) as seen:
         result = stage.judge(
             workspace, run or (), judge=judge, rubric=rubric, repeats=repeats, limits=limits, seen=seen

@@ -1,10 +1,17 @@
-"""Options of commands that ask models: what they may spend, and where calls are kept."""
+"""Options of commands that ask models: what they may spend, how fast they ask, and where calls are kept.
+
+A command takes them all by a parameter ``limits`` and the decorator ``with_limits``.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -25,11 +32,13 @@ __all__ = [
     "closing_text",
     "estimate_text",
     "limits_of",
+    "with_limits",
 ]
 
 DryRunFlag = Annotated[
     bool, typer.Option("--dry-run", help="Say what it would take, from the real prompts; send nothing.")
 ]
+
 MaxCostOption = Annotated[
     str | None, typer.Option("--max-cost", metavar="USD", help="Stop before spending more than this.")
 ]
@@ -37,6 +46,29 @@ MaxCallsOption = Annotated[int | None, typer.Option("--max-calls", min=0, help="
 MaxTokensOption = Annotated[
     int | None,
     typer.Option("--max-tokens", min=0, help="Stop before using more tokens, in and out together."),
+]
+MaxConnectionsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-connections",
+        min=1,
+        help="Calls in flight at most, for each model (default 128; what it bears is found out below that).",
+    ),
+]
+RpmOption = Annotated[
+    float | None, typer.Option("--rpm", metavar="N", help="Requests a minute at most, for each model.")
+]
+TpmOption = Annotated[
+    float | None,
+    typer.Option("--tpm", metavar="N", help="Tokens a minute at most, in and out, for each model."),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option("--timeout", metavar="SECONDS", help="Of one attempt at a call (default 300)."),
+]
+DeadlineOption = Annotated[
+    float | None,
+    typer.Option("--deadline", metavar="SECONDS", help="Of a call with all its attempts (default 900)."),
 ]
 CallsOption = Annotated[
     str | None,
@@ -50,33 +82,105 @@ PricesOption = Annotated[
     typer.Option("--prices", metavar="FILE", help="Own prices, TOML or JSON (see 'proctor calls')."),
 ]
 
+_OPTIONS: Final[dict[str, Any]] = {
+    "max_cost": MaxCostOption,
+    "max_calls": MaxCallsOption,
+    "max_tokens": MaxTokensOption,
+    "max_connections": MaxConnectionsOption,
+    "rpm": RpmOption,
+    "tpm": TpmOption,
+    "timeout": TimeoutOption,
+    "deadline": DeadlineOption,
+    "calls": CallsOption,
+    "prompts": PromptsOption,
+    "prices": PricesOption,
+}
+"""What ``with_limits`` puts in place of the parameter ``limits``, in this order; the names are those of ``limits_of``."""
+
+
+def with_limits(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of this module; its parameter ``limits`` gets what they ask for.
+
+    The options stand in the help where ``limits`` stands among the command's parameters::
+
+        @app.command()
+        @with_limits
+        def judge(workspace: WorkspaceArgument, limits: Limits, as_json: JsonFlag = False) -> None: ...
+
+    ``Limits`` may be imported for type checking only, so that ``--help`` does not wait for it.
+    """
+    # Names that are imported for type checking only cannot be looked up, and need not be.
+    signature = inspect.signature(command, eval_str=True, locals={"Limits": object})
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in _OPTIONS.items()
+    ]
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if name == "limits":
+            parameters += shared
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        limits = limits_of(**{name: values.pop(name) for name in _OPTIONS})
+        command(**values, limits=limits)
+
+    # Typer reads the signature, and its hints beside it.
+    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped
+
 
 def limits_of(
-    max_cost: str | None,
-    max_calls: int | None,
-    max_tokens: int | None,
-    calls: str | None,
-    prompts: Path | None,
-    prices: Path | None,
+    max_cost: str | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    calls: str | None = None,
+    prompts: Path | None = None,
+    prices: Path | None = None,
+    max_connections: int | None = None,
+    rpm: float | None = None,
+    tpm: float | None = None,
+    timeout: float | None = None,
+    deadline: float | None = None,
 ) -> Limits:
     """Return the limits that the options ask for.
 
     Raises:
-        UserError: if the cost is no amount of money.
+        UserError: if the cost is no amount of money, or a pace or a time is not above 0.
     """
     from proctor.stages.models import Limits
 
-    cost = None
-    if max_cost is not None:
-        try:
-            cost = Decimal(max_cost.strip().removeprefix("$"))
-        except InvalidOperation:
-            raise UserError(f"{max_cost!r} is not an amount of US dollars.", hint="--max-cost 2.50") from None
-        if not cost.is_finite() or cost < 0:
-            raise UserError(f"{max_cost!r} is not an amount of US dollars.", hint="--max-cost 2.50")
+    for option, value in (("--rpm", rpm), ("--tpm", tpm), ("--timeout", timeout), ("--deadline", deadline)):
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise UserError(
+                f"{option} is {value:g}, but has to be above 0.", hint="leave it out for no limit"
+            )
     return Limits(
-        max_cost=cost, max_calls=max_calls, max_tokens=max_tokens, calls=calls, prompts=prompts, prices=prices
+        max_cost=None if max_cost is None else _dollars(max_cost),
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_connections=max_connections,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+        timeout=timeout,
+        deadline=deadline,
+        calls=calls,
+        prompts=prompts,
+        prices=prices,
     )
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        cost = Decimal(text.strip().removeprefix("$"))
+    except InvalidOperation:
+        cost = Decimal("nan")
+    if not cost.is_finite() or cost < 0:
+        raise UserError(f"{text!r} is not an amount of US dollars.", hint="--max-cost 2.50")
+    return cost
 
 
 def estimate_text(estimate: Estimate) -> str:

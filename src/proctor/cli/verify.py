@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import (
-    CallsOption,
-    DryRunFlag,
-    MaxCallsOption,
-    MaxCostOption,
-    MaxTokensOption,
-    PricesOption,
-    PromptsOption,
-    closing_text,
-    estimate_text,
-    limits_of,
-)
+from proctor.cli.models import DryRunFlag, closing_text, estimate_text, with_limits
+
+if TYPE_CHECKING:
+    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command()
+@with_limits
 def verify(
     workspace: WorkspaceArgument,
     store: Annotated[
@@ -54,12 +47,8 @@ def verify(
         Path | None,
         typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
     ] = None,
-    max_cost: MaxCostOption = None,
-    max_calls: MaxCallsOption = None,
-    max_tokens: MaxTokensOption = None,
-    calls: CallsOption = None,
-    prompts: PromptsOption = None,
-    prices: PricesOption = None,
+    *,
+    limits: Limits,
     dry_run: DryRunFlag = False,
     limit: LimitOption = None,
     as_json: JsonFlag = False,
@@ -80,7 +69,6 @@ def verify(
 
     if form not in ("text", "json"):
         raise UserError(f"--form is {form!r}.", hint="one of text, json")
-    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
     view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
     if verifier is None:
         if dry_run:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from proctor.llm.model import Model
     from proctor.llm.store import CallStore
 
-__all__ = ["BudgetLike", "Caller", "FlowLike", "Meter", "Tally", "run_calls"]
+__all__ = ["CONCURRENCY", "BudgetLike", "Caller", "FlowLike", "Meter", "Tally", "run_calls"]
 
 CONCURRENCY: Final = 512
 """Calls that are asked at once. How many are really sent is for the flow to say; the others wait for the disk meanwhile."""

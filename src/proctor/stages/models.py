@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.llm.budget import Budget, dollars
-from proctor.llm.caller import Caller, run_calls
+from proctor.llm.caller import CONCURRENCY, Caller, run_calls
 from proctor.llm.estimate import Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowSettings
@@ -23,7 +23,7 @@ from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
 from proctor.workspace import Workspace
 
-__all__ = ["CALLS", "MEDIA", "Limits", "Models", "open_models"]
+__all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models"]
 
 CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
@@ -33,12 +33,17 @@ MEDIA = "media"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a stage may spend, and where its calls are kept.
+    """What a stage may spend, how fast it may ask, and where its calls are kept.
 
     Attributes:
         max_cost: US dollars.
         max_calls: calls.
         max_tokens: prompt and reply tokens together.
+        max_connections: calls in flight at most, for each model at its address; the flow's own bound by default.
+        requests_per_minute: for each model at its address; no limit of ours by default.
+        tokens_per_minute: of prompt and reply, for each model at its address; no limit of ours by default.
+        timeout: seconds of one attempt; the flow's own by default.
+        deadline: seconds of a call with all its attempts; the flow's own by default.
         calls: path or URL of the call store; the workspace's own by default.
         prompts: folder of the user's own templates.
         prices: file of the user's own prices.
@@ -47,9 +52,38 @@ class Limits:
     max_cost: Decimal | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
+    max_connections: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float | None = None
+    deadline: float | None = None
     calls: str | None = None
     prompts: Path | None = None
     prices: Path | None = None
+
+
+def flow_settings(limits: Limits) -> FlowSettings:
+    """Return how calls are sent within these limits.
+
+    Raises:
+        UserError: if a limit is not above 0 (raised when the flow is made).
+    """
+    settings = FlowSettings()
+    usual = settings.limits
+    most = usual.max_concurrency if limits.max_connections is None else limits.max_connections
+    pace = replace(
+        usual,
+        concurrency=min(usual.concurrency, most),
+        max_concurrency=most,
+        requests_per_minute=limits.requests_per_minute,
+        tokens_per_minute=limits.tokens_per_minute,
+    )
+    return replace(
+        settings,
+        limits=pace,
+        attempt_timeout=settings.attempt_timeout if limits.timeout is None else limits.timeout,
+        deadline=settings.deadline if limits.deadline is None else limits.deadline,
+    )
 
 
 class Models:
@@ -63,7 +97,9 @@ class Models:
         self.secret = FenceSecret.load(workspace.root / FENCE_FILE)
         self.media = MediaStore(workspace.root / MEDIA)
         self.budget = Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
-        self.caller = Caller(store, self.media, Flow(FlowSettings()), self.budget, meter=self._meter)
+        flow = Flow(flow_settings(limits))
+        most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
+        self.caller = Caller(store, self.media, flow, self.budget, meter=self._meter, concurrency=most)
 
     def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
         """Return a function that makes calls for a stage."""

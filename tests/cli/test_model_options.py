@@ -1,0 +1,185 @@
+"""The options of commands that ask models: the same everywhere, told by --help, and kept."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from proctor.cli.console import JsonFlag, WorkspaceArgument
+from proctor.cli.models import limits_of, with_limits
+from proctor.errors import UserError
+from proctor.llm.gate import Limits as EndpointLimits
+from proctor.llm.standin import Standin
+from proctor.stages.models import flow_settings
+
+if TYPE_CHECKING:
+    from proctor.stages.models import Limits
+
+Command = Callable[..., Any]
+
+OPTIONS = {
+    "--max-cost": "2.50",
+    "--max-calls": "7",
+    "--max-tokens": "900",
+    "--max-connections": "3",
+    "--rpm": "90",
+    "--tpm": "1e5",
+    "--timeout": "12.5",
+    "--deadline": "99",
+    "--calls": "elsewhere.sqlite",
+    "--prompts": "own",
+    "--prices": "prices.toml",
+}
+COMMANDS = ("judge", "verify")
+
+
+@pytest.fixture
+def standin() -> Iterator[Standin]:
+    with Standin({"rules": [{"reply": "They differ.\nVerdict: 1"}]}) as server:
+        yield server
+
+
+@pytest.fixture
+def bench(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished / "bench", tmp_path / "bench"))
+
+
+# -- the decorator ------------------------------------------------------------------------------------------------
+
+
+def taken() -> tuple[typer.Typer, list[Any]]:
+    """Return an app with one command that keeps what it got."""
+    app, got = typer.Typer(rich_markup_mode=None), []
+
+    @app.command()
+    @with_limits
+    def ask(
+        workspace: WorkspaceArgument,
+        times: Annotated[int, typer.Option(help="How often.")] = 1,
+        *,
+        limits: Limits,
+        as_json: JsonFlag = False,
+    ) -> None:
+        """Ask."""
+        got.append((workspace, times, limits, as_json))
+
+    return app, got
+
+
+def test_a_command_gets_one_value_of_all_options() -> None:
+    app, got = taken()
+    arguments = ["bench", "--times", "2", *itertools.chain(*OPTIONS.items()), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    ((workspace, times, limits, as_json),) = got
+    assert (workspace, times, as_json) == (Path("bench"), 2, True)
+    assert (limits.max_cost, limits.max_calls, limits.max_tokens) == (Decimal("2.50"), 7, 900)
+    assert (limits.max_connections, limits.requests_per_minute, limits.tokens_per_minute) == (3, 90.0, 1e5)
+    assert (limits.timeout, limits.deadline) == (12.5, 99.0)
+    assert (limits.calls, limits.prompts, limits.prices) == (
+        "elsewhere.sqlite",
+        Path("own"),
+        Path("prices.toml"),
+    )
+
+
+def test_what_is_left_out_is_no_limit() -> None:
+    app, got = taken()
+    assert CliRunner().invoke(app, ["bench"]).exit_code == 0
+    ((_, times, limits, as_json),) = got
+    assert limits == limits_of()
+    assert (times, as_json) == (1, False)
+
+
+def test_the_options_stand_where_the_limits_stand() -> None:
+    app, _ = taken()
+    text = CliRunner().invoke(app, ["--help"]).output
+    places = [text.index(f" {option} ") for option in ("--times", *OPTIONS, "--json")]
+    assert places == sorted(places)
+    assert "limits" not in text.lower().replace("no limit", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_asks_has_every_option(proctor: Command, command: str) -> None:
+    text = proctor(command, "--help").out
+    for option in OPTIONS:
+        assert f" {option} " in text, option
+    assert "--dry-run" in text
+
+
+def test_the_names_of_options_and_parameters_agree() -> None:
+    from proctor.cli.models import _OPTIONS
+
+    assert set(_OPTIONS) == set(inspect.signature(limits_of).parameters)
+
+
+# -- values -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rpm", "tpm", "timeout", "deadline"])
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_pace_that_is_none_is_refused(name: str, value: float) -> None:
+    with pytest.raises(UserError, match=f"--{name} is"):
+        limits_of(**{name: value})
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "nan", "inf", ""])
+def test_an_amount_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="US dollars"):
+        limits_of(max_cost=text)
+
+
+def test_limits_become_settings_of_the_flow() -> None:
+    settings = flow_settings(limits_of(max_connections=4, rpm=60, tpm=1_000, timeout=5, deadline=50))
+    assert settings.limits == EndpointLimits(
+        concurrency=4, max_concurrency=4, requests_per_minute=60, tokens_per_minute=1_000
+    )
+    assert (settings.attempt_timeout, settings.deadline) == (5, 50)
+    usual = flow_settings(limits_of())
+    assert usual.limits == EndpointLimits()
+    many = flow_settings(limits_of(max_connections=1_000))
+    assert (many.limits.concurrency, many.limits.max_concurrency) == (EndpointLimits().concurrency, 1_000)
+
+
+# -- kept, against a server ---------------------------------------------------------------------------------------
+
+
+def judge(proctor: Command, bench: Path, standin: Standin, *options: object) -> Any:
+    return proctor("judge", bench, "--judge", f"compat/marker@{standin.url}/v1", *options)
+
+
+def test_no_more_connections_than_allowed(bench: Path, standin: Standin, proctor: Command) -> None:
+    standin.script(
+        {"rules": [{"reply": "Verdict: 1"}]}, faults=[{"crowd": 3, "status": 429}], latency={"seconds": 0.01}
+    )
+    done = judge(proctor, bench, standin, "--max-connections", 3, "--json")
+    assert done.status == 0, done.err
+    assert standin.count == done.json["calls"]["sent"] > 20
+    assert set(done.json["calls"]["outcomes"]) == {"reply"}
+
+
+def test_requests_a_minute_are_kept(bench: Path, standin: Standin, proctor: Command) -> None:
+    before = time.monotonic()
+    done = judge(proctor, bench, standin, "--rpm", 1200, "--max-calls", 50, "--json")
+    seconds = time.monotonic() - before
+    assert done.status == 0, done.err
+    assert standin.count == 50
+    assert seconds > (50 - 20) / 20  # a second's worth at once, then twenty a second
+
+
+def test_a_timeout_is_kept_and_told(bench: Path, standin: Standin, proctor: Command) -> None:
+    standin.script({"rules": [{"reply": "Verdict: 1"}]}, faults=[{"kind": "stall", "seconds": 30}])
+    options = ("--timeout", 0.1, "--deadline", 0.2, "--max-calls", 1, "--json")
+    done = judge(proctor, bench, standin, *options)
+    assert done.status == 0, done.err
+    assert done.json["calls"]["outcomes"]["timeout"] == 1
