@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -19,23 +19,16 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import (
-    CallsOption,
-    DryRunFlag,
-    MaxCallsOption,
-    MaxCostOption,
-    MaxTokensOption,
-    PricesOption,
-    PromptsOption,
-    closing_text,
-    estimate_text,
-    limits_of,
-)
+from proctor.cli.models import DryRunFlag, closing_text, estimate_text, with_limits
+
+if TYPE_CHECKING:
+    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command()
+@with_limits
 def generate(
     workspace: WorkspaceArgument,
     generator: Annotated[
@@ -82,12 +75,8 @@ def generate(
         Path | None,
         typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
     ] = None,
-    max_cost: MaxCostOption = None,
-    max_calls: MaxCallsOption = None,
-    max_tokens: MaxTokensOption = None,
-    calls: CallsOption = None,
-    prompts: PromptsOption = None,
-    prices: PricesOption = None,
+    *,
+    limits: Limits,
     dry_run: DryRunFlag = False,
     seed: SeedOption = None,
     limit: LimitOption = None,
@@ -105,7 +94,6 @@ def generate(
     """
     from proctor.stages import generate as stage
 
-    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
     options: stage.GenerateOptions = {
         "generator": generator,
         "sample": sample,

@@ -12,11 +12,12 @@ from typing import Any
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.llm.budget import Budget, dollars
 from proctor.llm.caller import CONCURRENCY, Caller, run_calls
-from proctor.llm.estimate import Estimate, Estimator, Meter
+from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
+from proctor.llm.model import Model
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
@@ -47,6 +48,8 @@ class Limits:
         calls: path or URL of the call store; the workspace's own by default.
         prompts: folder of the user's own templates.
         prices: file of the user's own prices.
+        budget: one for several stages, in place of what the first three say.
+        resolve: from a name to a model, in place of the registry's (a rehearsal sends every call to its own server).
     """
 
     max_cost: Decimal | None = None
@@ -60,6 +63,12 @@ class Limits:
     calls: str | None = None
     prompts: Path | None = None
     prices: Path | None = None
+    budget: Budget | None = None
+    resolve: Callable[[str], Model] | None = None
+
+    def shared(self) -> Limits:
+        """Return the same limits for several stages together: what one has spent the next one cannot spend again."""
+        return replace(self, budget=Budget(self.max_cost, self.max_calls, self.max_tokens))
 
 
 def flow_settings(limits: Limits) -> FlowSettings:
@@ -96,10 +105,12 @@ class Models:
         self.prompts: PromptSet = evaluation_prompts(limits.prompts)
         self.secret = FenceSecret.load(workspace.root / FENCE_FILE)
         self.media = MediaStore(workspace.root / MEDIA)
-        self.budget = Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
+        self.budget = limits.budget or Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
         flow = Flow(flow_settings(limits))
         most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
-        self.caller = Caller(store, self.media, flow, self.budget, meter=self._meter, concurrency=most)
+        self.caller = Caller(
+            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=limits.resolve
+        )
 
     def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
         """Return a function that makes calls for a stage."""
@@ -114,8 +125,20 @@ class Models:
         return None if isinstance(outcome, Failure) else self._prices.cost(model, outcome.usage)
 
     def estimate(self, stages: Iterable[tuple[str, Iterable[Request]]]) -> Estimate:
-        """Add up what stages would send: calls that the store has cost nothing."""
-        estimator = Estimator(self._prices, known=self._store.has)
+        """Add up what stages would send: calls that the store has cost nothing, and replies are as long as its own.
+
+        Earlier replies of the same model in the same stage count; else those in stages of its kind (``judge/…``).
+        """
+        answered = self._store.reply_tokens()
+
+        def earlier(stage: str, model: str) -> EarlierReplies | None:
+            if (stage, model) in answered:
+                return EarlierReplies(*answered[stage, model])
+            kind = stage.partition("/")[0]
+            alike = [n for (s, m), n in answered.items() if m == model and s.partition("/")[0] == kind]
+            return EarlierReplies(*map(sum, zip(*alike, strict=True))) if alike else None
+
+        estimator = Estimator(self._prices, known=self._store.has, earlier=earlier)
         for stage, requests in stages:
             estimator.add(stage, requests)
         return estimator.result()
