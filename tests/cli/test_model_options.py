@@ -130,7 +130,7 @@ def test_the_names_of_options_and_parameters_agree() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_pace_that_is_none_is_refused(name: str, value: float) -> None:
     with pytest.raises(UserError, match=f"--{name} is"):
-        limits_of(**{name: value})
+        limits_of(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "nan", "inf", ""])

@@ -11,7 +11,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.llm.budget import Budget
-from proctor.llm.estimate import Estimate, Estimator, Line, Meter, render_estimate
+from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Line, Meter, render_estimate
 from proctor.llm.message import Audio, Image, Parameters, Request, Video, user
 from proctor.llm.outcome import Usage
 from proctor.llm.prices import PriceTable
@@ -114,7 +114,7 @@ def test_lines_by_stage_and_model() -> None:
     one = estimate_tokens(ask("question 10", images=10))
     assert first.input == pytest.approx(50 * one.expected, rel=0.01)
     assert first.output_worst == 50 * 128
-    assert first.output == 50 * 52  # two fifths of 128, rounded up
+    assert first.output == 50 * 128  # nothing is known of earlier replies
     assert first.cost is not None
     assert first.cost_worst is not None
     assert first.cost == pytest.approx(first.input * 2_500 + first.output * 10_000, abs=1_000)
@@ -181,13 +181,38 @@ def test_samples_stand_for_calls_that_cannot_be_made_yet() -> None:
         total.add("judge", [], copies=0)
 
 
-def test_expected_replies_can_come_from_earlier_calls() -> None:
-    total = estimator(expected_reply=lambda request: 100_000)
+def test_replies_are_expected_to_be_like_earlier_ones() -> None:
+    known = {("judge", GPT): EarlierReplies(10, 195), ("long", GPT): EarlierReplies(1, 100_000)}
+    total = estimator(earlier=lambda stage, model: known.get((stage, model)))
+    for stage in ("judge", "long", "new"):
+        total.add(stage, [ask(f"{stage} {n}") for n in range(3)])
+    total.add("judge", [ask(model="openai/gpt-4o-mini")])
+    estimate = total.result()
+    lines = {(line.stage, line.model): line for line in estimate.lines}
+    judge = lines["judge", GPT]
+    assert (judge.output, judge.earlier, judge.reply) == (3 * 20, 10, 20)  # 19.5 on average
+    assert lines["long", GPT].output == 3 * 128  # never more than the request allows
+    for name in (("new", GPT), ("judge", "openai/gpt-4o-mini")):
+        line = lines[name]
+        assert (line.output, line.earlier) == (line.output_worst, 0)
+    assert (judge.cost or 0) < (lines["new", GPT].cost or 0)
+    text = render_estimate(estimate)
+    assert f"tokens out of judge, {GPT}: by the mean of 10 earlier replies, 20 tokens" in text
+    assert "tokens out without earlier replies: by the requests' own limits, an upper bound" in text
+    assert "upper bound" not in render_estimate(_only(known))
+
+
+def _only(known: dict[tuple[str, str], EarlierReplies]) -> Estimate:
+    total = estimator(earlier=lambda stage, model: known.get((stage, model)))
+    total.add("judge", [ask()])
+    return total.result()
+
+
+def test_no_earlier_replies_are_as_if_nothing_were_known() -> None:
+    total = estimator(earlier=lambda stage, model: EarlierReplies(0, 0))
     total.add("a", [ask()])
-    assert total.result().output == 128  # never more than the request allows
-    total = estimator(expected_reply=lambda request: 20)
-    total.add("a", [ask()])
-    assert total.result().output == 20
+    assert total.result().lines[0].earlier == 0
+    assert total.result().output == 128
 
 
 def test_replies_without_a_limit_are_told() -> None:
@@ -195,7 +220,7 @@ def test_replies_without_a_limit_are_told() -> None:
     total.add("a", [ask(limit=None), ask("other", limit=5)])
     estimate = total.result()
     assert estimate.lines[0].unlimited == 1
-    assert estimate.output == 600 + 2
+    assert estimate.output == 600 + 5
     assert estimate.output_worst == 16_384 + 5
     assert "1 new calls set no limit" in render_estimate(estimate)
 
@@ -266,7 +291,8 @@ def test_the_table() -> None:
     assert lines[1].split()[:6] == ["predict", GPT, "401", "0", "401", "20,050"]
     assert lines[3].split()[:3] == ["together", "802", "0"]
     assert len({len(line) for line in lines[:4]}) == 1  # right-aligned
-    assert lines[4] == (
+    assert lines[4].startswith("tokens out without earlier replies")
+    assert lines[5] == (
         f"prices of {GPT}: list prices as collected by genai-prices 0.2.3 (MIT), as of 2026-11-20; "
         "check them before you rely on them"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import closing_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -41,6 +41,7 @@ def judge(
     repeats: Annotated[int, typer.Option(min=1, help="Ask a model so many times.")] = 1,
     *,
     limits: Limits,
+    dry_run: DryRunFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
@@ -50,7 +51,7 @@ def judge(
 
     Example: proctor judge bench --run recipe-text
 
-    Example: proctor judge bench --judge openai/gpt-4o-2024-08-06 --scale ternary --context step
+    Example: proctor judge bench --judge openai/gpt-4o-2024-08-06 --scale ternary --context step --dry-run
     """
     from proctor.errors import UserError
     from proctor.evaluate.judge_prompt import CONTEXTS, Rubric
@@ -64,6 +65,12 @@ def judge(
         if value not in allowed:
             raise UserError(f"{name} is {value!r}.", hint=f"one of {', '.join(allowed)}")
     rubric = Rubric(scale=scale, context=context, with_mistakes=mistakes, form=form)  # type: ignore[arg-type]
+    if dry_run:
+        estimate = stage.estimate_judging(
+            workspace, run or (), judge=judge, rubric=rubric, repeats=repeats, limits=limits
+        )
+        emit_estimates([estimate], as_json=as_json)
+        return
     with progress("judging", quiet=as_json) as seen:
         result = stage.judge(
             workspace, run or (), judge=judge, rubric=rubric, repeats=repeats, limits=limits, seen=seen

@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from proctor.cli.console import emit
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "PricesOption",
     "PromptsOption",
     "closing_text",
+    "emit_estimates",
     "estimate_text",
     "limits_of",
     "with_limits",
@@ -181,6 +183,15 @@ def _dollars(text: str) -> Decimal:
     if not cost.is_finite() or cost < 0:
         raise UserError(f"{text!r} is not an amount of US dollars.", hint="--max-cost 2.50")
     return cost
+
+
+def emit_estimates(estimates: Iterable[Estimate | None], *, as_json: bool) -> None:
+    """Print the result of a dry run; None stands for what asks no model."""
+    import msgspec
+
+    found = [estimate for estimate in estimates if estimate is not None]
+    text = "\n\n".join(map(estimate_text, found)) or "No model is asked: it costs nothing."
+    emit({"estimates": [msgspec.to_builtins(estimate) for estimate in found]}, text, as_json=as_json)
 
 
 def estimate_text(estimate: Estimate) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import DryRunFlag, closing_text, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -72,7 +71,7 @@ def verify(
     view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
     if verifier is None:
         if dry_run:
-            emit({"estimates": []}, "No model is asked: it costs nothing.", as_json=as_json)
+            emit_estimates([], as_json=as_json)
             return
         with progress("verifying", quiet=as_json) as seen:
             result = stage.verify(workspace, store=store, threshold=threshold, limit=limit, seen=seen)
@@ -89,7 +88,7 @@ def verify(
             limit=limit,
             limits=limits,
         )
-        emit({"estimates": [msgspec.to_builtins(estimate)]}, estimate_text(estimate), as_json=as_json)
+        emit_estimates([estimate], as_json=as_json)
         return
     else:
         with progress("verifying", quiet=as_json) as seen:

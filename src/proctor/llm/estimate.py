@@ -6,7 +6,7 @@ import datetime
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,11 +18,28 @@ from proctor.llm.prices import Price, PriceTable
 from proctor.llm.tokens import TokenEstimate, estimate_reply, estimate_tokens, rules_date
 from proctor.records import canonical_json
 
-__all__ = ["Estimate", "Estimator", "Line", "Meter", "render_estimate"]
+__all__ = ["EarlierReplies", "Estimate", "Estimator", "Line", "Meter", "render_estimate"]
 
 _BATCH: Final = 500
-_REPLY_SHARE: Final = 0.4
-_REPLY_MOST: Final = 600
+_UNLIMITED_REPLY: Final = 600
+"""Tokens that are expected of a reply that nothing limits and of whose like none is known."""
+
+
+class EarlierReplies(NamedTuple):
+    """What replies of the same kind were like: the best guess of those to come.
+
+    Attributes:
+        calls: how many there were.
+        tokens: of all of them together, thinking included.
+    """
+
+    calls: int
+    tokens: int
+
+    @property
+    def mean(self) -> int:
+        """Tokens of one, rounded up. The mean, not the median: what is wanted is the sum of many."""
+        return -(-self.tokens // self.calls)
 
 
 class Meter:
@@ -64,8 +81,10 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
         images: in the new calls.
         input: prompt tokens as expected.
         input_worst: prompt tokens at worst.
-        output: reply tokens as expected.
+        output: reply tokens as expected: by the mean of earlier replies, else by the requests' own limits.
         output_worst: reply tokens at worst.
+        earlier: replies that ``output`` is told by; 0 when by the limits, as an upper bound.
+        reply: tokens of each of them on average.
         cost: nano-dollars as expected; None when the price is not known.
         cost_worst: nano-dollars at worst.
         price: source and day of the price; empty when it is not known.
@@ -85,6 +104,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     input_worst: int = 0
     output: int = 0
     output_worst: int = 0
+    earlier: int = 0
+    reply: int = 0
     cost: int | None = None
     cost_worst: int | None = None
     price: str = ""
@@ -129,8 +150,9 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 class _Sum:
     """A line in the making."""
 
-    def __init__(self, stage: str, model: str, price: Price | None) -> None:
+    def __init__(self, stage: str, model: str, price: Price | None, earlier: EarlierReplies | None) -> None:
         self.stage, self.model, self.price = stage, model, price
+        self.earlier = earlier if earlier is not None and earlier.calls else None
         self.requests = self.calls = self.new = self.images = 0
         self.input = self.input_worst = self.output = self.output_worst = 0
         self.cost = self.cost_worst = 0
@@ -150,6 +172,8 @@ class _Sum:
             input_worst=self.input_worst,
             output=self.output,
             output_worst=self.output_worst,
+            earlier=self.earlier.calls if self.earlier else 0,
+            reply=self.earlier.mean if self.earlier else 0,
             cost=self.cost if known else None,
             cost_worst=self.cost_worst if known else None,
             price=self.price.dated if self.price is not None else "",
@@ -166,19 +190,19 @@ class Estimator:
     Args:
         prices: today's, with the user's file, by default.
         known: says which of some request keys the store has a final outcome for; nothing is known by default.
-        expected_reply: reply tokens to expect of a request, such as the mean of earlier calls. By default two fifths of the
-            limit that the request sets, at most 600; 600 without a limit.
+        earlier: earlier replies in a stage by a model, None when there are none; their mean is what is expected. Without
+            them it is what the request allows, an upper bound (600 tokens where it sets no limit, a guess).
     """
 
     def __init__(
         self,
         prices: PriceTable | None = None,
         known: Callable[[Sequence[str]], Collection[str]] | None = None,
-        expected_reply: Callable[[Request], int] | None = None,
+        earlier: Callable[[str, str], EarlierReplies | None] | None = None,
     ) -> None:
         self._prices = prices or PriceTable.load()
         self._known = known or (lambda _: ())
-        self._expected_reply = expected_reply or _expected_reply
+        self._earlier = earlier or (lambda _stage, _model: None)
         self._seen: set[bytes] = set()
         self._sums: dict[tuple[str, str], _Sum] = {}
 
@@ -238,12 +262,14 @@ class Estimator:
     def _sum(self, stage: str, model: str) -> _Sum:
         found = self._sums.get((stage, model))
         if found is None:
-            found = self._sums[stage, model] = _Sum(stage, model, self._prices.find(model))
+            price, earlier = self._prices.find(model), self._earlier(stage, model)
+            found = self._sums[stage, model] = _Sum(stage, model, price, earlier)
         return found
 
     def _count(self, line: _Sum, request: Request, copies: int) -> None:
         tokens, reply = estimate_tokens(request), estimate_reply(request)
-        output = max(0, min(reply.worst, self._expected_reply(request)))
+        usual = line.earlier.mean if line.earlier else reply.worst if reply.limited else _UNLIMITED_REPLY
+        output = min(reply.worst, usual)
         line.new += copies
         line.guessed += copies if copies > 1 else 0
         line.images += copies * sum(isinstance(part, Image) for part in request.media)
@@ -259,11 +285,6 @@ class Estimator:
             expected = price.of_tokens(tokens.expected, output, audio=tokens.audio)
             line.cost += copies * (expected + _media_cost(price, request))
             line.cost_worst += copies * _worst_cost(price, request, tokens, reply.worst)
-
-
-def _expected_reply(request: Request) -> int:
-    limit = request.parameters.max_tokens
-    return _REPLY_MOST if limit is None else min(_REPLY_MOST, -int(-limit * _REPLY_SHARE // 1))
 
 
 def _worst_cost(price: Price, request: Request, tokens: TokenEstimate, reply: int) -> int:
@@ -350,6 +371,13 @@ def _remarks(estimate: Estimate) -> list[str]:
         f"THE PRICE OF {model} IS NOT KNOWN: its cost comes on top. Write it into a file and name that in PROCTOR_PRICES."
         for model in estimate.unpriced
     ]
+    remarks += [
+        f"tokens out of {line.stage}, {line.model}: by the mean of {line.earlier:,} earlier replies, {line.reply:,} tokens"
+        for line in estimate.lines
+        if line.earlier and line.new
+    ]
+    if any(line.new and not line.earlier for line in estimate.lines):
+        remarks.append("tokens out without earlier replies: by the requests' own limits, an upper bound")
     for price in dict.fromkeys(line.price for line in estimate.lines if line.price and line.new):
         models = ", ".join(
             dict.fromkeys(line.model for line in estimate.lines if line.price == price and line.new)

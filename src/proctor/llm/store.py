@@ -300,6 +300,18 @@ class CallStore:
             totals.append(Total(model, stage, int(done), int(failed), *tried))
         return totals
 
+    def reply_tokens(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Return by stage and model how many calls were answered and what the answers' tokens add up to."""
+        from sqlalchemy import func, select
+
+        calls = tables().calls
+        group = (calls.c.stage, calls.c.model)
+        query = select(*group, func.count(), func.sum(calls.c.output))
+        answered = query.where(calls.c.outcome.is_not(None), calls.c.output.is_not(None)).group_by(*group)
+        with self._database.transaction() as connection:
+            rows = connection.execute(answered).all()
+        return {(stage, model): (int(number), int(tokens)) for stage, model, number, tokens in rows}
+
     # -- changing --------------------------------------------------------------------------------------------
 
     def put(self, calls: Iterable[tuple[StoredCall, Sequence[AttemptRecord]]]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,16 @@ from proctor.evaluate.judge import RuleJudge, judge_predictions
 from proctor.evaluate.judge_prompt import Rubric
 from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.prediction import Judgement
+from proctor.llm.estimate import Estimate
+from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph
 from proctor.records import write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
-from proctor.stages.models import Limits, open_models
+from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.predict import items_hash, read_run_info
 from proctor.workspace import Workspace
 
-__all__ = ["chosen_runs", "judge"]
+__all__ = ["chosen_runs", "estimate_judging", "judge", "model_judges"]
 
 
 def judge(
@@ -54,13 +56,9 @@ def judge(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
-    if "/" in judge:
+    if _is_model(judge):
         return _judge_with_model(
             workspace, graphs, items, runs, judge, rubric or Rubric(), repeats, limits, seen
-        )
-    if judge != "rules":
-        raise UserError(
-            f"there is no judge '{judge}'.", hint="known: rules, or a model such as openai/gpt-4o-2024-08-06"
         )
     marker, result = RuleJudge(), {}
     for name in chosen_runs(workspace, runs):
@@ -92,13 +90,8 @@ def _judge_with_model(
     seen: Callable[[], None] | None,
 ) -> dict[str, Any]:
     result: dict[str, dict[str, int]] = {}
-    if repeats < 1:
-        raise UserError(f"{repeats} repeats were asked for, but at least one is needed.")
     with open_models(workspace, limits) as models:
-        judges = [
-            ModelJudge(model, rubric, models.prompts, models.secret, graphs, repeat=k, price=models.price)
-            for k in range(repeats)
-        ]
+        judges = model_judges(models, model, rubric, graphs, repeats)
         for name in chosen_runs(workspace, runs):
             folder = workspace.run_folder(name)
             _require_same_items(folder, items)
@@ -116,6 +109,70 @@ def _judge_with_model(
                 outputs=(f"runs/{name}/judgements.jsonl",),
             )
         return {"judge": judges[0].name, "runs": result, "calls": models.closing()}
+
+
+def estimate_judging(
+    root: Path,
+    runs: Sequence[str] = (),
+    *,
+    judge: str = "rules",
+    rubric: Rubric | None = None,
+    repeats: int = 1,
+    limits: Limits | None = None,
+) -> Estimate | None:
+    """Say what a model's marks would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
+
+    The second round, for replies without a verdict, is not in it.
+
+    Raises:
+        UserError: as ``judge``.
+    """
+    workspace = Workspace(root)
+    graphs = workspace.graphs()
+    items = load_items(workspace, graphs)
+    if not _is_model(judge):
+        return None
+    with open_models(workspace, limits) as models:
+        judges = model_judges(models, judge, rubric or Rubric(), graphs, repeats)
+
+        def stages() -> Iterator[tuple[str, Iterable[Request]]]:
+            for name in chosen_runs(workspace, runs):
+                folder = workspace.run_folder(name)
+                _require_same_items(folder, items)
+                predictions = load_predictions(folder, items)
+                for who in judges:
+                    yield f"judge/{name}", who.requests(items, predictions)
+
+        return models.estimate(stages())
+
+
+def model_judges(
+    models: Models, model: str, rubric: Rubric, graphs: Mapping[str, TaskGraph], repeats: int = 1
+) -> list[ModelJudge]:
+    """Return a model as judge of this workspace, once for each repetition.
+
+    Raises:
+        UserError: if there is no repetition.
+    """
+    if repeats < 1:
+        raise UserError(f"{repeats} repeats were asked for, but at least one is needed.")
+    return [
+        ModelJudge(model, rubric, models.prompts, models.secret, graphs, repeat=k, price=models.price)
+        for k in range(repeats)
+    ]
+
+
+def _is_model(judge: str) -> bool:
+    """Tell a model from the rules.
+
+    Raises:
+        UserError: if it is neither.
+    """
+    if "/" not in judge and judge != "rules":
+        raise UserError(
+            f"there is no judge '{judge}'.", hint="known: rules, or a model such as openai/gpt-4o-2024-08-06"
+        )
+    return "/" in judge
 
 
 def _slug(name: str) -> str:

@@ -1,0 +1,108 @@
+"""``proctor judge`` with a model, as it is typed, against a stand-in: told before it is paid."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.errors import UserError
+from proctor.evaluate.judge_prompt import Rubric
+from proctor.llm.standin import Standin
+from proctor.stages.judge import estimate_judging, judge
+
+RULES = {"rules": [{"reply": "The steps differ, as far as can be seen.\nVerdict: 1"}]}
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def standin() -> Iterator[Standin]:
+    with Standin(RULES) as server:
+        yield server
+
+
+@pytest.fixture
+def bench(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished / "bench", tmp_path / "bench"))
+
+
+def marker(standin: Standin) -> str:
+    return f"compat/marker@{standin.url}/v1"
+
+
+def test_the_estimate_is_what_is_then_sent(bench: Path, standin: Standin) -> None:
+    before = {path: path.read_bytes() for path in (bench / "runs").rglob("*") if path.is_file()}
+    estimate = estimate_judging(bench, judge=marker(standin))
+    assert estimate is not None
+    assert standin.count == 0
+    assert {path: path.read_bytes() for path in (bench / "runs").rglob("*") if path.is_file()} == before
+    told = judge(bench, judge=marker(standin))
+    assert estimate.new == told["calls"]["sent"] == standin.count > 10
+    assert {line.stage for line in estimate.lines} == {f"judge/{run}" for run in told["runs"]}
+    again = estimate_judging(bench, judge=marker(standin))
+    assert again is not None
+    assert (again.new, again.calls) == (0, estimate.calls)
+
+
+def test_repeats_and_rubrics_count(bench: Path, standin: Standin) -> None:
+    name = marker(standin)
+    once = estimate_judging(bench, ["constant"], judge=name)
+    thrice = estimate_judging(bench, ["constant"], judge=name, repeats=3)
+    blind = estimate_judging(bench, ["constant"], judge=name, rubric=Rubric(context="none"))
+    assert once is not None
+    assert thrice is not None
+    assert blind is not None
+    assert thrice.new == 3 * once.new
+    assert blind.new <= once.new
+    assert blind.input < once.input
+    with pytest.raises(UserError, match="repeats"):
+        estimate_judging(bench, judge=name, repeats=0)
+
+
+def test_replies_are_expected_to_be_like_those_that_the_store_has(bench: Path, standin: Standin) -> None:
+    name = marker(standin)
+    first = estimate_judging(bench, ["annotations"], judge=name)
+    assert first is not None
+    (line,) = first.lines
+    assert (line.earlier, line.output) == (0, line.output_worst)
+    told = judge(bench, ["constant"], judge=name)
+    second = estimate_judging(bench, ["annotations"], judge=name)
+    assert second is not None
+    (line,) = second.lines
+    assert line.earlier == told["calls"]["sent"]
+    assert 0 < line.output == line.new * line.reply < line.output_worst / 5
+
+
+def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, proctor: Command) -> None:
+    done = proctor("judge", bench, "--judge", marker(standin), "--run", "constant", "--dry-run")
+    assert done.status == 0, done.err
+    assert "judge/constant" in done.out
+    assert "IS NOT KNOWN" in done.out
+    assert "an upper bound" in done.out
+    as_json = proctor(
+        "judge", bench, "--judge", marker(standin), "--run", "constant", "--dry-run", "--json"
+    ).json
+    assert [e["new"] > 0 for e in as_json["estimates"]] == [True]
+    free = proctor("judge", bench, "--dry-run")
+    assert (free.status, free.out.strip()) == (0, "No model is asked: it costs nothing.")
+    assert standin.count == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--judge", "gpt"), "there is no judge 'gpt'"),
+        (("--judge", "compat/x@http://127.0.0.1:9/v1", "--run", "nobody"), "there is no run 'nobody'"),
+        (("--judge", "compat/x@http://127.0.0.1:9/v1", "--scale", "many"), "--scale is 'many'"),
+    ],
+)
+def test_a_dry_run_says_what_cannot_be(
+    bench: Path, proctor: Command, options: tuple[str, ...], message: str
+) -> None:
+    done = proctor("judge", bench, *options, "--dry-run")
+    assert done.status == 2
+    assert message in done.err
