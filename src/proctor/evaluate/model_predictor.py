@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from proctor.evaluate.predict_prompt import (
 )
 from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.view import ShownFrame, View, shown_frames
+from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Parameters, Request
@@ -51,7 +52,7 @@ class ModelPredictor:
         secret: of the workspace, for fences.
         media: where pictures are kept.
         graphs: task graph of each activity.
-        media_root: folder that the items' video paths are relative to.
+        find_video: returns where the video of an example's recording is, None when it has none.
         parameters: of the calls.
         price: nano-dollars of a reply, None when not known.
     """
@@ -62,7 +63,7 @@ class ModelPredictor:
     secret: FenceSecret
     media: MediaStore
     graphs: Mapping[str, TaskGraph]
-    media_root: Path | None = None
+    find_video: Callable[[Example], Path | None] = field(default=lambda _example: None)
     parameters: Parameters = field(default_factory=lambda: PUBLISHED)
     price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
 
@@ -119,7 +120,7 @@ class ModelPredictor:
     def _request(self, item: Item, describe: _Describe, prepared: _Prepared) -> Request | None:
         task = self._task(item)
         try:
-            rendered, media = self._rendered(task, describe, prepared)
+            rendered, media = self._rendered(item, task, describe, prepared)
         except UserError as error:
             prepared.failed[item.id] = f"not_shown: {error.message}"
             return None
@@ -131,14 +132,16 @@ class ModelPredictor:
         graph = self.graphs.get(item.example.activity_id)
         if graph is None:
             raise UserError(f"the activity '{item.example.activity_id}' has no task graph.", where=item.id)
-        return make_task(item, graph, media_root=self.media_root)
+        return make_task(item, graph)
 
-    def _rendered(self, task: Task, describe: _Describe, prepared: _Prepared) -> tuple[Rendered, list[Image]]:
+    def _rendered(
+        self, item: Item, task: Task, describe: _Describe, prepared: _Prepared
+    ) -> tuple[Rendered, list[Image]]:
         if self.view.kind == "question":
             return question_prompt(task, self.prompts, self.secret), []
         if self.view.kind == "recipe":
             return recipe_prompt(task, self.prompts, self.secret), []
-        frames = self._frames(task, prepared)
+        frames = self._frames(item, task, prepared)
         times, indices = [f.time for f in frames], [f.index for f in frames]
         if self.view.kind == "frames":
             rendered = frames_prompt(task, self.prompts, self.secret, times=times, indices=indices)
@@ -151,8 +154,9 @@ class ModelPredictor:
         )
         return rendered, []
 
-    def _frames(self, task: Task, prepared: _Prepared) -> tuple[ShownFrame, ...]:
+    def _frames(self, item: Item, task: Task, prepared: _Prepared) -> tuple[ShownFrame, ...]:
         if task.item_id not in prepared.frames:
+            task = replace(task, video=self.find_video(item.example))
             prepared.frames[task.item_id] = shown_frames(task, self.view, self.media)
         return prepared.frames[task.item_id]
 
@@ -178,7 +182,7 @@ class ModelPredictor:
     def _caption_requests(self, item: Item, prepared: _Prepared) -> Iterator[tuple[str, Request]]:
         task = self._task(item)
         try:
-            frames = self._frames(task, prepared)
+            frames = self._frames(item, task, prepared)
         except UserError as error:
             prepared.failed[item.id] = f"not_shown: {error.message}"
             return

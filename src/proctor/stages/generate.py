@@ -20,9 +20,10 @@ from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl
-from proctor.stages.inputs import load_examples, media_root
+from proctor.stages.inputs import load_examples
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
+from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -238,7 +239,6 @@ def model_generator(
         UserError: if a setting makes no sense.
     """
     view = View(frames=settings["frames"], height=settings["height"], sampling=settings["sampling"])
-    root = videos if videos is not None else media_root(workspace)
     return ModelGenerator(
         model=name,
         prompts=generation_prompts(limits.prompts if limits else None),
@@ -249,7 +249,7 @@ def model_generator(
         pairs=settings["pairs"],
         per_example=settings["per_example"],
         form=settings["form"],
-        attach=ExamplePictures(models.media, view, root),
+        attach=ExamplePictures(models.media, view, workspace_videos(workspace, videos)),
         price=models.price,
     )
 

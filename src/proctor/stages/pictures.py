@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from proctor.errors import UserError
 from proctor.evaluate.predict import Task
 from proctor.evaluate.view import ShownFrame, View, shown_frames
 from proctor.examples.example import Example
@@ -18,6 +14,7 @@ from proctor.llm.prompt import frame_labels
 from proctor.media.paint import encode_png
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
+from proctor.stages.videos import Videos
 
 __all__ = ["ExamplePictures"]
 
@@ -28,14 +25,14 @@ class ExamplePictures:
     Args:
         media: where pictures are kept.
         view: how many frames, how large, and at which moments.
-        root: folder that the recordings' videos are relative to.
+        videos: finds the recordings' videos.
     """
 
-    def __init__(self, media: MediaStore, view: View, root: Path | None) -> None:
+    def __init__(self, media: MediaStore, view: View, videos: Videos) -> None:
         self._media = media
         self._view = view
-        self._root = root
-        self._frames: dict[tuple[str | None, float], tuple[ShownFrame, ...]] = {}
+        self._videos = videos
+        self._frames: dict[tuple[str, str | None, float], tuple[ShownFrame, ...]] = {}
 
     def __call__(self, example: Example, graph: TaskGraph, needs: TemplateNeeds) -> Attached:
         """Return what a template needs, in its order.
@@ -59,11 +56,9 @@ class ExamplePictures:
         return self._media.image(source, encode, "image/png")
 
     def _frames_of(self, example: Example, graph: TaskGraph) -> tuple[ShownFrame, ...]:
-        clip = (example.video, example.end)
+        clip = (example.recording_id, example.video, example.end)
         if clip not in self._frames:
-            video = self._root / example.video if self._root is not None and example.video else None
-            if video is not None and not os.path.isfile(video):  # noqa: PTH113 - pathlib's raises where access is denied
-                raise UserError(f"there is no video '{example.video}'.", where=example.id)
+            video = self._videos.find(example.recording_id, example.video, height=self._view.height)
             task = Task(example.id, "", example.activity_name, graph, example.end, video)
             self._frames[clip] = shown_frames(task, self._view, self._media)
         return self._frames[clip]

@@ -19,8 +19,9 @@ from proctor.evaluate.view import View
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash, read_json, write_json, write_jsonl
-from proctor.stages.inputs import load_items, load_predictions, media_root
+from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.videos import workspace_videos
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
@@ -238,6 +239,7 @@ def model_predictor(
     videos: Path | None = None,
 ) -> ModelPredictor:
     """Return a model as a predictor of this workspace."""
+    finder = workspace_videos(workspace, videos)
     return ModelPredictor(
         model=model,
         view=view,
@@ -245,7 +247,7 @@ def model_predictor(
         secret=models.secret,
         media=models.media,
         graphs=graphs,
-        media_root=videos if videos is not None else media_root(workspace),
+        find_video=lambda example: finder.find(example.recording_id, example.video, height=view.height),
         price=models.price,
     )
 

@@ -19,9 +19,10 @@ from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
-from proctor.stages.inputs import load_candidates, load_examples, media_root
+from proctor.stages.inputs import load_candidates, load_examples
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
+from proctor.stages.videos import workspace_videos
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
@@ -209,7 +210,7 @@ def model_verifier(
     prompts = verification_prompts(limits.prompts if limits else None)
     if view is None:
         return ModelVerifier(model, prompts, models.secret, graphs, form=form)
-    pictures = ExamplePictures(models.media, view, videos if videos is not None else media_root(workspace))
+    pictures = ExamplePictures(models.media, view, workspace_videos(workspace, videos))
 
     def attach(example: Example, graph: TaskGraph) -> Attached:
         return pictures(example, graph, TemplateNeeds(frames=True))
