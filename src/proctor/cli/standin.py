@@ -16,6 +16,7 @@ from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.llm.standin.script import Latency, Script
+    from proctor.stages.rehearsal import Rehearsal
 
 app = command_app()
 
@@ -32,6 +33,21 @@ def standin(
     play: Annotated[
         str | None,
         typer.Option(help="How to reply without a script: echo, fixed, choices, star-list or judge."),
+    ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BENCH",
+            help="Workspace whose models are played: generator, verifier, predictors, captioner and judges.",
+        ),
+    ] = None,
+    quality: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --workspace: how often models are right, 0 to 1 (0.7 unless said); "
+            "'mini=0.5' for those with mini in their name, as often as needed.",
+        ),
     ] = None,
     latency: Annotated[
         str | None, typer.Option(help="Seconds until a reply: 0.2, or between two limits: 0.1..0.5.")
@@ -59,10 +75,13 @@ def standin(
     prints what it saw. GET /standin/log tells the counts while it runs.
 
     Example: proctor standin --port 8000 --play judge --latency 0.2
+    Example: proctor standin --workspace bench --quality 0.8 --quality mini=0.5
     """
     from proctor.llm.standin.server import Standin
 
-    server = Standin(_script(script, play, latency, check, seed), host=host, port=port, bodies=keep * 2**20)
+    chosen = _script(script, play, latency, check, seed)
+    player = _player(workspace, quality, chosen.seed)
+    server = Standin(chosen, answer=player, host=host, port=port, bodies=keep * 2**20)
     with _until_told() as told:
         try:
             url = server.start()
@@ -84,6 +103,8 @@ def standin(
                 pass
         finally:
             server.close()
+    for problem in player.problems if player is not None else ():
+        warn(f"a file of the workspace could not be used: {problem}")
     seen: dict[str, Any] = server.log.summary()
     note(
         f"{seen['count']:,} requests ({seen['distinct']:,} different), {seen['answered']:,} answered, "
@@ -118,6 +139,26 @@ def _script(
     if seed is not None:
         changes["seed"] = seed
     return msgspec.structs.replace(script, **changes)
+
+
+def _player(workspace: Path | None, quality: list[str] | None, seed: int) -> Rehearsal | None:
+    """Return who plays the models of a workspace, where one was named.
+
+    Raises:
+        UserError: if there is no such folder, or a quality makes no sense.
+    """
+    if workspace is None:
+        if quality:
+            raise UserError(
+                "--quality says how well the models of a workspace are played.",
+                hint="name the workspace: --workspace BENCH",
+            )
+        return None
+    if not workspace.is_dir():
+        raise UserError("there is no such workspace.", where=str(workspace))
+    from proctor.stages.rehearsal import Rehearsal, parse_quality
+
+    return Rehearsal(workspace, quality=parse_quality(quality or ()), seed=seed)
 
 
 def _latency(text: str) -> Latency:

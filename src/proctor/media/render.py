@@ -28,11 +28,14 @@ _LONGEST: Final = 4 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One video to render: where to, what, and the seed of its looks."""
+    """One video to render: where to, what, the seed of its looks, its size in pixels and its frames a second."""
 
     path: Path
     scenes: tuple[Scene, ...]
     seed: int = 0
+    width: int = 480
+    height: int = 270
+    fps: int = 8
 
 
 def render_recording(
@@ -113,7 +116,7 @@ def render_many(
 
 
 def _render(job: Job) -> None:
-    render_recording(job.path, job.scenes, seed=job.seed)
+    render_recording(job.path, job.scenes, width=job.width, height=job.height, fps=job.fps, seed=job.seed)
 
 
 def _processors() -> int:

@@ -131,11 +131,13 @@ class Player:
         known = self._hook(call.text, call)
         if known is None:
             return None
-        if not isinstance(known, Known):
-            known = Known(*known)
+        return self.play(call, known if isinstance(known, Known) else Known(*known))
+
+    def play(self, call: Call, known: Known) -> Answer:
+        """Reply to a request of which somebody else knows what is right."""
         rights = (known.right,) if isinstance(known.right, str) else tuple(known.right)
         right = str(pick(call, rights, "right answer", self._seed_of(call)))
-        if call.draw("right", self._seed_of(call)) < self._quality_of(call.model):
+        if call.draw("right", self._seed_of(call)) < self.quality_of(call.model):
             return self._reply(call, known, right)
         kind = self._kind_of_mistake(call, known, right)
         if kind == "refusal":
@@ -145,7 +147,8 @@ class Player:
     def _seed_of(self, call: Call) -> object:
         return f"{self._seed} {call.nth}" if self._repeat else self._seed
 
-    def _quality_of(self, model: str) -> float:
+    def quality_of(self, model: str) -> float:
+        """Return how often a model is right, 0 for one that no expression fits."""
         for pattern, quality in self._quality.items():
             if re.search(pattern, model):
                 return quality

@@ -1,0 +1,116 @@
+"""Answers to an item, right and wrong, made from the task graph and the annotations, and what one would guess without them.
+
+What is right or wrong here is so by the rule-based judge: an answer counts as right when the item's golds make it a match.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.benchmark.item import Item
+from proctor.evaluate.bound import AnnotationBound, Facts
+from proctor.evaluate.floors import ConstantFloor, RecipeTextFloor
+from proctor.evaluate.judge import compare_answer
+from proctor.evaluate.phrasing import as_sentence
+from proctor.evaluate.predict import item_rng, make_task
+from proctor.evaluate.reading import is_yes_no
+from proctor.procedure.graph import TaskGraph
+
+__all__ = ["AnswerSheet", "answer_sheet", "guess_blind", "guess_by_recipe", "mark_answer", "wrong_answers"]
+
+_MATCH: Final = 0.7
+_PARTIAL: Final = 0.4
+"""Thresholds of the rule-based judge."""
+_WRONG: Final = 4
+"""Wrong answers that a model chooses from."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSheet:
+    """What may be said to an item.
+
+    Attributes:
+        right: answers that are a match.
+        wrong: answers that are not: other steps, the wrong side, half of it.
+    """
+
+    right: tuple[str, ...]
+    wrong: tuple[str, ...]
+
+
+def mark_answer(answer: str, golds: Sequence[str], question: str, graph: TaskGraph, type_: str) -> int:
+    """Return the mark of the rule-based judge: 0, 1 or 2."""
+    if not golds:
+        return 0
+    value = compare_answer(answer, golds, question, graph, type_=type_).value + 1e-9
+    return 2 if value >= _MATCH else 1 if value >= _PARTIAL else 0
+
+
+def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
+    """Return right and wrong answers to an item.
+
+    The first right one is what the annotations say in plain words, where the golds agree with it; the others are golds.
+    """
+    golds = [gold.text for gold in item.golds]
+
+    def mark(text: str) -> int:
+        return mark_answer(text, golds, item.question, graph, item.type)
+
+    said = AnnotationBound().predict_item(item, graph, item_rng(0, item.id)).answer or ""
+    right = [text for text in dict.fromkeys((said, *golds)) if mark(text) == 2]
+    wrong = wrong_answers(item, graph)
+    marks = {text: mark(text) for text in wrong}
+    zeros = [text for text in wrong if marks[text] == 0][: _WRONG - 1]
+    halves = [text for text in wrong if marks[text] == 1]
+    if right and not halves:
+        halves = [text for z in zeros if mark(text := f"{right[0].rstrip('.')}. {z}") == 1]
+    return AnswerSheet(tuple(right or golds[:1]), (*zeros, *halves[: _WRONG - len(zeros)]))
+
+
+def wrong_answers(item: Item, graph: TaskGraph) -> list[str]:
+    """Return what models say instead: a neighbouring step, a step that is done, one that comes later, the other side."""
+    facts = Facts(item.example, graph)
+    yes_no = is_yes_no(item.question)
+    found = []
+    for step in _neighbours(facts, item.id):
+        words = facts.phrase(step)
+        if item.type == "missing":
+            text = f"{'Yes, ' if yes_no else ''}you forgot to {words.imperative}"
+        elif item.type == "order":
+            text = f"{'Yes, ' if yes_no else ''}you should have {words.participle} first"
+        elif item.type == "next":
+            text = f"{'Yes, ' if yes_no else ''}you should {words.imperative}"
+        else:
+            text = f"{'No, ' if yes_no else ''}you should have {words.participle} instead"
+        found.append(as_sentence(text))
+    sides = ("No, everything is fine.", "Yes, that was right.") if yes_no else ("Everything is fine so far.",)
+    return [*found[:3], *sides, *found[3:]]
+
+
+def _neighbours(facts: Facts, seed: str) -> Iterator[str]:
+    """Yield steps near the moment, then the others, in an order that depends on the item alone."""
+    graph = facts.graph
+    ids = [step.id for step in graph.actions]
+    right = {*facts.next, *facts.missing, *facts.early}
+    performed = [p.step_id for p in facts.example.performed[-3:]]
+    near = [i for p in performed if p in graph for i in (*graph.successors(p), *graph.predecessors(p), p)]
+    near = [i for i in dict.fromkeys(near) if i in set(ids)]
+    far = sorted(
+        (i for i in ids if i not in near), key=lambda i: hashlib.sha256(f"{seed} {i}".encode()).digest()
+    )
+    yield from (i for i in (*near, *far) if i not in right)
+
+
+def guess_by_recipe(item: Item, graph: TaskGraph, constant: ConstantFloor) -> str:
+    """Guess from question and procedure: a step where one is asked for, otherwise what is mostly the answer."""
+    if is_yes_no(item.question):
+        return guess_blind(item, constant)
+    return RecipeTextFloor().predict(make_task(item, graph), item_rng(0, item.id)).answer or ""
+
+
+def guess_blind(item: Item, constant: ConstantFloor) -> str:
+    """Guess from the question alone: what is mostly the answer to questions of this type."""
+    return constant.constant(item.type, item.recording_id)

@@ -1,0 +1,89 @@
+"""The predictor's role: how much a model knows of an item depends on its quality *q* and on what it is shown.
+
+One number *u*, drawn from seed, model and item, decides:
+
+- ``u < q ** e``: it has seen what matters and answers rightly. The exponent *e* counts the places where a fact can get lost
+  on its way: 1 for the model itself, ``2 / frames`` for moments between frames, ``20 / height`` for what is too small to
+  see, and 1 more where another model's words stand between picture and answer. Who is shown nothing of the recording never
+  gets here.
+- ``u < q``: it makes the best of the rest and guesses as a careful reader would: by the procedure where it has one, else
+  what is mostly the answer.
+- else it makes one of the mistakes that models make (``proctor.llm.standin.player``).
+
+So pictures beat descriptions, descriptions beat the procedure alone, and that beats the question alone, at any quality between
+0 and 1 and by no score that is written here; whatever a model knows with less, it knows with more.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Final
+
+from proctor.benchmark.item import Item
+from proctor.llm.standin.answer import Answer
+from proctor.llm.standin.behaviours import pick
+from proctor.llm.standin.call import Call, draw
+from proctor.llm.standin.player import Known, Player
+from proctor.stages.rehearsal.answers import guess_blind, guess_by_recipe
+from proctor.stages.rehearsal.files import Now, activity_names
+from proctor.stages.rehearsal.reading import Asked
+
+__all__ = ["exponent", "find_item", "play_predictor"]
+
+_BETWEEN_FRAMES: Final = 2.0
+_TOO_SMALL: Final = 20.0
+
+
+def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer | None:
+    """Answer a question; None where the item is not in the workspace."""
+    item = find_item(asked, now)
+    graph = now.graphs.get(item.example.activity_id) if item is not None else None
+    if item is None or graph is None:
+        return None
+    own = _of_item(asked.call, item, seed)
+    sheet = now.sheet(item, graph)
+    right, lost = sheet.right, exponent(asked)
+    quality = player.quality_of(own.model)
+    if lost is None or own.draw("right", seed) >= quality**lost:
+        blind = "procedure" not in asked.blocks
+        right = (guess_blind(item, now.constant) if blind else guess_by_recipe(item, graph, now.constant),)
+    return player.play(own, Known(right, sheet.wrong))
+
+
+def exponent(asked: Asked) -> float | None:
+    """Return how many times a fact can get lost before the answer; None for who is shown nothing of the recording."""
+    described = asked.entries("descriptions")
+    if described is not None:
+        return 2.0 + _BETWEEN_FRAMES / max(1, len(described))
+    shown = [a for a in asked.call.content.attached if a.kind in ("image", "video")]
+    if not shown:
+        return None
+    frames = [m for m in asked.call.media if m.kind == "image"]
+    if len(frames) < len(shown):  # a clip
+        return 1.0
+    height = max(16, min(frame.height for frame in frames))
+    return 1.0 + _BETWEEN_FRAMES / len(frames) + _TOO_SMALL / height
+
+
+def find_item(asked: Asked, now: Now) -> Item | None:
+    """Return the item that is asked; one of several that look the same is chosen by the request's content."""
+    found = list(now.items_of.get(asked.blocks["question"], ()))
+    activity = asked.blocks.get("activity")
+    if activity is not None:
+        found = [
+            i for i in found if activity in activity_names(i.example, now.graphs.get(i.example.activity_id))
+        ]
+    if asked.end:
+        found = [i for i in found if f"{i.example.end:.2f}" == asked.end]
+    if not found:
+        return None
+    chosen: Item = pick(asked.call, sorted(found, key=lambda i: i.id), "item")
+    return chosen
+
+
+def _of_item(call: Call, item: Item, seed: int) -> Call:
+    """Return the request under a name of model and item: whatever is shown, the same facts are hard for a model."""
+    own = copy.copy(call)
+    example = item.example
+    own.key = f"{draw(seed, call.model, item.question, example.recording_id, example.end)}"
+    return own
