@@ -12,7 +12,8 @@ import os
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -226,6 +227,10 @@ class Workspace:
 
     def keep(self, stage: str, values: Mapping[str, Any]) -> None:
         """Write the settings of a stage that has succeeded into ``proctor.toml``; comments there survive."""
+        with self._alone():
+            self._keep(stage, values)
+
+    def _keep(self, stage: str, values: Mapping[str, Any]) -> None:
         import tomlkit
 
         path = self.file("proctor.toml")
@@ -284,9 +289,28 @@ class Workspace:
             inputs={n: file_sha256(self.file(n)) for n in inputs},
             outputs={n: file_sha256(self.file(n)) for n in outputs},
         )
-        write_json(self.file("stages.json"), {**self.stages(), stage: record})
-        if stage in STAGES:
-            self.keep(stage, settings if kept is None else kept)
+        with self._alone():
+            write_json(self.file("stages.json"), {**self.stages(), stage: record})
+            if stage in STAGES:
+                self._keep(stage, settings if kept is None else kept)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time change the files that all stages share; a lock ends with its process.
+
+        Where the system or the file system has no locks, nobody waits.
+        """
+        handle = None
+        try:
+            with suppress(ImportError, OSError):
+                import fcntl
+
+                handle = os.open(self.root, os.O_RDONLY)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)
 
     def changed(self, stage: str) -> list[str]:
         """Return the names of the files that a stage read and that are different now, or gone."""

@@ -187,12 +187,10 @@ class Running:
         return self.ended
 
 
-@pytest.fixture
-def launcher(tmp_path: Path) -> Iterator[Launcher]:
+@pytest.fixture(scope="session")
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
     """Starts processes."""
-    folder = tmp_path / "printed"
-    folder.mkdir()
-    made = Launcher(folder)
+    made = Launcher(tmp_path_factory.mktemp("printed"))
     yield made
     made.close()
 
@@ -302,12 +300,22 @@ class Models:
         return True
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Standin]:
+    """The stand-in, one for all tests: a workspace's files name its address."""
+    with Standin(answer=play) as running:
+        yield running
+
+
 @pytest.fixture
-def models() -> Iterator[Models]:
+def models(server: Standin) -> Iterator[Models]:
     """A stand-in that plays all models; a test fails when its rules fail."""
-    with Standin(answer=play) as server:
-        yield Models(server)
-        assert server.errors == []
+    made = Models(server)
+    made.script()
+    made.settle()
+    server.reset()
+    yield made
+    assert server.errors == []
 
 
 STORED = "SELECT count(*) FROM proctor_calls WHERE outcome IS NOT NULL"
