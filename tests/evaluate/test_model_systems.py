@@ -11,7 +11,8 @@ from proctor.evaluate.model_predictor import ModelPredictor
 from proctor.evaluate.predict import Task
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.view import View, frame_times, shown_frames
+from proctor.evaluate.showing import shown_frames
+from proctor.evaluate.view import View, frame_times
 from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore

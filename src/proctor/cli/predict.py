@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -18,23 +17,17 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import (
-    CallsOption,
-    DryRunFlag,
-    MaxCallsOption,
-    MaxCostOption,
-    MaxTokensOption,
-    PricesOption,
-    PromptsOption,
-    closing_text,
-    estimate_text,
-    limits_of,
-)
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
+
+if TYPE_CHECKING:
+    from proctor.evaluate.view import View
+    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command()
+@with_limits
 def predict(
     workspace: WorkspaceArgument,
     predictor: Annotated[
@@ -53,23 +46,39 @@ def predict(
     show: Annotated[
         str,
         typer.Option(
-            help="What a model sees: question, recipe, frames, or captions (a captioner describes the frames)."
+            help="What a model sees: question, recipe, captions (a captioner describes frames), frames, or video (the clip "
+            "itself); or all in one, such as frames:50@765p:published, captions:50@288p, video:360p."
         ),
     ] = "recipe",
-    frames: Annotated[int, typer.Option(min=1, help="Frames at most.")] = 50,
-    height: Annotated[int, typer.Option(min=16, help="Of the frames, in pixels.")] = 360,
-    sampling: Annotated[str, typer.Option(help="published, uniform or fps.")] = "published",
+    frames: Annotated[int | None, typer.Option(min=1, help="Frames at most (default 50).")] = None,
+    height: Annotated[
+        int | None, typer.Option(min=16, help="Of frames or clip, in pixels (default 360).")
+    ] = None,
+    sampling: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the frames: published (default; 1 a second, counted back), uniform, fps, or steps (middles of the "
+            "annotated steps; the run is marked, for it is told what others are not)."
+        ),
+    ] = None,
     captioner: Annotated[str, typer.Option(help="Model that describes frames, for --show captions.")] = "",
+    shrink: Annotated[
+        bool,
+        typer.Option(
+            "--shrink/--no-shrink",
+            help="What is too large for a provider is shrunk, and told: as many frames as it takes by the same sampling; "
+            "then, for bytes, a lower height. --no-shrink makes it an error.",
+        ),
+    ] = True,
     videos: Annotated[
         Path | None,
-        typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
+        typer.Option(
+            help="Folder of the recordings' videos: by the path that the data set gives, else by the recording's id "
+            "(1_7.mp4, 1_7_360p.mp4). Default: the data set's folder."
+        ),
     ] = None,
-    max_cost: MaxCostOption = None,
-    max_calls: MaxCallsOption = None,
-    max_tokens: MaxTokensOption = None,
-    calls: CallsOption = None,
-    prompts: PromptsOption = None,
-    prices: PricesOption = None,
+    *,
+    limits: Limits,
     dry_run: DryRunFlag = False,
     seed: SeedOption = None,
     limit: LimitOption = None,
@@ -84,24 +93,25 @@ def predict(
     Example: proctor predict bench -p recipe-text -p annotations
 
     Example: proctor predict bench -p openai/gpt-4o --show frames --frames 50 --height 765 --dry-run
+
+    Example: proctor predict bench -p google/gemini-2.5-pro --show video:360p --videos gopro --max-cost 20
     """
     from proctor.errors import UserError
-    from proctor.evaluate.view import View
     from proctor.stages import predict as stage
 
     chosen = predictor or list(stage.PREDICTORS)
     if run is not None and len(chosen) > 1:
         raise UserError("--run names one run, but there are several predictors.", hint="give one --predictor")
-    limits = limits_of(max_cost, max_calls, max_tokens, calls, prompts, prices)
-    view = View(kind=show, frames=frames, height=height, sampling=sampling, captioner=captioner)  # type: ignore[arg-type]
+    view = _view(show, frames, height, sampling, captioner)
     if dry_run:
         models = [name for name in chosen if "/" in name]
         found = [
-            stage.estimate_prediction(workspace, m, limit=limit, view=view, limits=limits, videos=videos)
+            stage.estimate_prediction(
+                workspace, m, run=run, limit=limit, view=view, limits=limits, videos=videos, shrink=shrink
+            )
             for m in models
         ]
-        text = "\n\n".join(map(estimate_text, found)) or "No model is asked: it costs nothing."
-        emit({"estimates": [msgspec.to_builtins(e) for e in found]}, text, as_json=as_json)
+        emit_estimates(found, as_json=as_json)
         return
     results = []
     for name in chosen:
@@ -116,10 +126,44 @@ def predict(
                     view=view,
                     limits=limits,
                     videos=videos,
+                    shrink=shrink,
                     seen=seen,
                 )
             )
     rows = [(r["run"], r["items"], r["answered"], r["asked_now"], r["failed"]) for r in results]
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
-    text += "".join(f"\n\n{r['run']}: {closing_text(r['calls'])}" for r in results if "calls" in r)
+    text += "".join(f"\n\n{r['run']}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=as_json)
+
+
+def _view(show: str, frames: int | None, height: int | None, sampling: str | None, captioner: str) -> View:
+    """Return the view that the options ask for together; a part may be given once.
+
+    Raises:
+        UserError: if they make no view.
+    """
+    from proctor.evaluate.view import VIEWS, View
+
+    kind = show.strip()
+    if kind in VIEWS:  # options that this kind does not have do no harm: scripts give the same ones to all
+        options: dict[str, Any] = {"frames": frames, "height": height, "sampling": sampling}
+        given = {name: value for name, value in options.items() if value is not None}
+        return View(kind=kind, captioner=captioner, **given)
+    parts = [show, frames, None if height is None else f"{height}p", sampling]
+    return View.parse(":".join(str(part) for part in parts if part is not None), captioner=captioner)
+
+
+def _told(result: dict[str, Any]) -> str:
+    """Return what is to be said of a run beside its row."""
+    lines = [result["note"]] if "note" in result else []
+    if "calls" in result:
+        lines.append(closing_text(result["calls"]))
+    if result["failures"]:
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in result["failures"].items())
+        lines.append(f"failed: {kinds}")
+    if result.get("shrunk"):
+        ways = "; ".join(f"{n:,} × {way}" for way, n in list(result["shrunk"].items())[:3])
+        more = len(result["shrunk"]) - 3
+        total = sum(result["shrunk"].values())
+        lines.append(f"shrunk for {total:,} questions: {ways}" + (f"; {more} other ways" if more > 0 else ""))
+    return "\n".join(lines)

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.predict import Task
-from proctor.llm.media import MediaStore
-from proctor.llm.message import Image
-from proctor.media.frames import extract_frames
-from proctor.media.paint import encode_jpeg
-from proctor.media.sampling import by_fps, published_times, uniform
+from proctor.media.sampling import at_steps, by_fps, published_times, thin, uniform
 
-__all__ = ["SAMPLINGS", "VIEWS", "Sampling", "ShownFrame", "View", "ViewKind", "frame_times", "shown_frames"]
+__all__ = ["SAMPLINGS", "VIEWS", "Sampling", "View", "ViewKind", "frame_times"]
 
-ViewKind = Literal["question", "recipe", "captions", "frames"]
+ViewKind = Literal["question", "recipe", "captions", "frames", "video"]
 VIEWS: Final[tuple[ViewKind, ...]] = get_args(ViewKind)
-Sampling = Literal["uniform", "fps", "published"]
+Sampling = Literal["uniform", "fps", "published", "steps"]
 SAMPLINGS: Final[tuple[Sampling, ...]] = get_args(Sampling)
 
 MOST_FRAMES: Final = 10_000
 MOST_PIXELS: Final = 4_320
 
-_QUALITY: Final = 90
+_ADDRESS: Final = re.compile(r"@https?://.*", re.DOTALL)
 _NUMBER: Final = re.compile(r"(\d{1,6})(f|p)?", re.ASCII)
-_SPEC_HINT: Final = "views: question, recipe, frames:50@765p:published, captions:50@288p:uniform; what is left out has its default"
+_SPEC_HINT: Final = "views: question, recipe, frames:50@765p:published, captions:50@288p:uniform, video:360p; what is left out has its default"
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,11 +31,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         kind: ``question`` and ``recipe`` see nothing of the recording (floors and text-only systems), ``captions`` is a
-            Socratic system (another model describes frames), ``frames`` sees pictures.
+            Socratic system (another model describes frames), ``frames`` sees pictures, ``video`` the clip itself, with
+            its sound.
         frames: at most so many.
-        height: of the pictures in pixels.
-        sampling: ``uniform`` over the clip, ``fps`` (one a second, at most ``frames``, evenly thinned), or ``published``
-            (every r-th frame of one a second, counted back from the last; promqa.md 7.1).
+        height: of the pictures or the clip, in pixels.
+        sampling: ``uniform`` over the clip, ``fps`` (one a second, at most ``frames``, evenly thinned), ``published``
+            (every r-th frame of one a second, counted back from the last; promqa.md 7.1), or ``steps`` (middles, then
+            ends, then beginnings of the performed steps, evenly thinned to ``frames``). The last one is told what only
+            the annotations know: see ``privilege``.
         captioner: model that describes frames, for ``captions``.
 
     What a kind of view does not have is set to its default, so that equal views are equal.
@@ -112,22 +109,39 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def sees_video(self) -> bool:
-        """True for pictures and for their descriptions."""
-        return self.kind in ("captions", "frames")
+        """True for the clip, for pictures and for their descriptions."""
+        return self.kind in ("captions", "frames", "video")
+
+    @property
+    def privilege(self) -> str:
+        """What the choice of moments tells that a predictor must not know; empty for honest views."""
+        return "when the performed steps begin and end" if self.sampling == "steps" else ""
 
     @property
     def label(self) -> str:
-        """Short name for runs: ``50f-360p-published``, ``recipe``."""
-        if not self.sees_video:
-            return self.kind
-        return f"{self.kind}-{self.frames}f-{self.height}p-{self.sampling}"
+        """Short name for runs: ``frames-50f-360p-published``, ``video-360p``, ``recipe``."""
+        unused = _UNUSED[self.kind]
+        parts: list[str] = [self.kind]
+        if "frames" not in unused:
+            parts.append(f"{self.frames}f")
+        if "height" not in unused:
+            parts.append(f"{self.height}p")
+        if "sampling" not in unused:
+            parts.append(self.sampling)
+        # Two captioners are two systems; where a server is does not matter.
+        return "-".join(parts) + (f" by {_ADDRESS.sub('', self.captioner)}" if self.captioner else "")
 
     @property
     def details(self) -> dict[str, str]:
-        """What goes into every prediction's record."""
+        """What goes into every prediction's record: what was asked for."""
+        unused = _UNUSED[self.kind]
         found: dict[str, str] = {"view": self.kind}
-        if self.sees_video:
-            found |= {"frames": str(self.frames), "resolution": f"{self.height}p", "sampling": self.sampling}
+        if "frames" not in unused:
+            found["frames"] = str(self.frames)
+        if "height" not in unused:
+            found["resolution"] = f"{self.height}p"
+        if "sampling" not in unused:
+            found["sampling"] = self.sampling
         return found | ({"captioner": self.captioner} if self.captioner else {})
 
 
@@ -136,6 +150,7 @@ _UNUSED: Final[Mapping[ViewKind, frozenset[str]]] = {
     "recipe": frozenset({"frames", "height", "sampling"}),
     "captions": frozenset(),
     "frames": frozenset(),
+    "video": frozenset({"frames", "sampling"}),
 }
 """What a kind of view does not have."""
 _DEFAULTS: Final[Mapping[str, Any]] = {
@@ -158,22 +173,13 @@ def _no_view(text: str, why: str) -> UserError:
     return UserError(f"{text[:80]!r} is no view: {why}.", hint=_SPEC_HINT)
 
 
-class ShownFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """A frame that a system was shown.
-
-    Attributes:
-        index: its presentation time stamp in the stream's own time base.
-        time: seconds from the start of the file.
-        image: the encoded picture in the media store.
-    """
-
-    index: int
-    time: float
-    image: Image
-
-
-def frame_times(view: View, end: float) -> list[float]:
+def frame_times(view: View, end: float, steps: Sequence[tuple[float, float]] = ()) -> list[float]:
     """Return the moments to look at, increasing, all before ``end`` (seconds).
+
+    Args:
+        view: how many, and how they are chosen.
+        end: seconds, exclusive.
+        steps: start and end of the performed steps, for the sampling ``steps``; without any it looks at the last second.
 
     Raises:
         UserError: if nothing lies before ``end``.
@@ -181,64 +187,11 @@ def frame_times(view: View, end: float) -> list[float]:
     if view.sampling == "published":
         times = published_times(end, view.frames)
     elif view.sampling == "fps":
-        every = by_fps(1.0, end)
-        times = _thinned(every, view.frames)
+        times = thin(by_fps(1.0, end), view.frames)
+    elif view.sampling == "steps":
+        times = at_steps(steps, view.frames, end) or published_times(end, 1)
     else:
         times = uniform(view.frames, end)
     if not times:
         raise UserError(f"no frame lies before the moment of the question ({end:.2f} s).")
     return times
-
-
-def _thinned(times: Sequence[float], most: int) -> list[float]:
-    """Keep at most so many, evenly spaced, the last one among them."""
-    if len(times) <= most:
-        return list(times)
-    last = len(times) - 1
-    places = [last] if most == 1 else [round(k * last / (most - 1)) for k in range(most)]
-    return [times[k] for k in places]
-
-
-def shown_frames(task: Task, view: View, media: MediaStore) -> tuple[ShownFrame, ...]:
-    """Return the frames that this view shows of a task, encoded once however many questions share them.
-
-    Two moments with the same frame on screen show it once; a frame that appears at or after the moment of the question
-    is left out.
-
-    Raises:
-        UserError: if the item has no video, or it cannot be read.
-    """
-    if task.video is None:
-        raise UserError(
-            "the item has no video, so no frames can be shown.",
-            where=task.item_id,
-            hint="show the recipe or the question only (--show recipe)",
-        )
-    source = _identity(task.video)
-    found: dict[int, ShownFrame] = {}
-    for frame in extract_frames(task.video, frame_times(view, task.end), height=view.height):
-        if frame.pts in found or frame.time >= task.end:
-            continue
-        height, width = frame.image.shape[:2]
-        picture = frame.image
-        image = media.image(
-            f"{source}/{frame.pts}/{view.height}p/jpeg {_QUALITY}",
-            lambda p=picture, w=width, h=height: (encode_jpeg(p, quality=_QUALITY), w, h),  # type: ignore[misc]
-        )
-        found[frame.pts] = ShownFrame(index=frame.pts, time=frame.time, image=image)
-    if not found:
-        raise UserError("the video shows nothing before the moment of the question.", where=task.item_id)
-    return tuple(sorted(found.values(), key=lambda f: f.time))
-
-
-def _identity(path: Path) -> str:
-    """Name a file's content for this run: reading gigabytes to hash them would cost more than encoding again."""
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise UserError(
-            f"the video cannot be read ({error.strerror or error}).",
-            where=str(path),
-            hint="say where the videos are: --videos FOLDER",
-        ) from None
-    return f"{path}|{status.st_size}|{status.st_mtime_ns}"

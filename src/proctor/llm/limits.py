@@ -8,10 +8,13 @@ from typing import Final
 import msgspec
 
 from proctor.llm.message import Image, Media, Request, Text
+from proctor.llm.model import ModelName
 from proctor.llm.tokens import MediaLimits, estimate_reply, estimate_tokens, media_limits
 
-__all__ = ["Excess", "excesses", "fits"]
+__all__ = ["Excess", "excesses", "fits", "takes"]
 
+_IMAGES_ONLY: Final = ("transformers",)
+"""Providers of ours that hand on pictures and no other media, whatever the model could take."""
 _PART_BYTES: Final = 160
 """Bytes of JSON around a part."""
 
@@ -74,6 +77,22 @@ def excesses(
         if tokens > context:
             found.append(Excess(what="context", value=tokens, limit=context))
     return tuple(found)
+
+
+def takes(model: str, mime: str) -> bool:
+    """Return whether the provider of a model takes a kind of media at all, as far as is known.
+
+    Args:
+        model: full name.
+        mime: such as ``video/mp4``.
+
+    Raises:
+        UserError: if it is not the name of a model.
+    """
+    kinds = media_limits(model).mimes
+    if ModelName.parse(model).provider in _IMAGES_ONLY:
+        return mime.startswith("image/")
+    return not kinds or mime in kinds
 
 
 def fits(

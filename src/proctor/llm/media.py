@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from proctor.errors import UserError
 from proctor.llm.message import Audio, Image, Media, Video
-from proctor.records import atomic_write, read_bytes
+from proctor.records import atomic_write, canonical_json, read_bytes
 
 __all__ = ["MediaStore"]
 
@@ -31,11 +33,12 @@ class MediaStore:
         self._folder = folder
         self._bytes: dict[str, bytes] = {}
         self._made: dict[str, Image] = {}
+        self._clips: dict[str, Video] = {}
         self._base64: OrderedDict[str, bytes] = OrderedDict()
         self._held = 0
         self._lock = threading.Lock()
         self.encoded = 0
-        """How many times ``encode`` of ``image`` was really called: tests prove that nothing is encoded twice."""
+        """How many times ``encode`` of ``image`` and ``cut`` of ``clip`` were really called: tests prove that nothing is encoded twice."""
 
     def image(
         self, source: str, encode: Callable[[], tuple[bytes, int, int]], mime: str = "image/jpeg"
@@ -56,6 +59,46 @@ class MediaStore:
                 self.encoded += 1
                 self._made[source] = made
         return made
+
+    def clip(self, source: str, cut: Callable[[], tuple[bytes, float]], mime: str = "video/mp4") -> Video:
+        """Return a clip, cutting it only when this source was not cut before; a folder remembers it over runs.
+
+        Args:
+            source: names video, span, size and encoding for good.
+            cut: returns the bytes and the duration in seconds.
+            mime: of the bytes.
+
+        Raises:
+            UserError: what ``cut`` raises.
+        """
+        with self._lock:
+            clip = self._clips.get(source) or self._noted(source)
+        if clip is None:
+            data, seconds = cut()
+            clip = self.video(data, seconds, mime)
+            with self._lock:
+                self.encoded += 1
+            if self._folder is not None:
+                note = self._note(source)
+                note.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_write(note) as stream:
+                    stream.write(canonical_json(clip))
+        with self._lock:
+            self._clips[source] = clip
+        return clip
+
+    def size(self, part: Media) -> int:
+        """Return how many bytes a part has as it is kept.
+
+        Raises:
+            UserError: if it is not here.
+        """
+        if self._folder is None:
+            return len(self.get(part.sha256))
+        try:
+            return self._path(part.sha256).stat().st_size
+        except OSError:
+            raise UserError(f"the media {part.sha256[:12]}… are not in the store.") from None
 
     def video(self, data: bytes, seconds: float, mime: str = "video/mp4") -> Video:
         """Keep a clip and return the part that names it."""
@@ -114,6 +157,25 @@ class MediaStore:
                 _, old = self._base64.popitem(last=False)
                 self._held -= len(old)
         return text
+
+    def _note(self, source: str) -> Path:
+        assert self._folder is not None
+        return (
+            self._folder
+            / "clips"
+            / f"{hashlib.sha256(source.encode('utf-8', 'surrogateescape')).hexdigest()}.json"
+        )
+
+    def _noted(self, source: str) -> Video | None:
+        """Return the clip that an earlier run has cut, None when there is none or its bytes are gone."""
+        if self._folder is None:
+            return None
+        try:
+            clip = msgspec.json.decode(self._note(source).read_bytes(), type=Video)
+            self._path(clip.sha256).stat()
+        except (OSError, msgspec.DecodeError, UserError):  # cut again
+            return None
+        return clip
 
     def _path(self, sha256: str) -> Path:
         if self._folder is None or len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from proctor.errors import UserError
 
-__all__ = ["at_times", "by_fps", "count_back", "published_times", "uniform"]
+__all__ = ["at_steps", "at_times", "by_fps", "count_back", "published_times", "thin", "uniform"]
+
+STEP_MARGIN: Final = 0.04
+"""Seconds before a step's end at which it is still on screen: one frame at 25 a second."""
 
 T = TypeVar("T")
 
@@ -87,6 +90,55 @@ def published_times(end: float, cap: int) -> list[float]:
         UserError: see ``by_fps`` and ``count_back``.
     """
     return count_back(by_fps(1.0, end), cap)
+
+
+def thin(times: Sequence[T], most: int) -> list[T]:
+    """Keep at most so many, evenly spaced by their places, the last one always among them.
+
+    Raises:
+        UserError: on a number below 1.
+    """
+    if most < 1:
+        raise UserError(f"a cap of {most} frames leaves nothing to look at; give at least 1.")
+    if len(times) <= most:
+        return list(times)
+    last = len(times) - 1
+    places = [last] if most == 1 else [round(k * last / (most - 1)) for k in range(most)]
+    return [times[k] for k in places]
+
+
+def at_steps(steps: Iterable[tuple[float, float]], cap: int, end: float) -> list[float]:
+    """Return moments of steps that lie in ``[0, end)``: when they happen is known from annotations, not from looking.
+
+    Every step gives the middle of its part before ``end``. While places are left, its end is added (as the last moment
+    at which it is still on screen), then its beginning. A round that does not fit whole is thinned (``thin``), and so
+    are the middles where there are more steps than frames; the last step is always there.
+
+    Args:
+        steps: start and end of each, seconds.
+        cap: how many moments at most.
+        end: seconds, exclusive.
+
+    Raises:
+        UserError: on a cap below 1, or a step whose times are not finite and increasing.
+    """
+    thin((), cap)
+    spans: list[tuple[float, float]] = []
+    for start, stop in sorted(steps):
+        _empty(start, stop)
+        if start < end and stop >= 0:
+            spans.append((max(0.0, start), min(stop, end)))
+    rounds = (
+        [(start + stop) / 2 for start, stop in spans],
+        [max((start + stop) / 2, stop - STEP_MARGIN) for start, stop in spans],
+        [start for start, _ in spans],
+    )
+    chosen: list[float] = []
+    for moments in rounds:
+        fresh = [t for t in _inside(sorted(moments), 0.0, end) if t not in chosen]
+        if len(chosen) < cap:
+            chosen += thin(fresh, cap - len(chosen))
+    return sorted(chosen)
 
 
 def _empty(start: float, end: float) -> bool:

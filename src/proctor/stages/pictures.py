@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from proctor.evaluate.exhibit import step_times
 from proctor.evaluate.predict import Task
-from proctor.evaluate.view import ShownFrame, View, shown_frames
+from proctor.evaluate.showing import ShownFrame, shown_frames
+from proctor.evaluate.view import View
 from proctor.examples.example import Example
 from proctor.generate.model_generator import Attached
 from proctor.generate.promqa_prompt import TemplateNeeds
@@ -32,7 +34,7 @@ class ExamplePictures:
         self._media = media
         self._view = view
         self._videos = videos
-        self._frames: dict[tuple[str, str | None, float], tuple[ShownFrame, ...]] = {}
+        self._frames: dict[tuple[object, ...], tuple[ShownFrame, ...]] = {}
 
     def __call__(self, example: Example, graph: TaskGraph, needs: TemplateNeeds) -> Attached:
         """Return what a template needs, in its order.
@@ -56,9 +58,9 @@ class ExamplePictures:
         return self._media.image(source, encode, "image/png")
 
     def _frames_of(self, example: Example, graph: TaskGraph) -> tuple[ShownFrame, ...]:
-        clip = (example.recording_id, example.video, example.end)
+        clip = (example.recording_id, example.video, example.end, step_times(example))
         if clip not in self._frames:
             video = self._videos.find(example.recording_id, example.video, height=self._view.height)
             task = Task(example.id, "", example.activity_name, graph, example.end, video)
-            self._frames[clip] = shown_frames(task, self._view, self._media)
+            self._frames[clip] = shown_frames(task, self._view, self._media, step_times(example))
         return self._frames[clip]
