@@ -166,7 +166,7 @@ def proctor(job: dict[str, Any], folder: Path, clock: Clock) -> int:
 
 def stage(job: dict[str, Any], folder: Path, clock: Clock) -> int:
     """As a stage does it: the facade for ordinary code, no warm-up, memory looked at on the way."""
-    from proctor.llm.caller import run_calls
+    from proctor.llm.blocking import run_calls
     from proctor.llm.outcome import Reply
 
     ours = OurClient(folder, job["in_flight"])

@@ -51,6 +51,13 @@ def _pair(
     return call, [msgspec.structs.replace(AttemptRecord.of(1, created, 1.25, outcome), cost=cost)]
 
 
+def _lost(pair: tuple[StoredCall, list[AttemptRecord]]) -> tuple[StoredCall, list[AttemptRecord]]:
+    """Put an attempt before the only one, whose reply was lost."""
+    call, (attempt,) = pair
+    lost = AttemptRecord(number=1, started=1e9, seconds=9.0, outcome="timeout", lost=True, feared=250_000_000)
+    return call, [lost, msgspec.structs.replace(attempt, number=2)]
+
+
 @pytest.fixture
 def media(tmp_path: Path) -> MediaStore:
     return MediaStore(tmp_path / "media")
@@ -76,7 +83,7 @@ def bench(tmp_path: Path, media: MediaStore) -> Path:
                     cost=None,
                     image=image,
                 ),
-                _pair("f", Failure(kind="rate_limit", message="slow"), cost=None, created=2e9),
+                _lost(_pair("f", Failure(kind="rate_limit", message="slow"), cost=None, created=2e9)),
             ]
         )
     return folder
@@ -107,6 +114,8 @@ def test_cost(proctor: Run, bench: Path) -> None:
     shown = proctor("calls", "cost", bench)
     assert shown.status == 0
     assert "$3.00" in shown.out
+    assert "possibly USD" in shown.out
+    assert shown.out.splitlines()[-1].split()[-2:] == ["1", "$0.25"]
     assert "price of 1 attempts in stage 'predict' is not known" in shown.err
     result = proctor("calls", "cost", bench, "--json").json
     assert result["sum"] | {"model": "", "stage": ""} == {
@@ -114,12 +123,14 @@ def test_cost(proctor: Run, bench: Path) -> None:
         "stage": "",
         "calls": 4,
         "failed": 1,
-        "attempts": 5,
+        "attempts": 6,
         "input": 3_007,
         "output": 33,
         "cached": 1_500,
         "cost": 3 * 10**9,
         "unpriced": 1,
+        "lost": 1,
+        "feared": 250_000_000,
     }
     assert [row["stage"] for row in result["totals"]] == ["predict", "judge"]
     nothing = proctor("calls", "cost", bench, "--stage", "none", "--json")

@@ -183,3 +183,20 @@ def test_a_timeout_is_kept_and_told(bench: Path, standin: Standin, proctor: Comm
     done = judge(proctor, bench, standin, *options)
     assert done.status == 0, done.err
     assert done.json["calls"]["outcomes"]["timeout"] == 1
+
+
+def test_a_reply_that_was_lost_is_told_as_possibly_charged(
+    bench: Path, standin: Standin, proctor: Command, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[prices."compat/*"]\ninput = 1.0\noutput = 2.0\n')
+    rules = {"rules": [{"reply": "Verdict: 1"}]}
+    standin.script(rules, faults=[{"kind": "cut_body", "first": 2}])
+    done = judge(proctor, bench, standin, "--prices", prices, "--run", "constant", "--max-connections", 2)
+    assert done.status == 0, done.err
+    assert "more, for 2 calls whose reply was lost" in done.out
+    again = judge(proctor, bench, standin, "--prices", prices, "--run", "constant")
+    assert "whose reply was lost" not in again.out
+    sums = proctor("calls", "cost", bench, "--json").json["sum"]
+    assert (sums["lost"], sums["unpriced"]) == (2, 0)
+    assert sums["feared"] > 0

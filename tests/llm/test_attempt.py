@@ -38,3 +38,15 @@ def test_a_failure_keeps_what_was_seen() -> None:
 def test_a_record_is_small() -> None:
     record = AttemptRecord.of(1, 0.0, 0.0, Reply(text="a" * 10_000))
     assert len(msgspec.json.encode(record)) < 100
+
+
+def test_who_lost_a_reply_may_pay_for_it() -> None:
+    cut = Failure(kind="server", message="half a reply", lost=True)
+    assert AttemptRecord.of(1, 0.0, 0.0, cut).lost
+    assert AttemptRecord.of(1, 0.0, 0.0, Failure(kind="timeout", message="slow")).lost
+    assert not AttemptRecord.of(1, 0.0, 0.0, Failure(kind="overload", message="busy", status=529)).lost
+    charged = Failure(kind="timeout", message="slow", usage=Usage(3, 0))
+    record = AttemptRecord.of(1, 0.0, 0.0, charged)
+    assert (record.lost, record.is_charged) == (False, True)  # the provider said what it took
+    assert not AttemptRecord.of(1, 0.0, 0.0, cut).is_charged
+    assert AttemptRecord.of(1, 0.0, 0.0, Reply(text="")).is_charged

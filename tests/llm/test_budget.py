@@ -249,6 +249,80 @@ def test_the_error_survives_the_way_between_processes() -> None:
     )
 
 
+# -- charged, and perhaps charged ---------------------------------------------------------------------------------
+
+
+def test_what_may_have_been_charged_counts_against_the_limits_and_is_told_apart() -> None:
+    budget = Budget(max_cost="0.000003", max_tokens=1_000)  # 3,000 nano-dollars
+    call = budget.reserve(need(tokens=100, cost=1_000))
+    budget.fear(call)
+    budget.again(call)  # the second attempt fits
+    budget.spend(call, Usage(10, 20), 400)
+    now = budget.spent
+    assert (now.cost, now.tokens, now.calls) == (400, 30, 0)
+    assert (now.feared_cost, now.feared_tokens, now.feared_calls) == (1_000, 100, 1)
+    assert (now.reserved_cost, now.reserved_calls) == (1_000, 1)
+    budget.settle(call, None, None)
+    now = budget.spent
+    assert (now.cost, now.feared_cost, now.reserved_cost, now.calls) == (400, 1_000, 0, 1)
+    with pytest.raises(BudgetReached, match=r"\$0.0001 more may have been charged") as caught:
+        budget.reserve(need(tokens=1, cost=1_601))
+    assert (caught.value.limit, caught.value.may_fit_later) == ("max_cost", False)
+    with pytest.raises(BudgetReached, match="30 are used, 100 more may have been, calls in flight may use 0"):
+        budget.reserve(need(tokens=871, cost=0))
+    budget.reserve(need(tokens=870, cost=1_600))
+
+
+@pytest.mark.parametrize(("cost", "tokens"), [(1_000, 1), (1, 500)])
+def test_another_attempt_is_not_made_when_it_could_exceed_a_limit(cost: int, tokens: int) -> None:
+    budget = Budget(max_cost="0.0000015", max_tokens=700)
+    call = budget.reserve(need(tokens=tokens, cost=cost))
+    budget.again(call)
+    budget.fear(call)
+    with pytest.raises(BudgetReached) as caught:
+        budget.again(call)
+    assert not caught.value.may_fit_later
+    assert not budget.spent.cost
+    budget.settle(call, None, None)
+    assert budget.spent.calls == 1
+
+
+def test_another_attempt_is_not_another_call() -> None:
+    budget = Budget(max_calls=1)
+    call = budget.reserve(need())
+    budget.fear(call)
+    budget.again(call)
+    budget.settle(call, None, None)
+    assert budget.spent.calls == 1
+
+
+def test_another_attempt_may_fit_later_while_others_are_in_flight() -> None:
+    budget = Budget(max_cost="0.000003")
+    first, second = budget.reserve(need(cost=1_000)), budget.reserve(need(cost=1_500))
+    budget.fear(first)
+    with pytest.raises(BudgetReached) as caught:
+        budget.again(first)
+    assert caught.value.may_fit_later
+    budget.settle(second, Usage(1, 1), 10)
+    budget.again(first)
+
+
+def test_unknown_prices_are_feared_as_calls_and_tokens() -> None:
+    budget = Budget(warn=lambda _: None)
+    call = budget.reserve(need(tokens=7, cost=None))
+    budget.fear(call)
+    assert (budget.spent.feared_calls, budget.spent.feared_tokens, budget.spent.feared_cost) == (1, 7, 0)
+
+
+@pytest.mark.parametrize("what", ["fear", "again", "spend"])
+def test_what_is_over_is_over(what: str) -> None:
+    budget = Budget()
+    call = budget.reserve(need())
+    budget.settle(call, None, None)
+    with pytest.raises(ValueError, match="settled before"):
+        getattr(budget, what)(call, *((Usage(1, 1), 1) if what == "spend" else ()))
+
+
 # -- properties -------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +335,7 @@ class BudgetMachine(RuleBasedStateMachine):
         super().__init__()
         self.budget = Budget(max_cost="0.00001", max_calls=20, max_tokens=5_000)
         self.spent = [0, 0, 0]
+        self.feared = [0, 0]
         self.reserved: dict[int, Need] = {}
 
     @rule(target=open, tokens=st.integers(0, 3_000), cost=st.integers(0, 6_000))
@@ -268,15 +343,15 @@ class BudgetMachine(RuleBasedStateMachine):
         asked = need(tokens, cost)
         fits = (
             self.spent[0] + len(self.reserved) + 1 <= 20
-            and self.spent[1] + sum(r.tokens for r in self.reserved.values()) + tokens <= 5_000
-            and self.spent[2] + sum(r.cost or 0 for r in self.reserved.values()) + cost <= 10_000
+            and self.gone[0] + sum(r.tokens for r in self.reserved.values()) + tokens <= 5_000
+            and self.gone[1] + sum(r.cost or 0 for r in self.reserved.values()) + cost <= 10_000
         )
         try:
             reservation = self.budget.reserve(asked)
         except BudgetReached as reached:
             assert not fits
             alone = (
-                self.spent[0] + 1 <= 20 and self.spent[1] + tokens <= 5_000 and self.spent[2] + cost <= 10_000
+                self.spent[0] + 1 <= 20 and self.gone[0] + tokens <= 5_000 and self.gone[1] + cost <= 10_000
             )
             later = reached.may_fit_later
             return self.refused(alone, later)
@@ -284,12 +359,36 @@ class BudgetMachine(RuleBasedStateMachine):
         self.reserved[reservation.number] = asked
         return reservation
 
+    @property
+    def gone(self) -> tuple[int, int]:
+        return self.spent[1] + self.feared[0], self.spent[2] + self.feared[1]
+
+    @rule(reservation=open, lost=st.booleans(), share=st.floats(0, 1))
+    def attempt_fails(self, reservation: Reservation | None, lost: bool, share: float) -> None:
+        """An attempt is charged or lost; if another one may not be made, the call is over."""
+        if reservation is None or reservation.number not in self.reserved:
+            return
+        asked = self.reserved[reservation.number]
+        if lost:
+            self.budget.fear(reservation)
+            self.feared = [self.feared[0] + asked.tokens, self.feared[1] + (asked.cost or 0)]
+        else:
+            tokens, cost = int(asked.tokens * share), int((asked.cost or 0) * share)
+            self.budget.spend(reservation, Usage(tokens, 0), cost)
+            self.spent = [self.spent[0], self.spent[1] + tokens, self.spent[2] + cost]
+        try:
+            self.budget.again(reservation)
+        except BudgetReached:
+            del self.reserved[reservation.number]
+            self.budget.settle(reservation, None, None)
+            self.spent[0] += 1
+
     def refused(self, alone: bool, later: bool) -> None:
         assert later == (alone and bool(self.reserved))
 
     @rule(reservation=consumes(open), share=st.floats(0, 1))
     def settle(self, reservation: Reservation | None, share: float) -> None:
-        if reservation is None:
+        if reservation is None or reservation.number not in self.reserved:
             return
         asked = self.reserved.pop(reservation.number)
         tokens, cost = int(asked.tokens * share), int((asked.cost or 0) * share)
@@ -298,7 +397,7 @@ class BudgetMachine(RuleBasedStateMachine):
 
     @rule(reservation=consumes(open))
     def cancel(self, reservation: Reservation | None) -> None:
-        if reservation is not None:
+        if reservation is not None and reservation.number in self.reserved:
             del self.reserved[reservation.number]
             self.budget.cancel(reservation)
 
@@ -306,8 +405,9 @@ class BudgetMachine(RuleBasedStateMachine):
     def never_exceeded(self) -> None:
         now = self.budget.spent
         assert now.calls + now.reserved_calls <= 20
-        assert now.tokens + now.reserved_tokens <= 5_000
-        assert now.cost + now.reserved_cost <= 10_000
+        assert now.tokens + now.feared_tokens + now.reserved_tokens <= 5_000
+        assert now.cost + now.feared_cost + now.reserved_cost <= 10_000
+        assert [now.feared_tokens, now.feared_cost] == self.feared
         assert [now.calls, now.tokens, now.cost] == self.spent
         assert now.underestimated == 0
 

@@ -21,8 +21,9 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.llm.attempt import AttemptRecord
+from proctor.llm.blocking import run_calls
 from proctor.llm.budget import BudgetReached, Need, Reservation
-from proctor.llm.caller import Caller, run_calls
+from proctor.llm.caller import Caller
 from proctor.llm.lane import Claim
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
@@ -96,7 +97,9 @@ class FakeBudget:
     def __init__(self, calls: int = 10**9) -> None:
         self.left = calls
         self.open = 0
-        self.settled: list[tuple[Usage | None, int | None]] = []
+        self.spent: list[tuple[Usage, int | None]] = []
+        self.feared = 0
+        self.settled = 0
 
     async def reserve_when_free(self, need: Need) -> Reservation:
         if self.left == 0:
@@ -105,9 +108,19 @@ class FakeBudget:
         self.open += 1
         return Reservation(number=self.left, need=need)
 
+    def spend(self, reservation: Reservation, usage: Usage, cost: int | None) -> None:
+        self.spent.append((usage, cost))
+
+    def fear(self, reservation: Reservation) -> None:
+        self.feared += 1
+
+    def again(self, reservation: Reservation) -> None:
+        pass
+
     def settle(self, reservation: Reservation, usage: Usage | None, cost: int | None) -> None:
+        assert usage is None
         self.open -= 1
-        self.settled.append((usage, cost))
+        self.settled += 1
 
     def cancel(self, reservation: Reservation) -> None:
         self.open -= 1
@@ -195,7 +208,8 @@ def test_failures_are_made_again_on_the_next_run(setup: Setup, kind: str) -> Non
     failed = Failure(kind=kind, message="m", status=400)  # type: ignore[arg-type]
     setup.model.answer = lambda _: failed
     assert asyncio.run(setup.caller().ask(ask())) == failed
-    assert setup.budget.settled == [(None, None)]
+    assert (setup.budget.settled, setup.budget.spent) == (1, [])
+    assert setup.budget.feared == (kind == "timeout")
     setup.model.answer = lambda _: reply("at last")
     assert asyncio.run(setup.caller().ask(ask())) == reply("at last")
     attempts = setup.store.attempts([ask().key])[ask().key]
@@ -220,7 +234,8 @@ def test_every_attempt_is_stored(setup: Setup) -> None:
         (2, "server", 12),
         (3, "reply", 30),
     ]
-    assert setup.budget.settled == [(Usage(14, 2, None, None), 42)]
+    assert setup.budget.spent == [(Usage(4, 0), 12), (Usage(10, 2), 30)]
+    assert (setup.budget.settled, setup.budget.feared) == (1, 0)
     (total,) = setup.store.totals()
     assert (total.calls, total.attempts, total.cost) == (1, 3, 42)
 
@@ -313,7 +328,7 @@ def test_a_cancelled_call_is_recorded_and_its_claim_given_back(setup: Setup) -> 
     setup.model.delay = 30
     asyncio.run(run())
     setup.model.delay = 0
-    assert setup.budget.settled == [(Usage(), None)]  # what was cut off counts as feared
+    assert (setup.budget.feared, setup.budget.spent, setup.budget.settled) == (1, [], 1)
     assert asyncio.run(setup.caller().ask(ask())) == reply("answer to q")
     attempts = setup.store.attempts([ask().key])[ask().key]
     assert [a.outcome for a in attempts] == ["cancelled", "reply"]

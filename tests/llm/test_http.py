@@ -81,6 +81,12 @@ def ask(
     return asyncio.run(run())
 
 
+def lost(outcome: HttpReply | Failure) -> bool:
+    """True when the request had gone out, and may be charged though nothing came back."""
+    assert isinstance(outcome, Failure), outcome
+    return outcome.lost
+
+
 def kind(outcome: HttpReply | Failure) -> str:
     assert isinstance(outcome, Failure), outcome
     assert outcome.message.isprintable()
@@ -148,6 +154,7 @@ def test_nobody_listens() -> None:
     outcome = asyncio.run(run())
     assert kind(outcome) == "connection"
     assert "refused" in outcome.message  # type: ignore[union-attr]
+    assert not lost(outcome)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +187,12 @@ def test_no_such_host(url: str, expected: str, monkeypatch: pytest.MonkeyPatch) 
     outcome = asyncio.run(run())
     assert kind(outcome) == expected
     assert "host" in outcome.message  # type: ignore[union-attr]
+    assert not lost(outcome)
 
 
 def test_a_closed_connection() -> None:
-    assert kind(ask(says())) == "connection"
+    outcome = ask(says())
+    assert (kind(outcome), lost(outcome)) == ("connection", True)
 
 
 def test_a_reset() -> None:
@@ -196,12 +205,14 @@ def test_a_reset() -> None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
 
-    assert kind(ask(handle)) == "connection"
+    outcome = ask(handle)
+    assert (kind(outcome), lost(outcome)) == ("connection", True)
 
 
 def test_a_reply_that_is_cut_off() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
-    assert kind(ask(says(head + b'{"a": 1'))) == "server"
+    outcome = ask(says(head + b'{"a": 1'))
+    assert (kind(outcome), lost(outcome)) == ("server", True)
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert kind(ask(says(chunked + b'20\r\n{"a": 1'))) == "server"
 
@@ -233,6 +244,7 @@ def test_silence_is_a_timeout() -> None:
     outcome = ask(says(close=False), timeout=0.2)
     assert kind(outcome) == "timeout"
     assert "0.2 seconds" in outcome.message  # type: ignore[union-attr]
+    assert lost(outcome)
 
 
 def test_one_byte_at_a_time_is_a_timeout() -> None:

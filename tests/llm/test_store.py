@@ -264,18 +264,32 @@ def full(target: str) -> Iterator[CallStore]:
         keep(store, ask("j1", "openai/a"), Refusal(usage=usage), tried("refusal", usage=usage), stage="judge")
         keep(store, ask("j2", "google/b"), Reply(text="y"), tried(cost=2**40), stage="judge", created=100.0)
         failed = Failure(kind="timeout", message="slow")
-        keep(store, ask("f1", "openai/A"), failed, tried("timeout"), tried("timeout", number=2, cost=3))
+        slow = (tried("timeout", lost=True, feared=50), tried("timeout", number=2, cost=3, lost=True))
+        keep(store, ask("f1", "openai/A"), failed, *slow)
         keep(store, ask("f2", "google/b"), failed, tried("timeout"), stage="judge")
         yield store
 
 
 def test_sums_by_model_and_stage(full: CallStore) -> None:
     assert [tuple(total) for total in full.totals()] == [
-        ("google/b", "judge", 1, 1, 2, 0, 0, 0, 2**40, 0),
-        ("openai/A", "predict", 3, 1, 5, 300, 30, 120, 24, 0),
-        ("openai/a", "judge", 1, 0, 1, 1, 1, 0, 0, 1),
+        ("google/b", "judge", 1, 1, 2, 0, 0, 0, 2**40, 0, 0, 0),
+        ("openai/A", "predict", 3, 1, 5, 300, 30, 120, 24, 0, 2, 50),
+        ("openai/a", "judge", 1, 0, 1, 1, 1, 0, 0, 1, 0, 0),
     ]
     assert full.models() == ["google/b", "openai/A", "openai/a"]
+
+
+def test_attempts_that_may_have_been_charged_come_back_as_they_were(full: CallStore) -> None:
+    key = ask("f1", "openai/A").key
+    first, second = full.attempts([key])[key]
+    assert (first.lost, first.feared, first.cost) == (True, 50, None)
+    assert (second.lost, second.feared, second.cost) == (True, None, 3)
+    other = ask("j1", "openai/a").key
+    assert [a.lost for a in full.attempts([other])[other]] == [False]
+
+
+def test_the_length_of_replies_by_stage_and_model(full: CallStore) -> None:
+    assert full.reply_tokens() == {("judge", "openai/a"): (1, 1)}  # the others do not tell theirs
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ import asyncio, os, resource, signal, sys, threading
 import aiohttp, sqlalchemy.dialects.sqlite, msgspec
 from proctor.errors import UserError
 from proctor.llm.budget import Budget, Need
-from proctor.llm.caller import Caller, run_calls
+from proctor.llm.blocking import run_calls
+from proctor.llm.caller import Caller
 from proctor.llm.flow import Flow, FlowSettings, Limits
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, system, user

@@ -84,6 +84,9 @@ def cost(
 ) -> None:
     """Sum up calls, tokens and US dollars by model and stage; failed attempts that were charged are counted.
 
+    Possibly charged are attempts whose reply was lost (no reply in time, a broken connection, Ctrl-C): only the provider
+    knows. What they may cost at most is told beside the sum, and is not in it.
+
     Example: proctor calls cost bench
     """
     from proctor.llm.store import Selection
@@ -221,6 +224,8 @@ _TOTAL_HEADER = (
     "out",
     "USD",
     "price unknown",
+    "lost",
+    "possibly USD",
 )
 
 
@@ -273,6 +278,7 @@ def _total_cells(total: Total) -> list[object]:
     return [
         *(total.model, total.stage or "–", total.calls, total.failed, total.attempts),
         *(total.input, total.cached, total.output, dollars(total.cost), total.unpriced or ""),
+        *((total.lost, dollars(total.feared)) if total.lost else ("", "")),
     ]
 
 

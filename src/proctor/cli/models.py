@@ -207,4 +207,6 @@ def closing_text(calls: dict[str, Any]) -> str:
     text = f"calls: {calls['sent']:,} sent, {calls['from_store']:,} from the store ({kinds or 'none'}); cost {calls['cost']}"
     if calls["unpriced"]:
         text += f", {calls['unpriced']:,} calls at unknown prices not counted"
+    if calls["lost"]:
+        text += f"; possibly {calls['feared']} more, for {calls['lost']:,} calls whose reply was lost"
     return text + (f"\nstopped: {calls['stopped']}" if calls["stopped"] else "")

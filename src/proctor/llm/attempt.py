@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.llm.outcome import Failure, FailureKind, Outcome, Reply, Truncated, Usage
+from proctor.llm.outcome import FAILURE_KINDS, Failure, FailureKind, Outcome, Reply, Truncated, Usage
 
 __all__ = ["NO_USAGE", "AttemptOutcome", "AttemptRecord", "outcome_kind", "usage_of"]
 
@@ -28,6 +28,8 @@ class AttemptRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
         cost: nano-dollars (1e-9 USD), None when the price is not known.
         retry_after: seconds that the provider asked to wait.
         message: what was seen, for failures.
+        lost: True when nobody but the provider knows what became of the request: it may be charged.
+        feared: nano-dollars that a lost attempt may cost at worst, None when the price is not known.
     """
 
     number: int
@@ -39,6 +41,13 @@ class AttemptRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
     cost: int | None = None
     retry_after: float | None = None
     message: str = ""
+    lost: bool = False
+    feared: int | None = None
+
+    @property
+    def is_charged(self) -> bool:
+        """True when the provider has said that there is something to pay for."""
+        return self.outcome not in FAILURE_KINDS or self.usage != NO_USAGE
 
     @classmethod
     def of(cls, number: int, started: float, seconds: float, outcome: Outcome) -> AttemptRecord:
@@ -53,6 +62,9 @@ class AttemptRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tru
             usage=outcome.usage,
             retry_after=failed.retry_after if failed else None,
             message=failed.message if failed else "",
+            lost=failed is not None
+            and failed.usage == NO_USAGE
+            and (failed.lost or failed.kind == "timeout"),
         )
 
 

@@ -3,8 +3,8 @@
 Money is counted in whole nano-dollars (1e-9 USD), rounded up once a call: sums are exact, nothing drifts, and a call
 of a hundredth of a cent is off by less than a hundred-thousandth of itself.
 
-What holds: everything spent, and everything set aside for calls in flight, never exceeds a limit together – as long as
-no call uses more than was set aside for it. Estimates are made on the safe side (see ``proctor.llm.tokens``); a call that used
+What holds: everything spent, everything that may have been (a request whose reply was lost), and everything set aside for
+calls in flight, never exceed a limit together – as long as no call uses more than was set aside for it. Estimates are made on the safe side (see ``proctor.llm.tokens``); a call that used
 more all the same is counted in ``Spent.underestimated``. Every method may be called from any thread.
 """
 
@@ -99,6 +99,9 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
         reserved_calls: in flight.
         reserved_tokens: that they may use.
         reserved_cost: that they may cost.
+        feared_calls: attempts whose reply was lost, and that may have been charged.
+        feared_tokens: that these may have used; not in ``tokens``.
+        feared_cost: that these may have cost; not in ``cost``.
         unpriced_calls: whose cost is not in ``cost``, since nobody knows the price.
         underestimated: calls that used more than was set aside.
     """
@@ -109,6 +112,9 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     reserved_calls: int = 0
     reserved_tokens: int = 0
     reserved_cost: int = 0
+    feared_calls: int = 0
+    feared_tokens: int = 0
+    feared_cost: int = 0
     unpriced_calls: int = 0
     underestimated: int = 0
 
@@ -176,6 +182,7 @@ class Budget:
         self._warned: set[str] = set()
         self._lock = threading.Lock()
         self._spent_calls = self._spent_tokens = self._spent_cost = 0
+        self._feared_calls = self._feared_tokens = self._feared_cost = 0
         self._tokens = self._cost = 0
         self._open: set[int] = set()
         self._numbers = 0
@@ -193,6 +200,9 @@ class Budget:
                 reserved_calls=len(self._open),
                 reserved_tokens=self._tokens,
                 reserved_cost=self._cost,
+                feared_calls=self._feared_calls,
+                feared_tokens=self._feared_tokens,
+                feared_cost=self._feared_cost,
                 unpriced_calls=self._unpriced,
                 underestimated=self._under,
             )
@@ -235,30 +245,65 @@ class Budget:
             raise
 
     def settle(self, reservation: Reservation, usage: Usage | None, cost: int | None) -> None:
-        """Replace what was set aside by what was really used.
+        """Replace what was set aside by what was really used, and count the call as over.
 
         Args:
             reservation: from ``reserve``.
-            usage: None when nothing was charged (a failure). A number that it does not tell counts as set aside.
+            usage: None when nothing (more) was charged. A number that it does not tell counts as set aside.
             cost: nano-dollars; None when it is not known, which counts as set aside, unless nothing was charged.
 
         Raises:
             ValueError: if it was settled before.
         """
-        need = reservation.need
-        tokens = _tokens_used(usage, need.tokens)
-        if cost is None:
-            cost = 0 if usage is None else (need.cost or 0)
         with self._lock:
-            if reservation.number not in self._open:
-                raise ValueError(f"reservation {reservation.number} was settled before")
+            self._require_open(reservation)
+            if usage is not None:
+                self._spend(reservation.need, usage, cost)
+            elif cost:
+                self._spent_cost += cost
             self._release(reservation)
             self._spent_calls += 1
-            self._spent_tokens += tokens
-            self._spent_cost += cost
-            self._unpriced += need.cost is None and usage is not None and not cost
-            self._under += tokens > need.tokens or (need.cost is not None and cost > need.cost)
             self._serve()
+
+    def spend(self, reservation: Reservation, usage: Usage, cost: int | None) -> None:
+        """Count an attempt that was charged; what was set aside stays so, for the next attempt at the call.
+
+        Args:
+            reservation: from ``reserve``.
+            usage: a number that it does not tell counts as set aside.
+            cost: nano-dollars; None when it is not known, which counts as set aside.
+
+        Raises:
+            ValueError: if it was settled before.
+        """
+        with self._lock:
+            self._require_open(reservation)
+            self._spend(reservation.need, usage, cost)
+
+    def fear(self, reservation: Reservation) -> None:
+        """Count an attempt that may have been charged: all that was set aside, which stays so for the next attempt.
+
+        Raises:
+            ValueError: if it was settled before.
+        """
+        with self._lock:
+            self._require_open(reservation)
+            self._feared_calls += 1
+            self._feared_tokens += reservation.need.tokens
+            self._feared_cost += reservation.need.cost or 0
+
+    def again(self, reservation: Reservation) -> None:
+        """Make sure that another attempt at a call fits, after one that was charged or may have been.
+
+        Raises:
+            BudgetReached: if a limit could be exceeded.
+            ValueError: if it was settled before.
+        """
+        with self._lock:
+            self._require_open(reservation)
+            reached = self._reached(reservation.need, again=True)
+        if reached is not None:
+            raise reached
 
     def cancel(self, reservation: Reservation) -> None:
         """Give back what was set aside for a call that was never sent: it counts as no call.
@@ -267,12 +312,24 @@ class Budget:
             ValueError: if it was settled before.
         """
         with self._lock:
-            if reservation.number not in self._open:
-                raise ValueError(f"reservation {reservation.number} was settled before")
+            self._require_open(reservation)
             self._release(reservation)
             self._serve()
 
     # -- inside, with the lock held ---------------------------------------------------------------------------------
+
+    def _require_open(self, reservation: Reservation) -> None:
+        if reservation.number not in self._open:
+            raise ValueError(f"reservation {reservation.number} was settled before")
+
+    def _spend(self, need: Need, usage: Usage, cost: int | None) -> None:
+        tokens = _tokens_used(usage, need.tokens)
+        if cost is None:
+            cost = need.cost or 0
+        self._spent_tokens += tokens
+        self._spent_cost += cost
+        self._unpriced += need.cost is None and not cost
+        self._under += tokens > need.tokens or (need.cost is not None and cost > need.cost)
 
     def _release(self, reservation: Reservation) -> None:
         self._open.discard(reservation.number)
@@ -286,34 +343,46 @@ class Budget:
         self._cost += need.cost or 0
         return Reservation(number=self._numbers, need=need)
 
-    def _reached(self, need: Need) -> BudgetReached | None:
-        if self._max_calls is not None and self._spent_calls + len(self._open) >= self._max_calls:
-            made = self._spent_calls + len(self._open)
+    def _reached(self, need: Need, *, again: bool = False) -> BudgetReached | None:
+        """Return which limit another call could exceed; ``again``: another attempt at one that has been set aside."""
+        made = self._spent_calls + len(self._open)
+        cost = need.cost or 0
+        gone_cost, gone_tokens = (
+            self._spent_cost + self._feared_cost,
+            self._spent_tokens + self._feared_tokens,
+        )
+        # What is set aside for the call itself is not set aside for others.
+        flying_cost, flying_tokens = self._cost - again * cost, self._tokens - again * need.tokens
+        # Calls in flight only count as none when they are cancelled before they are sent.
+        alone = (
+            (again or self._max_calls is None or self._spent_calls < self._max_calls)
+            and (self._max_cost is None or gone_cost + cost <= self._max_cost)
+            and (self._max_tokens is None or gone_tokens + need.tokens <= self._max_tokens)
+        )
+        later = alone and len(self._open) > again
+        if not again and self._max_calls is not None and made >= self._max_calls:
             return BudgetReached(
                 f"the limit of {self._max_calls:,} calls is reached: {made:,} are made or under way.",
                 limit="max_calls",
-                # calls in flight only come back when they are cancelled before they are sent
-                may_fit_later=self._spent_calls < self._max_calls and bool(self._open),
+                may_fit_later=later,
                 hint="raise --max-calls; what is done is kept and not paid for again",
             )
-        cost = need.cost or 0
-        if self._max_cost is not None and self._spent_cost + self._cost + cost > self._max_cost:
+        if self._max_cost is not None and gone_cost + flying_cost + cost > self._max_cost:
+            feared = f", {dollars(self._feared_cost)} more may have been charged" if self._feared_cost else ""
             return BudgetReached(
-                f"the limit of {dollars(self._max_cost)} could be exceeded: {dollars(self._spent_cost)} are spent, "
-                f"calls in flight may cost {dollars(self._cost)}, and the next one to {need.model} {dollars(cost)}.",
+                f"the limit of {dollars(self._max_cost)} could be exceeded: {dollars(self._spent_cost)} are spent{feared}, "
+                f"calls in flight may cost {dollars(flying_cost)}, and the next one to {need.model} {dollars(cost)}.",
                 limit="max_cost",
-                may_fit_later=bool(self._open) and self._spent_cost + cost <= self._max_cost,
+                may_fit_later=later,
                 hint="raise --max-cost; what is done is kept and not paid for again",
             )
-        if (
-            self._max_tokens is not None
-            and self._spent_tokens + self._tokens + need.tokens > self._max_tokens
-        ):
+        if self._max_tokens is not None and gone_tokens + flying_tokens + need.tokens > self._max_tokens:
+            feared = f", {self._feared_tokens:,} more may have been" if self._feared_tokens else ""
             return BudgetReached(
-                f"the limit of {self._max_tokens:,} tokens could be exceeded: {self._spent_tokens:,} are used, calls "
-                f"in flight may use {self._tokens:,}, and the next one to {need.model} {need.tokens:,}.",
+                f"the limit of {self._max_tokens:,} tokens could be exceeded: {self._spent_tokens:,} are used{feared}, calls "
+                f"in flight may use {flying_tokens:,}, and the next one to {need.model} {need.tokens:,}.",
                 limit="max_tokens",
-                may_fit_later=bool(self._open) and self._spent_tokens + need.tokens <= self._max_tokens,
+                may_fit_later=later,
                 hint="raise --max-tokens; what is done is kept and not paid for again",
             )
         return None
@@ -375,9 +444,7 @@ class Budget:
             self.cancel(future.result())
 
 
-def _tokens_used(usage: Usage | None, reserved: int) -> int:
-    if usage is None:
-        return 0
+def _tokens_used(usage: Usage, reserved: int) -> int:
     if usage.input is None or usage.output is None:
         return max(reserved, (usage.input or 0) + (usage.output or 0))
     return usage.input + usage.output

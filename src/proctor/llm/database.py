@@ -70,6 +70,8 @@ def tables() -> Tables:
         Column("reasoning", big),
         Column("cost", big),
         Column("retry_after", Double),
+        Column("lost", Integer, nullable=False, server_default="0"),
+        Column("feared", big),
         Column("message", Text, nullable=False),
     )
     Index("proctor_call_attempts_key", attempts.c.key)

@@ -37,6 +37,9 @@ _HISTORY: Final = 2_000
 """Events that are kept; a run of days must not fill the memory."""
 _THROTTLES: Final = frozenset({"rate_limit", "overload"})
 _STOPPED: Final = Failure(kind="cancelled", message="the run was stopped before there was an outcome")
+_CUT_OFF: Final = Failure(
+    kind="cancelled", message="the run was stopped while the call was in flight", lost=True
+)
 
 Attempt = Callable[[float], Awaitable[Outcome]]
 OnAttempt = Callable[[AttemptRecord], None]
@@ -230,7 +233,7 @@ class Flow:
         try:
             outcome = await self._send(attempt, seconds)
         except asyncio.CancelledError:
-            on_attempt(AttemptRecord.of(number, started, clock() - begun, _STOPPED))
+            on_attempt(AttemptRecord.of(number, started, clock() - begun, _CUT_OFF))
             raise
         on_attempt(AttemptRecord.of(number, started, clock() - begun, outcome))
         return outcome
@@ -244,8 +247,8 @@ class Flow:
                 return await attempt(seconds)
         except TimeoutError:
             if self._closed:
-                return _STOPPED
-            return Failure(kind="timeout", message=f"no outcome after {seconds:.3g} s")
+                return _CUT_OFF
+            return Failure(kind="timeout", message=f"no outcome after {seconds:.3g} s", lost=True)
         finally:
             self._sending.discard(timeout)
 

@@ -108,9 +108,11 @@ class Lease:
             async with asyncio.timeout(timeout):
                 return await self._post(url, headers, body)
         except TimeoutError:
-            return Failure(kind="timeout", message=f"no complete reply within {timeout:g} seconds.")
+            return Failure(
+                kind="timeout", message=f"no complete reply within {timeout:g} seconds.", lost=True
+            )
         except OSError as error:
-            return Failure(kind="connection", message=_told(error))
+            return Failure(kind="connection", message=_told(error), lost=_was_connected(error))
         except UnicodeError:  # from the look-up of a host's name
             return Failure(
                 kind="bad_request", message="the address of the model has an impossible host name."
@@ -149,6 +151,7 @@ class Lease:
                         message=f"the reply is compressed ({redact(coding[:40])!r}) and cannot be unpacked "
                         f"within {MAX_REPLY_BYTES >> 20} MB.",
                         status=response.status,
+                        lost=response.ok,
                     )
                 raw = unpacked
             return HttpReply(response.status, response.headers, raw)
@@ -160,7 +163,10 @@ _PLAIN: Final = 2**19
 
 def _too_long(status: int) -> Failure:
     return Failure(
-        kind="server", message=f"the reply is longer than {MAX_REPLY_BYTES >> 20} MB.", status=status
+        kind="server",
+        message=f"the reply is longer than {MAX_REPLY_BYTES >> 20} MB.",
+        status=status,
+        lost=status < 400,
     )
 
 
@@ -286,17 +292,27 @@ def _told(error: BaseException) -> str:
     return f"no connection: {reason}."
 
 
+def _was_connected(error: OSError) -> bool:
+    """True when the connection broke after it had been made: the request may have arrived."""
+    import aiohttp
+
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return False
+    return isinstance(error, aiohttp.ClientOSError | ConnectionResetError | BrokenPipeError)
+
+
 def _from_aiohttp(error: Exception) -> Failure | None:
     """Return the failure that an exception of aiohttp means; None for a mistake of ours."""
     import aiohttp
 
     kind: FailureKind = "connection"
+    lost = True
     if isinstance(error, aiohttp.InvalidURL):
         return Failure(kind="bad_request", message="the address of the model is not a URL.")
     if isinstance(error, aiohttp.ClientPayloadError):
         kind, message = "server", "the reply was cut off, or is not what its headers say."
     elif isinstance(error, aiohttp.ClientHttpProxyError):
-        message = f"the proxy answered with status {error.status}."
+        message, lost = f"the proxy answered with status {error.status}.", False
     elif isinstance(error, aiohttp.ClientResponseError):
         kind, message = "server", "the server does not speak HTTP as it should."
     elif isinstance(error, aiohttp.ServerDisconnectedError):
@@ -307,4 +323,4 @@ def _from_aiohttp(error: Exception) -> Failure | None:
         kind, message = "server", "the server does not speak HTTP as it should."
     else:
         return None
-    return Failure(kind=kind, message=message)
+    return Failure(kind=kind, message=message, lost=lost)

@@ -107,6 +107,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
         status: HTTP status, if one came.
         retry_after: seconds that the provider asked to wait.
         usage: tokens that are paid for although there is no reply, such as of a reply that a filter stopped.
+        lost: True when the request had gone out and what became of it is not known (no reply in time, a connection that
+            broke, half a reply): the provider may charge for it all the same.
     """
 
     kind: FailureKind
@@ -114,6 +116,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     status: int | None = None
     retry_after: float | None = None
     usage: Usage = Usage()
+    lost: bool = False
 
     @property
     def retryable(self) -> bool:
@@ -124,7 +127,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
 Outcome = Reply | Truncated | Refusal | Failure
 
 Ask = Callable[[Iterable[Request]], Iterator[tuple[Request, Outcome]]]
-"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.caller.run_calls``)."""
+"""Makes calls and yields each request with its outcome, in any order (``proctor.llm.blocking.run_calls``)."""
 
 
 def is_final(outcome: Outcome) -> bool:

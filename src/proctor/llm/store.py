@@ -116,6 +116,8 @@ class Total(NamedTuple):
         cached: prompt tokens from the provider's cache.
         cost: nano-dollars, as far as prices are known.
         unpriced: attempts that were charged at a price that is not known.
+        lost: attempts that may have been charged although no reply came (timeouts, broken connections, Ctrl-C).
+        feared: nano-dollars that these may have cost at worst, as far as prices are known; not in ``cost``.
     """
 
     model: str
@@ -128,6 +130,8 @@ class Total(NamedTuple):
     cached: int
     cost: int
     unpriced: int
+    lost: int
+    feared: int
 
 
 _outcomes: msgspec.json.Decoder[Outcome] = msgspec.json.Decoder(Outcome)
@@ -287,6 +291,7 @@ class CallStore:
             func.count(),
             *(func.coalesce(func.sum(attempts.c[name]), 0) for name in ("input", "output", "cached", "cost")),
             count(charged & attempts.c.cost.is_(None)),
+            *(func.coalesce(func.sum(attempts.c[name]), 0) for name in ("lost", "feared")),
         ).join_from(attempts, calls, attempts.c.key == calls.c.key)
         with self._database.transaction() as connection:
             rows = connection.execute(counts.where(*where).group_by(*group).order_by(*group)).all()
@@ -296,7 +301,7 @@ class CallStore:
             }
         totals = []
         for model, stage, done, failed in rows:
-            tried = tries.get((model, stage), [0] * 6)
+            tried = tries.get((model, stage), [0] * (len(Total._fields) - 4))
             totals.append(Total(model, stage, int(done), int(failed), *tried))
         return totals
 
@@ -416,6 +421,8 @@ def attempt_row(key: str, attempt: AttemptRecord) -> dict[str, Any]:
         "reasoning": usage.reasoning,
         "cost": attempt.cost,
         "retry_after": attempt.retry_after,
+        "lost": int(attempt.lost),
+        "feared": attempt.feared,
         "message": storable(attempt.message),
     }
 
@@ -431,6 +438,8 @@ def _attempt(row: RowMapping) -> AttemptRecord:
         cost=row["cost"],
         retry_after=row["retry_after"],
         message=row["message"],
+        lost=bool(row["lost"]),
+        feared=row["feared"],
     )
 
 

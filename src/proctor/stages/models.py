@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.llm.blocking import run_calls
 from proctor.llm.budget import Budget, dollars
-from proctor.llm.caller import CONCURRENCY, Caller, run_calls
+from proctor.llm.caller import CONCURRENCY, Caller
 from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowSettings
@@ -144,7 +145,7 @@ class Models:
         return estimator.result()
 
     def closing(self) -> dict[str, Any]:
-        """Return the closing line of a stage: calls, outcomes by kind, cost, and why it stopped, if it did."""
+        """Return the closing line of a stage: calls, outcomes by kind, cost, what may have been charged, and why it stopped, if it did."""
         tally = self.caller.tally
         return {
             "sent": tally.sent,
@@ -152,6 +153,8 @@ class Models:
             "outcomes": dict(sorted(tally.kinds.items())),
             "cost": dollars(tally.cost),
             "unpriced": tally.unpriced,
+            "lost": tally.lost,
+            "feared": dollars(tally.feared),
             "stopped": tally.stopped,
         }
 

@@ -173,7 +173,7 @@ def malformed(status: int, body: bytes, why: str) -> Failure:
     """Return the failure of a reply that says success but is not one; what it starts with is quoted."""
     text = _page_title(body) or _clean(body[:400].decode("utf-8", "replace"))
     quote = f" It starts with {text[:120]!r}." if text else " It is empty."
-    return Failure(kind="server", message=why + redact(quote), status=status)
+    return Failure(kind="server", message=why + redact(quote), status=status, lost=True)
 
 
 def _kind(status: int, error: ErrorBody) -> FailureKind:

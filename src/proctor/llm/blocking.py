@@ -1,0 +1,140 @@
+"""Calls from ordinary code: an event loop in a thread that hands the results over."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Final
+
+from proctor.llm.crew import GRACE_SECONDS
+
+if TYPE_CHECKING:
+    from proctor.llm.caller import Caller
+    from proctor.llm.message import Request
+    from proctor.llm.outcome import Outcome
+
+__all__ = ["run_calls"]
+
+_WAITING_RESULTS: Final = 256
+"""Results that wait for the consumer; then the calls do."""
+
+
+def run_calls(
+    caller: Caller,
+    requests: Iterable[Request],
+    *,
+    stage: str = "",
+    progress: Callable[[], None] | None = None,
+    grace: float = GRACE_SECONDS,
+) -> Iterator[tuple[Request, Outcome]]:
+    """Yield every request with its outcome, in any order, from code that is not a coroutine.
+
+    The calls are made in a thread with an event loop of its own, so this works inside a running loop too. When the
+    consumer stops (Ctrl-C, an error, ``close`` of the iterator), the run stops as that of ``Caller.ask_all``; a second
+    Ctrl-C does not wait for calls in flight. ``requests`` are taken in another thread.
+
+    Args:
+        caller: asks.
+        requests: what to ask.
+        stage: name that the calls are stored and summed under.
+        progress: called once for each result.
+        grace: seconds for calls in flight after a stop.
+
+    Raises:
+        UserError: as ``Caller.ask``.
+    """
+    runner = _Runner(caller, requests, stage, grace)
+    runner.start()
+    try:
+        while (pair := runner.next()) is not None:
+            yield pair
+            if progress is not None:
+                progress()
+    finally:
+        runner.stop()
+    if runner.error is not None:
+        raise runner.error
+
+
+class _Runner(threading.Thread):
+    """An event loop in a thread that makes calls and hands results over."""
+
+    def __init__(self, caller: Caller, requests: Iterable[Request], stage: str, grace: float) -> None:
+        super().__init__(name="proctor-caller", daemon=True)
+        self._caller = caller
+        self._requests = requests
+        self._stage = stage
+        self._grace = grace
+        self._results: queue.Queue[tuple[Request, Outcome] | None] = queue.Queue(_WAITING_RESULTS)
+        self._stopping = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._ready = threading.Event()
+        self._ended = threading.Event()
+        self.error: BaseException | None = None
+
+    def next(self) -> tuple[Request, Outcome] | None:
+        """Return the next result; None after the last."""
+        return self._results.get()
+
+    def run(self) -> None:
+        """Make the calls."""
+        try:
+            asyncio.run(self._main())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # raised again where the results are read
+            self.error = error
+        finally:
+            self._ready.set()
+            self._put(None)
+            self._ended.set()
+
+    async def _main(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._ready.set()
+        try:
+            results = self._caller.ask_all(self._requests, stage=self._stage, grace=self._grace)
+            async with aclosing(results):
+                async for pair in results:
+                    while not self._stopping.is_set():
+                        try:
+                            self._results.put_nowait(pair)
+                        except queue.Full:
+                            await asyncio.sleep(0.005)
+                        else:
+                            break
+        finally:
+            await self._caller.close()
+
+    def _put(self, pair: None) -> None:
+        while True:
+            try:
+                self._results.put(pair, timeout=0.05)
+            except queue.Full:
+                if self._stopping.is_set():
+                    return
+            else:
+                return
+
+    def stop(self) -> None:
+        """End the run and wait for its end; a second interruption ends it at once."""
+        self._stopping.set()
+        self._ready.wait()
+        self._cancel()
+        try:
+            self._ended.wait()  # not join: Python 3.11 takes an interrupted join for the end of the thread
+        except KeyboardInterrupt:
+            self._cancel()
+            self._ended.wait()
+            raise
+        finally:
+            self.join(1.0)
+
+    def _cancel(self) -> None:
+        if self._loop is not None and self._task is not None:
+            with suppress(RuntimeError):  # it ended meanwhile
+                self._loop.call_soon_threadsafe(self._task.cancel)
