@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
     "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),
     "report": ("report", "Write the report: one HTML page that works offline."),
+    "experiment": ("experiment", "Do all of this in one go: ProMQA's whole experiment with your models."),
     "check": ("check", "List what is odd in a data set, by rule."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),
     "export": ("exchange", "Write a workspace as a published format."),
@@ -52,7 +53,7 @@ app = typer.Typer(
     help=(
         "Turn recordings of people following instructions into question-answering benchmarks that can be trusted.\n\n"
         "Start with: proctor demo. The stages in order: read, derive, generate, verify, build, predict, judge, "
-        "score, report; each works on a workspace folder and may be run again at any time."
+        "score, report; each works on a workspace folder and may be run again at any time. All in one: experiment."
     ),
 )
 

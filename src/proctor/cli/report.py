@@ -21,6 +21,9 @@ def report(
     frames: Annotated[
         int | None, typer.Option(min=0, help="Pictures for each item where its video exists (default 4).")
     ] = None,
+    videos: Annotated[
+        Path | None, typer.Option(help="Folder of the recordings' videos (default: the data set's).")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -31,7 +34,7 @@ def report(
     from proctor.stages import report as stage
 
     with progress("extracting frames", quiet=as_json) as seen:
-        result = stage.report(workspace, output=output, frames=frames, title=title, seen=seen)
+        result = stage.report(workspace, output=output, frames=frames, title=title, videos=videos, seen=seen)
     without = ", ".join(f"{n} items: {reason}" for reason, n in result["without_frames"].items())
     size = result["bytes"] / 2**20
     text = f"{result['report']}  ({size:.1f} MB, {result['items']} items, {len(result['runs'])} runs)"

@@ -19,10 +19,13 @@ from proctor.llm.prompt import PromptSet, Rendered
 from proctor.procedure.dot import render_dot
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["CONTEXTS", "Context", "Rubric", "judge_prompt", "verdict_form", "verdict_schema"]
+__all__ = ["CONTEXTS", "FORMS", "SCALES", "Context", "Form", "Rubric", "judge_prompt", "verdict_form", "verdict_schema"]
 
 Context = Literal["none", "recipe", "step"]
 CONTEXTS: Final[tuple[Context, ...]] = ("none", "recipe", "step")
+SCALES: Final[tuple[Scale, ...]] = ("ternary", "binary")
+Form = Literal["text", "json"]
+FORMS: Final[tuple[Form, ...]] = ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Rubric:
     scale: Scale = "ternary"
     context: Context = "step"
     with_mistakes: bool = False
-    form: Literal["text", "json"] = "text"
+    form: Form = "text"
 
     @property
     def template(self) -> str:
@@ -52,6 +55,32 @@ class Rubric:
         """Name for judges and signatures, such as ``ternary-step`` or ``ternary-step-mistakes-json``."""
         mistakes = "-mistakes" if self.context == "step" and self.with_mistakes else ""
         return self.template.removeprefix("judge-") + mistakes + ("-json" if self.form == "json" else "")
+
+
+    @classmethod
+    def parse(cls, text: str) -> Rubric:
+        """Return the rubric of a name.
+
+        Raises:
+            UserError: if there is none of this name.
+        """
+        found = next((rubric for rubric in _rubrics() if rubric.name == text.strip()), None)
+        if found is None:
+            raise UserError(
+                f"there is no rubric {text[:80]!r}.", hint=f"there are {', '.join(r.name for r in _rubrics())}"
+            )
+        return found
+
+
+def _rubrics() -> list[Rubric]:
+    """Return all rubrics, each once."""
+    return [
+        Rubric(scale, context, mistakes, form)
+        for form in FORMS
+        for scale in SCALES
+        for context in CONTEXTS
+        for mistakes in ((False, True) if context == "step" else (False,))
+    ]
 
 
 def judge_prompt(

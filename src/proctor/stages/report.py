@@ -14,11 +14,13 @@ from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage
 from proctor.report.page import write_report
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
-from proctor.stages.inputs import load_items, load_judgements, load_predictions, media_root
+from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
+from proctor.stages.rehearsal.marker import played_in
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
 from proctor.stages.verify import open_store
+from proctor.stages.videos import workspace_videos
 from proctor.workspace import StageRecord, Workspace, is_there
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def report(
     output: Path | None = None,
     frames: int | None = None,
     title: str | None = None,
+    videos: Path | None = None,
     seen: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Write the report of a workspace.
@@ -46,6 +49,7 @@ def report(
         output: the file; ``report.html`` in the workspace by default.
         frames: pictures for each item where its video exists; 0 for none.
         title: of the page.
+        videos: folder that the recordings' videos are relative to; the data set's by default.
         seen: called after each item whose frames were extracted.
 
     Raises:
@@ -56,7 +60,7 @@ def report(
     items = load_items(workspace, graphs)
     settings = workspace.settings("report", {"frames": frames, "title": title}, DEFAULTS)
     candidates = _candidates(workspace)
-    pictures, skipped = _frames(workspace, items, settings, seen)
+    pictures, skipped = _frames(workspace, items, settings, videos, seen)
     data = ReportData(
         items=tuple(items),
         title=settings["title"],
@@ -137,6 +141,11 @@ def _about(workspace: Workspace) -> About:
             f"questions by '{by if isinstance(by, str) else ', '.join(by)}'; "
             f"let in by the rules '{build.settings.get('accept', '')}'."
         )
+    if (played := played_in(workspace.root)) is not None:
+        made = (
+            "A rehearsal: no model and no person has said anything here. Models were played, right with probability "
+            f"{played.quality:g}, and so were people's marks; recordings without a video were drawn. {made}"
+        )
     hashes = {k: v for record in stages.values() for k, v in record.outputs.items()}
     licence = str(build.settings.get("licence") or "") if build else ""
     return About(name=name, version=version, licence=licence, made=made, hashes=hashes)
@@ -164,7 +173,11 @@ def _dropped(record: StageRecord) -> dict[str, int]:
 
 
 def _frames(
-    workspace: Workspace, items: Sequence[Item], settings: Mapping[str, Any], seen: Callable[[], None] | None
+    workspace: Workspace,
+    items: Sequence[Item],
+    settings: Mapping[str, Any],
+    folder: Path | None,
+    seen: Callable[[], None] | None,
 ) -> tuple[dict[str, tuple[Frame, ...]], dict[str, int]]:
     """Extract frames of items whose video exists; a video is opened once for all its items.
 
@@ -174,11 +187,14 @@ def _frames(
     skipped: Counter[str] = Counter()
     if not settings["frames"]:
         return {}, {}
-    root = media_root(workspace)
+    videos = workspace_videos(workspace, folder, {item.recording_id for item in items})
     by_video: dict[Path, list[Item]] = {}
     for item in items[:_MAX_ITEMS_WITH_FRAMES]:
-        path = root / item.example.video if root and item.example.video else None
-        if path is None or not path.is_file():
+        try:
+            path = videos.find(item.recording_id, item.example.video, height=settings["height"])
+        except UserError:
+            path = None
+        if path is None:
             skipped["no video"] += 1
         else:
             by_video.setdefault(path, []).append(item)

@@ -1,0 +1,216 @@
+"""``proctor experiment``: the whole published experiment in one command."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, note, progress, table, warn
+from proctor.cli.models import DryRunFlag, estimate_text, with_limits
+
+if TYPE_CHECKING:
+    from proctor.stages.experiment import Done, Plan
+    from proctor.stages.models import Limits
+
+app = command_app()
+
+
+@app.command()
+@with_limits
+def experiment(
+    workspace: WorkspaceArgument,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the data set; needed the first time only.")
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="Its reader; see 'proctor read'.")] = "captaincook4d",
+    published: Annotated[
+        Path | None,
+        typer.Option(help="File of published ProMQA questions to use in place of questions of one's own."),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="How data are read and examples derived: corrected (default) or published."),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(help="How examples are chosen: quota (default), published or all.")
+    ] = None,
+    examples: Annotated[int | None, typer.Option(min=1, help="How many (default 500).")] = None,
+    generator: Annotated[
+        list[str] | None,
+        typer.Option("--generator", "-g", help="Who asks: rules (default) or a model; may be repeated."),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="How a generator is shown procedure and recording (default excerpt-steps)."),
+    ] = None,
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option(help="Model that checks questions beside the task graph; may be repeated."),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(help="Who lets a question in: oracle (default), humans, any, all or majority."),
+    ] = None,
+    min_confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Verdicts below this count as unsure (default 0.8).")
+    ] = None,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictor",
+            "-p",
+            help="Model that answers; may be repeated. MODEL=VIEW,VIEW shows it something else than --show says.",
+        ),
+    ] = None,
+    show: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What every predictor is shown, once for each way: question, recipe, captions:50@288p, frames:50@765p, "
+            "frames:100@288p:uniform, video:360p (default: question, recipe, frames:50@360p)."
+        ),
+    ] = None,
+    captioner: Annotated[
+        str | None, typer.Option(help="Model that describes frames, for the view captions.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", "-j", help="Model that marks; may be repeated; scores are the first one's."),
+    ] = None,
+    rubric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How judges are asked (default ternary-step); may be repeated: the first judge is asked by all of them."
+        ),
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Times that a judge is asked the same.")] = None,
+    human: Annotated[
+        list[Path] | None,
+        typer.Option(help="File of marks by people, to calibrate the judges; may be repeated."),
+    ] = None,
+    videos: Annotated[
+        Path | None, typer.Option(help="Folder of the recordings' videos (default: the data set's).")
+    ] = None,
+    rehearse: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="QUALITY",
+            help="Play all models on this machine, right with this probability: no key, no cost. For new workspaces.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything that is drawn.")] = None,
+    *,
+    limits: Limits,
+    dry_run: DryRunFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
+
+    The plan is kept in experiment.json in the workspace; the same command, or only the workspace's name, goes on
+    where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages together.
+
+    Example: proctor experiment bench --data captaincook4d -p openai/gpt-4o -p google/gemini-1.5-pro -j openai/gpt-4o --dry-run
+
+    Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
+    """
+    from proctor.stages.experiment import Plan, Source, conduct, foresee, kept_plan
+    from proctor.stages.experiment.rehearse import open_rehearsal
+    from proctor.stages.rehearsal.marker import require_no_rehearsal
+    from proctor.workspace import Workspace
+
+    given = {
+        "protocol": protocol,
+        "sample": sample,
+        "examples": examples,
+        "generators": tuple(generator or ()),
+        "template": template,
+        "verifiers": tuple(verifier or ()),
+        "accept": accept,
+        "min_confidence": min_confidence,
+        "predictors": tuple(predictor or ()),
+        "views": tuple(show or ()),
+        "captioner": captioner,
+        "judges": tuple(judge or ()),
+        "rubrics": tuple(rubric or ()),
+        "repeats": repeats,
+        "seed": seed,
+    }
+    kept = kept_plan(Workspace(workspace)) or Plan()
+    plan = msgspec.structs.replace(kept, **{k: v for k, v in given.items() if v not in (None, ())})
+    source = Source(data, dataset, published) if data is not None else None
+    options: dict[str, Any] = {"source": source, "videos": videos}
+    if dry_run:
+        estimate = foresee(workspace, plan, limits=limits, **options)
+        emit(msgspec.to_builtins(estimate), estimate_text(estimate), as_json=as_json)
+        return
+    showing = partial(progress, quiet=as_json)
+    with ExitStack() as stack:
+        if rehearse is None:
+            require_no_rehearsal(workspace)
+        else:
+            plan.check()
+            opened = open_rehearsal(workspace, rehearse, seed=plan.seed, show=showing)
+            options["rehearsal"] = rehearsal = stack.enter_context(opened)
+            limits = replace(limits, resolve=rehearsal.resolve)
+            if not as_json:
+                note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
+        done = conduct(workspace, plan, limits=limits, human=human or (), show=showing, **options)
+    if done.stopped:
+        warn(f"stopped early: {done.stopped}; the same command goes on from here")
+    emit(_facts(done, plan), _text(done, plan, workspace), as_json=as_json)
+    if done.stopped:
+        raise typer.Exit(3)
+
+
+def _facts(done: Done, plan: Plan) -> dict[str, Any]:
+    scores = done.scores
+    return {
+        "plan": msgspec.to_builtins(plan),
+        "stages": [{"stage": part.name, **part.counts} for part in done.parts],
+        "scores": {n: msgspec.to_builtins(t.row("all")) for n, t in scores.tables.items()} if scores else {},
+        "calibration": done.calibration.hash if done.calibration else "",
+        "report": done.report,
+        "stopped": done.stopped,
+    }
+
+
+def _text(done: Done, plan: Plan, workspace: Path) -> str:
+    called = [part for part in done.parts if part.calls]
+    rows = [
+        (
+            p.name,
+            p.calls["sent"],
+            p.calls["from_store"],
+            sum(p.calls["outcomes"].values()) - p.calls["outcomes"].get("reply", 0),
+            p.calls["cost"],
+        )
+        for p in called
+    ]
+    text = table(rows, ("stage", "sent", "from the store", "not replied", "cost")) if rows else ""
+    if done.scores is not None:
+        scored = [
+            (
+                name,
+                f"{row.value:.1f}",
+                f"[{row.low:.1f}, {row.high:.1f}]" if row.low is not None else "",
+                row.n,
+            )
+            for name, scores in done.scores.tables.items()
+            if (row := scores.row("all")).value is not None
+        ]
+        text += "\n\n" + table(scored, ("run", "score", "interval", "n"))
+    if done.report:
+        text += f"\n\nreport: {done.report}"
+        if done.calibration is None and plan.judges:
+            text += (
+                "\nThe judges are not calibrated: have people mark some of the answers, then run again with --human FILE "
+                "(item_id, run, human: 0, 1 or 2)."
+            )
+    return text + ("" if done.report else f"\nnext: proctor experiment {workspace}")

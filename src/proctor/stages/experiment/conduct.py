@@ -1,0 +1,241 @@
+"""Doing an experiment: every stage in its order, with one budget; what is done already is not done or paid for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from proctor.errors import UserError
+from proctor.llm.registry import resolve
+from proctor.llm.store import CallStore
+from proctor.records import write_json
+from proctor.stages.build import build
+from proctor.stages.calibrate import Calibrated, calibrate, load_evidence
+from proctor.stages.derive import derive
+from proctor.stages.exchange import import_published
+from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
+from proctor.stages.generate import generate
+from proctor.stages.inputs import load_items
+from proctor.stages.judge import judge
+from proctor.stages.models import CALLS, Limits
+from proctor.stages.predict import PREDICTORS, predict
+from proctor.stages.read import read
+from proctor.stages.report import report
+from proctor.stages.score import ScoredRuns, score
+from proctor.stages.verify import verify, verify_with_model
+from proctor.workspace import Workspace, is_there
+
+__all__ = ["Done", "Part", "Rehearsing", "Show", "conduct", "prepare"]
+
+
+class Show(Protocol):
+    """Shows the progress of one part of the experiment."""
+
+    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
+        """Begin a part; the value of the context is called once per finished item or call."""
+        ...
+
+
+class Rehearsing(Protocol):
+    """What stands in for the world in a rehearsal."""
+
+    def videos(self) -> Path:
+        """Return a folder with videos of the recordings that are asked about."""
+        ...
+
+    def marks(self) -> Sequence[Path]:
+        """Return files of marks as people would give them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stage of the experiment: its name, the counts of its closing line, and its calls, if it made any."""
+
+    name: str
+    counts: Mapping[str, Any]
+
+    @property
+    def calls(self) -> Mapping[str, Any]:
+        """What the stage asked of models; empty when it asked nobody."""
+        found: Mapping[str, Any] = self.counts.get("calls", {})
+        return found
+
+
+@dataclass(slots=True)
+class Done:
+    """What came of an experiment.
+
+    Attributes:
+        parts: the stages, in order.
+        stopped: why the experiment ended early; empty when it did not.
+        scores: of all runs; None when it did not come so far.
+        calibration: of the judges; None without marks by people.
+        report: path of the page; empty when it did not come so far.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    stopped: str = ""
+    scores: ScoredRuns | None = None
+    calibration: Calibrated | None = None
+    report: str = ""
+
+    def add(self, name: str, counts: Mapping[str, Any]) -> bool:
+        """Write down a stage; return whether the next one may begin."""
+        part = Part(name, counts)
+        self.parts.append(part)
+        self.stopped = self.stopped or str(part.calls.get("stopped") or "")
+        return not self.stopped
+
+
+def conduct(
+    root: Path,
+    plan: Plan,
+    *,
+    source: Source | None = None,
+    videos: Path | None = None,
+    human: Sequence[Path] = (),
+    limits: Limits | None = None,
+    show: Show,
+    rehearsal: Rehearsing | None = None,
+) -> Done:
+    """Do an experiment, from recordings to the report; a second call goes on where the first one ended.
+
+    Args:
+        root: the workspace.
+        plan: what to do.
+        source: of the recordings; not needed when the workspace has them.
+        videos: folder of the recordings' videos; the data set's by default.
+        human: files with marks by people, for the calibration of judges.
+        limits: for all stages together.
+        show: shows progress.
+        rehearsal: what stands in for videos and people in a rehearsal.
+
+    Raises:
+        UserError: if something about the plan, the data or the workspace is wrong, or a key is missing.
+    """
+    plan.check()
+    limits = (limits or Limits()).shared()
+    workspace = Workspace(root)
+    done = Done()
+    _require_keys(workspace, plan, limits)
+    prepare(root, plan, source, done)
+    write_json(workspace.file(PLAN_FILE), plan)
+    name = "rehearsal" if rehearsal is not None else None
+    if not _questions(root, plan, videos, limits, done, show, name):
+        return done
+    if rehearsal is not None and videos is None and any(s.view.sees_video for s in plan.systems):
+        videos = rehearsal.videos()
+    if not _answers(root, plan, videos, limits, done, show):
+        return done
+    marks = [*human, *(rehearsal.marks() if rehearsal is not None and not human else ())]
+    finished = _marks(root, plan, limits, done, show)
+    unmarked = [
+        r for r in workspace.run_names() if not is_there(workspace.run_folder(r) / "judgements.jsonl")
+    ]
+    if not finished and unmarked:
+        return done
+    if marks or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
+        done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
+    done.scores = score(root, seed=plan.seed)
+    with show("taking frames for the report") as seen:
+        counts = report(root, videos=videos, seen=seen)
+    done.add("report", counts)
+    done.report = counts["report"]
+    return done
+
+
+def prepare(root: Path, plan: Plan, source: Source | None, done: Done) -> None:
+    """Bring recordings and examples into the workspace, where they are not there.
+
+    Raises:
+        UserError: if there is neither a source nor anything in the workspace.
+    """
+    workspace = Workspace(root)
+    there = is_there(workspace.file("recordings.jsonl")) or is_there(workspace.file("items.jsonl"))
+    if not there and source is None:
+        raise UserError(
+            "the workspace has no recordings yet.",
+            where=str(root),
+            hint="say where they are: --data FOLDER (and --published FILE for published questions)",
+        )
+    if source is not None and source.published is not None:
+        if not is_there(workspace.file("items.jsonl")):
+            done.add("import", import_published(source.published, source.folder, root))
+        return
+    if not there and source is not None:
+        done.add("read", read(source.dataset, source.folder, root, plan.protocol)["counts"])
+    if not is_there(workspace.file("examples.jsonl")) and is_there(workspace.file("recordings.jsonl")):
+        done.add("derive", derive(root, plan.protocol))
+
+
+def _questions(
+    root: Path, plan: Plan, videos: Path | None, limits: Limits, done: Done, show: Show, name: str | None
+) -> bool:
+    """Make the items; say whether to go on. Items that came with the workspace are taken as they are."""
+    workspace = Workspace(root)
+    if is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages():
+        return True
+    with show("asking questions") as seen:
+        counts = generate(
+            root, generator=plan.generators, sample=plan.sample, examples=plan.examples, seed=plan.seed,
+            template=plan.template if any("/" in g for g in plan.generators) else None,
+            videos=videos, limits=limits, seen=seen,
+        )  # fmt: skip
+    if not done.add("generate", counts):
+        return False
+    with show("checking them against the task graph", counts["candidates"]) as seen:
+        done.add("verify", verify(root, seen=seen))
+    for model in plan.verifiers:
+        with show(f"checking them: {model}", counts["candidates"]) as seen:
+            if not done.add(f"verify/{model}", verify_with_model(root, model, limits=limits, seen=seen)):
+                return False
+    built = build(root, accept=plan.accept, min_confidence=plan.min_confidence, name=name, seed=plan.seed)
+    return done.add("build", built)
+
+
+def _answers(root: Path, plan: Plan, videos: Path | None, limits: Limits, done: Done, show: Show) -> bool:
+    for name in PREDICTORS:
+        with show(f"answering: {name}") as seen:
+            done.add(f"predict/{name}", predict(root, name, seed=plan.seed, seen=seen))
+    for system in plan.systems:
+        with show(f"answering: {system.run}") as seen:
+            counts = predict(
+                root, system.model, run=system.run, view=system.view, videos=videos, limits=limits, seen=seen
+            )
+        if not done.add(f"predict/{system.run}", counts):
+            return False
+    return True
+
+
+def _marks(root: Path, plan: Plan, limits: Limits, done: Done, show: Show) -> bool:
+    """Have all answers marked; say whether everybody came to the end."""
+    if not plan.judges:
+        with show("marking the answers") as seen:
+            return done.add("judge/rules", judge(root, seen=seen))
+    for model, rubric in plan.markings:
+        with show(f"marking: {model} · {rubric.name}") as seen:
+            marked = judge(root, judge=model, rubric=rubric, repeats=plan.repeats, limits=limits, seen=seen)
+        if not done.add(f"judge/{model} · {rubric.name}", marked):
+            return False
+    return True
+
+
+def _require_keys(workspace: Workspace, plan: Plan, limits: Limits) -> None:
+    """Find missing keys and addresses now, not after hours; a model whose calls are all stored needs none.
+
+    Raises:
+        UserError: if a model that was never asked yet cannot be asked.
+    """
+    place = limits.calls or workspace.root / CALLS
+    asked: Sequence[str] = ()
+    if isinstance(place, str) or is_there(place):
+        with CallStore.open(place) as store:
+            asked = store.models()
+    for name in plan.models:
+        if name not in asked:
+            asyncio.run((limits.resolve or resolve)(name).close())
