@@ -200,3 +200,34 @@ def test_a_reply_that_was_lost_is_told_as_possibly_charged(
     sums = proctor("calls", "cost", bench, "--json").json["sum"]
     assert (sums["lost"], sums["unpriced"]) == (2, 0)
     assert sums["feared"] > 0
+
+
+def test_how_the_pace_changed_is_told_and_kept(bench: Path, standin: Standin, proctor: Command) -> None:
+    rules = {"rules": [{"reply": "Verdict: 1"}]}
+    standin.script(rules, faults=[{"crowd": 4, "status": 429}], latency={"seconds": 0.02})
+    done = judge(proctor, bench, standin)
+    assert done.status == 0, done.err
+    (told,) = (line for line in done.out.splitlines() if line.startswith("concurrency 16 → "))
+    assert "(rate_limit ×" in told
+    assert told.endswith(f"({standin.url}/v1#marker)")
+    shown = proctor("calls", "flow", bench, "--stage", "judge/*")
+    assert shown.status == 0, shown.err
+    assert "shrink" in shown.out
+    assert "rate_limit" in shown.out
+    events = proctor("calls", "flow", bench, "--json").json["events"]
+    assert {event["endpoint"] for event in events} == {f"{standin.url}/v1#marker"}
+    assert {"shrink"} <= {event["kind"] for event in events}
+    assert min(event["limit"] for event in events) <= 4
+    again = judge(proctor, bench, standin)
+    assert "concurrency" not in again.out  # nothing was sent
+    assert len(proctor("calls", "flow", bench, "--json").json["events"]) == len(events)
+    assert proctor("calls", "flow", bench, "--stage", "x").out.strip() == "Nothing changed the pace."
+
+
+def test_a_model_that_was_given_up_is_told_with_the_reason(
+    bench: Path, standin: Standin, proctor: Command
+) -> None:
+    standin.script(faults=[{"status": 401}])
+    done = judge(proctor, bench, standin, "--run", "constant")
+    assert "given up: " in done.out
+    assert done.out.count("given up") == 1

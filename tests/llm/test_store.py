@@ -14,12 +14,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.llm.attempt import AttemptRecord
+from proctor.llm.gate import FlowEvent
 from proctor.llm.lane import Claim
 from proctor.llm.message import Request, user
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Usage, is_final
@@ -322,6 +324,43 @@ def test_pruning_takes_attempts_along_and_leaves_what_is_being_made(full: CallSt
     assert full.prune(Selection()) == 6
     assert [call.key for call in full.calls()] == [key]
     assert list(full.attempts([key, ask("j1", "openai/a").key])) == [key]
+
+
+EVENTS = (
+    FlowEvent(100.0, "http://a#m", "shrink", 7, "rate_limit"),
+    FlowEvent(90.0, "http://a#m", "grow", 9),  # the clock was set back
+    FlowEvent(110.0, "http://b#\x00", "stop", 1, "no\x00 key \ud800"),
+)
+
+
+def test_the_history_of_the_pace_comes_back_in_order(full: CallStore) -> None:
+    assert full.history() == []
+    full.add_history("predict/a", EVENTS[:2])
+    full.add_history("predict/a", ())
+    full.add_history("judge", [msgspec.structs.replace(EVENTS[2], endpoint="http://b#m")])
+    assert full.history("predict/*") == [("predict/a", event) for event in EVENTS[:2]]
+    ((stage, last),) = full.history(limit=1)
+    assert (stage, last.kind, last.limit, last.detail) == ("judge", "stop", 1, storable(EVENTS[2].detail))
+    assert full.history("nothing") == full.history("x*") == []
+    assert len(full.history()) == 3
+
+
+@pytest.mark.parametrize(
+    ("selection", "left"),
+    [
+        (Selection(), 0),
+        (Selection(stage="judge"), 2),
+        (Selection(stage="pre*"), 1),
+        (Selection(before=95.0), 2),
+        (Selection(model="openai/*"), 3),
+        (Selection(kind="failed"), 3),
+    ],
+)
+def test_the_history_is_pruned_with_its_calls(full: CallStore, selection: Selection, left: int) -> None:
+    full.add_history("predict", EVENTS[:2])
+    full.add_history("judge", [FlowEvent(100.0, "http://b#m", "pause", 1, "")])
+    full.prune(selection)
+    assert len(full.history()) == left
 
 
 def test_the_latest_come_first_without_their_requests(full: CallStore) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit, note, printable, progress, table, warn
@@ -108,6 +109,27 @@ def cost(
                 f"{printable(total.model)}: the price of {total.unpriced:,} attempts in stage "
                 f"'{printable(total.stage)}' is not known; the sum is without them"
             )
+
+
+@app.command()
+def flow(
+    store: StoreArgument,
+    stage: StageOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="The latest so many events.")] = 50,
+    as_json: JsonFlag = False,
+) -> None:
+    """Tell how the pace of calls changed: when more or fewer were allowed in flight, pauses, and why.
+
+    Example: proctor calls flow bench --stage 'predict/*'
+    """
+    with _open(store) as opened:
+        events = opened.history(stage, limit)
+    rows = [{"stage": name, **msgspec.to_builtins(event)} for name, event in events]
+    cells = [
+        (_date(e.at, seconds=True), name or "–", e.endpoint, e.kind, e.limit, e.detail) for name, e in events
+    ]
+    text = table(cells, ("at (UTC)", "stage", "endpoint", "what", "in flight", "why"))
+    emit({"events": rows}, text if rows else "Nothing changed the pace.", as_json=as_json)
 
 
 @app.command()
@@ -260,10 +282,10 @@ def _call_cells(row: dict[str, Any]) -> list[object]:
     ]
 
 
-def _date(seconds: float) -> str:
+def _date(at: float, *, seconds: bool = False) -> str:
     """Return a time in UTC; a file from elsewhere may say anything."""
     try:
-        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
+        return time.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M", time.gmtime(at))
     except (OverflowError, OSError, ValueError):
         return "?"
 

@@ -209,4 +209,7 @@ def closing_text(calls: dict[str, Any]) -> str:
         text += f", {calls['unpriced']:,} calls at unknown prices not counted"
     if calls["lost"]:
         text += f"; possibly {calls['feared']} more, for {calls['lost']:,} calls whose reply was lost"
+    for pace in calls["flow"]:
+        if any(pace[name] for name in ("reasons", "pauses", "breaks", "stopped")):  # else it only grew
+            text += f"\nconcurrency {pace['story']} ({pace['endpoint']})"
     return text + (f"\nstopped: {calls['stopped']}" if calls["stopped"] else "")

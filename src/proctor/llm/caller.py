@@ -96,7 +96,7 @@ class Caller:
             tally=self.tally,
             meter=self._meter,
             model=self._model,
-            hide=self._hidden,
+            hide=self.hide,
         )
 
     def _meter(self) -> Meter:
@@ -228,7 +228,8 @@ class Caller:
             model = self._models[place] = self._resolve(name)
         return model
 
-    def _hidden(self, text: str) -> str:
+    def hide(self, text: str) -> str:
+        """Return a text without the keys of the environment."""
         for variable, secret in self._secrets:
             text = text.replace(secret, f"[{variable}]")
         return text

@@ -23,6 +23,7 @@ class Tables(NamedTuple):
     attempts: Table
     owners: Table
     claims: Table
+    flow: Table
 
 
 @cache
@@ -91,7 +92,18 @@ def tables() -> Tables:
         Column("owner", Text, nullable=False),
     )
     Index("proctor_call_claims_owner", claims.c.owner)
-    return Tables(meta, calls, attempts, owners, claims)
+    flow = Table(
+        "proctor_call_flow",
+        metadata,
+        Column("sequence", big, primary_key=True, autoincrement=True),
+        Column("at", Double, nullable=False),
+        Column("stage", Text, nullable=False),
+        Column("endpoint", Text, nullable=False),
+        Column("kind", Text, nullable=False),
+        Column("places", Integer, nullable=False),
+        Column("detail", Text, nullable=False),
+    )
+    return Tables(meta, calls, attempts, owners, claims, flow)
 
 
 CALLS: Final = StoreKind(

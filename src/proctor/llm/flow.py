@@ -134,6 +134,16 @@ class Flow:
         """What changed the pace, oldest first; the last 2,000."""
         return tuple(self._events)
 
+    def take_history(self) -> tuple[FlowEvent, ...]:
+        """Return the history and forget it; what comes is history anew."""
+        taken = self.history
+        self._events.clear()
+        return taken
+
+    def places(self, endpoint: str) -> int:
+        """How many calls may be in flight to begin with."""
+        return self._settings.of(endpoint).concurrency
+
     def state(self) -> tuple[EndpointState, ...]:
         """How every endpoint stands now."""
         return tuple(gate.state() for gate in self._gates.values())

@@ -20,6 +20,7 @@ import msgspec
 from proctor.database import Database
 from proctor.llm.attempt import AttemptRecord
 from proctor.llm.database import CALLS, SCHEMA_VERSION, tables
+from proctor.llm.gate import FlowEvent
 from proctor.llm.lane import Lane
 from proctor.llm.outcome import FAILURE_KINDS, Outcome, Usage
 from proctor.llm.owner import LEASE_SECONDS
@@ -317,6 +318,28 @@ class CallStore:
             rows = connection.execute(answered).all()
         return {(stage, model): (int(number), int(tokens)) for stage, model, number, tokens in rows}
 
+    def history(self, stage: str | None = None, limit: int | None = None) -> list[tuple[str, FlowEvent]]:
+        """Return what changed the pace, with the stage in which it did, oldest first.
+
+        Args:
+            stage: only of this one; ``*`` stands for anything.
+            limit: the latest so many.
+        """
+        from sqlalchemy import select
+
+        flow = tables().flow
+        query = select(flow).order_by(flow.c.sequence.desc())
+        if stage is not None and "*" in stage:
+            query = query.where(flow.c.stage.in_(self._names(flow.c.stage, stage)))
+        elif stage is not None:
+            query = query.where(flow.c.stage == stage)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query.limit(limit)).all()
+        return [
+            (row.stage, FlowEvent(row.at, row.endpoint, row.kind, row.places, row.detail))
+            for row in reversed(rows)
+        ]
+
     # -- changing --------------------------------------------------------------------------------------------
 
     def put(self, calls: Iterable[tuple[StoredCall, Sequence[AttemptRecord]]]) -> int:
@@ -350,6 +373,27 @@ class CallStore:
                 connection.execute(attempts.insert(), tried)
         return len(new)
 
+    def add_history(self, stage: str, events: Iterable[FlowEvent]) -> None:
+        """Keep what changed the pace in a stage.
+
+        Raises:
+            UserError: if the store cannot be written.
+        """
+        rows = [
+            {
+                "at": event.at,
+                "stage": stage,
+                "endpoint": event.endpoint,
+                "kind": event.kind,
+                "places": event.limit,
+                "detail": storable(event.detail),
+            }
+            for event in events
+        ]
+        if rows:
+            with self._database.transaction(write=True) as connection:
+                connection.execute(tables().flow.insert(), rows)
+
     def count(self, selection: Selection) -> int:
         """Return how many calls are meant."""
         from sqlalchemy import func, select
@@ -359,7 +403,10 @@ class CallStore:
             return int(connection.execute(query).scalar_one())
 
     def prune(self, selection: Selection) -> int:
-        """Remove calls and their attempts for good, and return how many calls. What is being made right now stays."""
+        """Remove calls and their attempts for good, and return how many calls. What is being made right now stays.
+
+        When no model and no kind is named, the history of the pace goes with them.
+        """
         from sqlalchemy import select
 
         calls, attempts, claims = tables().calls, tables().attempts, tables().claims
@@ -367,7 +414,19 @@ class CallStore:
             where = (*self._where(selection), calls.c.key.not_in(select(claims.c.key)))
             meant = select(calls.c.key).where(*where)
             connection.execute(attempts.delete().where(attempts.c.key.in_(meant)))
+            if selection.model is None and selection.kind is None:
+                self._prune_history(connection, selection)
             return int(connection.execute(calls.delete().where(*where)).rowcount)
+
+    def _prune_history(self, connection: Connection, selection: Selection) -> None:
+        flow = tables().flow
+        where: list[Any] = []
+        if selection.stage is not None:
+            names = self._names(flow.c.stage, selection.stage)
+            where.append(flow.c.stage.in_(names))
+        if selection.before is not None:
+            where.append(flow.c.at < selection.before)
+        connection.execute(flow.delete().where(*where))
 
     def _where(self, selection: Selection) -> list[Any]:
         calls = tables().calls

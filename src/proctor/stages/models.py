@@ -9,17 +9,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import Budget, dollars
 from proctor.llm.caller import CONCURRENCY, Caller
 from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
-from proctor.llm.flow import Flow, FlowSettings
+from proctor.llm.flow import Flow, FlowEvent, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
 from proctor.llm.model import Model
 from proctor.llm.outcome import Ask, Failure, Outcome
+from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
@@ -107,7 +110,8 @@ class Models:
         self.secret = FenceSecret.load(workspace.root / FENCE_FILE)
         self.media = MediaStore(workspace.root / MEDIA)
         self.budget = limits.budget or Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
-        flow = Flow(flow_settings(limits))
+        flow = self._flow = Flow(flow_settings(limits))
+        self._history: list[FlowEvent] = []
         most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
         self.caller = Caller(
             store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=limits.resolve
@@ -117,9 +121,21 @@ class Models:
         """Return a function that makes calls for a stage."""
 
         def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
-            return run_calls(self.caller, requests, stage=stage, progress=progress)
+            try:
+                yield from run_calls(self.caller, requests, stage=stage, progress=progress)
+            finally:
+                self._keep_history(stage)
 
         return asking
+
+    def _keep_history(self, stage: str) -> None:
+        """Store what changed the pace; what was only read from the store changed none."""
+        hide = self.caller.hide
+        events = [
+            msgspec.structs.replace(event, detail=hide(event.detail)) for event in self._flow.take_history()
+        ]
+        self._history += events
+        self._store.add_history(stage, events)
 
     def price(self, model: str, outcome: Outcome) -> int | None:
         """Return nano-dollars of an outcome, None when price or usage are not known."""
@@ -155,8 +171,13 @@ class Models:
             "unpriced": tally.unpriced,
             "lost": tally.lost,
             "feared": dollars(tally.feared),
+            "flow": [msgspec.to_builtins(pace) for pace in self._paces()],
             "stopped": tally.stopped,
         }
+
+    def _paces(self) -> list[Pace]:
+        endpoints = dict.fromkeys(event.endpoint for event in self._history)
+        return [pace_of(name, self._flow.places(name), self._history) for name in endpoints]
 
 
 @contextmanager
