@@ -1,0 +1,239 @@
+"""The whole experiment on the shipped sample, all models played over HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.stages.experiment.conftest import A, B, quietly
+
+from proctor.errors import UserError
+from proctor.evaluate.prediction import Prediction
+from proctor.generate.candidate import Candidate
+from proctor.llm.fence import FENCE_FILE
+from proctor.llm.standin import Standin
+from proctor.records import read_jsonl
+from proctor.stages.experiment import PLAN_FILE, Done, Plan, Source, conduct, foresee, kept_plan
+from proctor.stages.experiment.rehearse import open_rehearsal
+from proctor.stages.models import CALLS, Limits
+from proctor.stages.rehearsal.marker import REHEARSAL_FILE
+from proctor.workspace import Workspace
+
+QUALITY = 0.8
+
+
+def rehearsed(root: Path, plan: Plan, **options: Any) -> tuple[Done, Standin]:
+    """Do an experiment with all models played; return what came of it and the server."""
+    limits = options.pop("limits", Limits())
+    with open_rehearsal(root, QUALITY, seed=plan.seed, show=quietly) as models:
+        done = conduct(
+            root,
+            plan,
+            limits=replace(limits, resolve=models.resolve),
+            rehearsal=models,
+            show=quietly,
+            **options,
+        )
+        return done, models.server
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, sample: Source) -> tuple[Path, Plan, Done, int]:
+    """A finished rehearsal, not to be changed: workspace, plan, what came of it, requests that the server saw."""
+    root = tmp_path_factory.mktemp("experiment") / "bench"
+    plan = Plan(
+        examples=24,
+        generators=(A, B),
+        predictors=(A, B),
+        views=("question", "recipe"),
+        judges=(A, B),
+        rubrics=("ternary-step", "binary"),
+        min_confidence=0.5,
+        seed=2,
+    )
+    done, server = rehearsed(root, plan, source=sample)
+    return root, plan, done, server.count
+
+
+def test_every_part_is_done_and_called(finished: tuple[Path, Plan, Done, int]) -> None:
+    root, plan, done, count = finished
+    assert not done.stopped
+    names = [part.name for part in done.parts]
+    assert names[:5] == ["read", "derive", "generate", "verify", "build"]
+    assert [n for n in names if n.startswith("judge/")] == [
+        f"judge/{B} · ternary-step",
+        f"judge/{A} · binary",
+        f"judge/{A} · ternary-step",
+    ]
+    assert names[-1] == "report"
+    assert sum(part.calls["sent"] for part in done.parts if part.calls) == count > 100
+    assert kept_plan(Workspace(root)) == plan
+    candidates = read_jsonl(root / "candidates.jsonl", Candidate)
+    assert {c.provenance.model for c in candidates} == {A, B}
+
+
+def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, Plan, Done, int]) -> None:
+    root, plan, done, _ = finished
+    assert done.scores is not None
+    assert {system.run for system in plan.systems} < set(done.scores.tables)
+    assert done.calibration is not None
+    judges = {row.judge for row in done.calibration.file.calibration.judges}
+    assert len(judges) == 3
+    preference = done.calibration.file.self_preference
+    assert len(preference.generators) == 2
+    assert preference.judge_cells
+    assert done.calibration.corrected
+    page = Path(done.report).read_text()
+    assert "A rehearsal: no model and no person" in page
+    for heading in (
+        "Leaderboard",
+        "All results",
+        "What it cost",
+        "Judges against people",
+        "Who is judged by whom",
+    ):
+        assert heading in page
+    assert (root / REHEARSAL_FILE).exists()
+
+
+def test_again_nothing_is_sent_and_every_file_is_the_same(
+    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+) -> None:
+    root, plan, _, _ = finished
+    copy = Path(shutil.copytree(root, tmp_path / "bench"))
+    before = fingerprints(copy)
+    done, server = rehearsed(copy, plan)
+    assert server.count == 0
+    assert not done.stopped
+    assert fingerprints(copy) == before
+
+
+def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(
+    finished: tuple[Path, Plan, Done, int], sample: Source, tmp_path: Path
+) -> None:
+    root, plan, _, count = finished
+    other = tmp_path / "bench"
+    other.mkdir()
+    shutil.copy(root / FENCE_FILE, other / FENCE_FILE)
+    stops = []
+    for most in (10, 60, 70, 10_000):
+        done, server = rehearsed(other, plan, source=sample, limits=Limits(max_calls=most))
+        assert server.count <= most
+        stops.append((bool(done.stopped), done.parts[-1].name, bool(done.report)))
+        count -= server.count
+    assert stops[0] == (True, "generate", False)
+    assert [stopped for stopped, _, _ in stops] == [True, True, True, False]
+    assert stops[-1][1:] == ("report", True)
+    assert count == 0
+    wanted, found = fingerprints(root), fingerprints(other)
+    assert {n: h for n, h in found.items() if n.startswith(("items", "runs/"))} == {
+        n: h for n, h in wanted.items() if n.startswith(("items", "runs/"))
+    }
+
+
+def test_what_it_would_take_is_told_and_leaves_no_trace(sample: Source, plan: Plan, tmp_path: Path) -> None:
+    root = tmp_path / "bench"
+    estimate = foresee(root, plan, source=sample)
+    assert not root.exists()
+    stages = {line.stage.partition("/")[0] for line in estimate.lines}
+    assert stages == {"generate", "predict", "judge"}
+    assert estimate.new == estimate.calls > 100
+    assert estimate.cost > 0
+    assert not estimate.unpriced
+    by_rules = foresee(root, msgspec.structs.replace(plan, generators=("rules",)), source=sample)
+    assert by_rules.new < estimate.new
+
+
+def test_the_estimate_is_near_what_it_takes(finished: tuple[Path, Plan, Done, int], sample: Source) -> None:
+    root, plan, _, count = finished
+    before = foresee(root.parent / "elsewhere", plan, source=sample)
+    assert 0.6 * count < before.new < 2 * count
+    after = foresee(root, plan)
+    assert after.new == 0
+    assert after.cost == 0
+
+
+def test_a_missing_key_is_named_before_anything_is_done(sample: Source, plan: Plan, tmp_path: Path) -> None:
+    root = tmp_path / "bench"
+    root.mkdir()
+    with pytest.raises(UserError, match="OPENAI_API_KEY"):
+        conduct(root, plan, source=sample, show=quietly)
+    assert not any(root.iterdir())
+
+
+def test_a_workspace_without_recordings_needs_a_source(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    with pytest.raises(UserError, match="no recordings yet") as error:
+        rehearsed(tmp_path / "bench", plan)
+    assert "--data" in error.value.render()
+
+
+def test_real_and_rehearsed_never_mix(
+    finished: tuple[Path, Plan, Done, int], plan: Plan, tmp_path: Path
+) -> None:
+    root, _, _, _ = finished
+    real = tmp_path / "real"
+    real.mkdir()
+    shutil.copy(root / CALLS, real / CALLS)
+    with pytest.raises(UserError, match="mix"), open_rehearsal(real, QUALITY, show=quietly):
+        pass
+    copy = Path(shutil.copytree(root, tmp_path / "bench"))
+    with (
+        pytest.raises(UserError, match="begun with quality"),
+        open_rehearsal(copy, 0.3, seed=2, show=quietly),
+    ):
+        pass
+
+
+def test_a_rehearsal_sends_no_key_away_and_gives_it_back(
+    finished: tuple[Path, Plan, Done, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+    with open_rehearsal(tmp_path / "bench", QUALITY, show=quietly) as models:
+        assert os.environ["OPENAI_API_KEY"] != "sk-mine"
+        for name in (A, B, "google/x", "compat/qwen@http://example.com/v1", "anyllm/mistral/large"):
+            assert models.resolve(name).endpoint.startswith(models.url)
+    assert os.environ["OPENAI_API_KEY"] == "sk-mine"
+    assert "ANTHROPIC_API_KEY" not in os.environ
+
+
+def test_frames_and_captions_of_drawn_videos(sample: Source, plan: Plan, tmp_path: Path) -> None:
+    root = tmp_path / "bench"
+    seeing = msgspec.structs.replace(
+        plan,
+        examples=6,
+        generators=("rules",),
+        predictors=(A,),
+        judges=(),
+        views=("captions:2@48p", "frames:3@48p"),
+        captioner="openai/gpt-4o-mini",
+    )
+    done, server = rehearsed(root, seeing, source=sample)
+    assert not done.stopped
+    assert any(r.media.get("image") == 3 for r in server.requests)
+    for system in seeing.systems:
+        answers = read_jsonl(root / "runs" / system.run / "predictions.jsonl", Prediction)
+        shown = [a for a in answers if a.failure is None]
+        assert len(shown) >= len(answers) / 2
+        assert all(len(a.frame_times) == len(a.frame_indices) > 0 for a in shown)
+    assert "data:image/jpeg" in Path(done.report).read_text()
+
+
+def fingerprints(root: Path) -> dict[str, str]:
+    """Return hashes of what the stages wrote; databases and files that hold paths or times are left out."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if path.is_file() and not re.match(
+            r"media/|.*\.sqlite|release/|stages\.json|proctor\.toml|report\.html", name
+        ):
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert PLAN_FILE in found
+    return found
