@@ -28,7 +28,7 @@ from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.verify import verify
 
-WORKER = """
+WORKER = '''
 import importlib, json, os, resource, signal, sys, traceback
 for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score", "stages.predict", "stages.judge",
              "stages.generate", "stages.score", "llm.providers.compat", "llm.registry"):
@@ -47,6 +47,12 @@ def die_at(point, root):
                 os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
 
+def drop_powers():
+    """Be an ordinary user as far as permissions of files go, even as root: no capability is left."""
+    import ctypes
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None, use_errno=True).capset(header, data) == 0
+
 def work(order):
     for number, path in ((1, order["out"]), (2, order["err"])):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
@@ -54,6 +60,8 @@ def work(order):
     os.environ.update(order["environment"])
     if order["fsize"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["fsize"], resource.RLIM_INFINITY))
+    if order["powerless"]:
+        drop_powers()
     if order["point"]:
         die_at(order["point"], order["root"])
     sys.argv = ["proctor", *order["arguments"]]
@@ -81,7 +89,7 @@ for line in sys.stdin:
         if not pid:
             work(order)
         print(pid, flush=True)
-"""
+'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,7 @@ class Launcher:
         fsize: int | None = None,
         point: int = 0,
         root: Path | None = None,
+        powerless: bool = False,
     ) -> Running:
         """Start a command.
 
@@ -123,6 +132,7 @@ class Launcher:
             point: the process kills itself when it touches (opens, renames, removes) a file of ``root`` this many times;
                 below 0 it lives and says at its end how many times it did ("touched 30").
             root: see ``point``.
+            powerless: permissions of files hold, even for root.
         """
         self._count += 1
         out, err = (str(self._folder / f"{self._count}.{name}") for name in ("out", "err"))
@@ -132,6 +142,7 @@ class Launcher:
             "fsize": fsize,
             "point": point,
             "root": str(root),
+            "powerless": powerless,
             "out": out,
             "err": err,
         }
@@ -311,8 +322,9 @@ def server() -> Iterator[Standin]:
 def models(server: Standin) -> Iterator[Models]:
     """A stand-in that plays all models; a test fails when its rules fail."""
     made = Models(server)
+    while server.log.in_flight:  # what a test before left behind
+        time.sleep(0.005)
     made.script()
-    made.settle()
     server.reset()
     yield made
     assert server.errors == []

@@ -123,6 +123,7 @@ class ModelPredictor:
                 there = [item for item in items if prepared.key_of.get(item.id) in outcomes]
                 interrupted([self._prediction(item, outcomes, prepared) for item in there])
             raise
+        self._require_a_template_that_works(items, prepared)
         return [self._prediction(item, outcomes, prepared) for item in items]
 
     def requests(self, items: Sequence[Item]) -> Iterator[Request]:
@@ -170,6 +171,7 @@ class ModelPredictor:
             raise
         except UserError as error:
             prepared.failed[item.id] = f"not_shown: {error.message}"
+            prepared.errors.append(error)
             return None
         prepared.rendered[item.id] = rendered
         return self._asked(rendered, exhibit)
@@ -178,6 +180,13 @@ class ModelPredictor:
         media = () if self.view.kind == "captions" else exhibit.media
         messages = rendered.with_media(media) if media else rendered.messages
         return Request(model=self.model, messages=messages, parameters=self.parameters)
+
+    def _require_a_template_that_works(self, items: Sequence[Item], prepared: _Prepared) -> None:
+        """A template that fails for every item is a mistake in the template, and no failure of the model."""
+        sources = {self.prompts[name].source for name in self.prompts.names}
+        errors = [error for error in prepared.errors if error.where in sources]
+        if items and len(errors) == len(items):
+            raise errors[0]
 
     def _task(self, item: Item) -> Task:
         graph = self.graphs.get(item.example.activity_id)
@@ -294,3 +303,4 @@ class _Prepared:
     rendered: dict[str, Rendered] = field(default_factory=dict)
     key_of: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    errors: list[UserError] = field(default_factory=list)

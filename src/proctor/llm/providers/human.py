@@ -45,7 +45,7 @@ class HumanModel:
         name: ``human/FILE``; ``.jsonl`` may be left out.
 
     Raises:
-        UserError: if the file is missing or broken, a record names no prompt, or one prompt has two different answers.
+        UserError: if the file is missing, broken or empty, a record names no prompt, or one prompt has two different answers.
     """
 
     endpoint = ""
@@ -72,6 +72,12 @@ class HumanModel:
                     where=f"{path}, record {number}",
                     hint="keep one, or number them with the field draw",
                 )
+        if not self._answers:
+            raise UserError(
+                "there are no answers in it.",
+                where=str(path),
+                hint="write one JSON object a line, one for each prompt",
+            )
 
     async def attempt(
         self,
