@@ -26,6 +26,12 @@ _PARTIAL: Final = 0.4
 """Thresholds of the rule-based judge."""
 _WRONG: Final = 4
 """Wrong answers that a model chooses from."""
+_BLIND: Final = (
+    "Yes, you can go on like this.",
+    "No, you should stop here.",
+    "You have completed all the steps.",
+    "You should wait for a moment.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +41,12 @@ class AnswerSheet:
     Attributes:
         right: answers that are a match.
         wrong: answers that are not: other steps, the wrong side, half of it.
+        blind: answers that are not and that need no procedure to say.
     """
 
     right: tuple[str, ...]
     wrong: tuple[str, ...]
+    blind: tuple[str, ...] = ()
 
 
 def mark_answer(answer: str, golds: Sequence[str], question: str, graph: TaskGraph, type_: str) -> int:
@@ -67,7 +75,8 @@ def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
     halves = [text for text in wrong if marks[text] == 1]
     if right and not halves:
         halves = [text for z in zeros if mark(text := f"{right[0].rstrip('.')}. {z}") == 1]
-    return AnswerSheet(tuple(right or golds[:1]), (*zeros, *halves[: _WRONG - len(zeros)]))
+    blind = tuple(text for text in _BLIND if mark(text) < 2)
+    return AnswerSheet(tuple(right or golds[:1]), (*zeros, *halves[: _WRONG - len(zeros)]), blind)
 
 
 def wrong_answers(item: Item, graph: TaskGraph) -> list[str]:

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -30,6 +30,7 @@ R = TypeVar("R", Example, Candidate, Item)
 _Stamp = tuple[tuple[int, int] | None, ...]
 
 
+@lru_cache(maxsize=100_000)
 def shown(text: str) -> str:
     """Return a text as it stands in a fence of one line: what prompts are compared with."""
     return escape_text(text, one_line=True)

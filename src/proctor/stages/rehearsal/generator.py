@@ -110,7 +110,7 @@ def find_example(asked: Asked, now: Now) -> Example | None:
     times = asked.frame_times
     known = {
         label: entries
-        for label in ("finished steps", "latest step", "allowed now", "left out", "observed")
+        for label in ("latest step", "allowed now", "left out", "observed", "finished steps")
         if (entries := asked.entries(label)) is not None
     }
     found = [

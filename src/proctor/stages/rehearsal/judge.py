@@ -29,7 +29,8 @@ _VARIED: Final = 0.3
 _TWICE: Final = 0.05
 _FORGETS: Final = 0.02
 """Shares of replies: in another form than the one asked for, with a verdict that is taken up again, without any."""
-_WITHOUT_OBJECTS: Final = tuple(form for form in VERDICT_FORMS if form not in ("json", "fenced"))
+_LINES: Final = tuple(form for form in VERDICT_FORMS if form not in ("json", "fenced", "bracket"))
+"""Forms of a line; a word in brackets is read as a verdict only where it is Judge."""
 _BINARY = re.compile(r"\b(?:one number, |with the number )0 or 1\b")
 _JSON = re.compile(r"\bOne JSON object\b|\bwith one JSON object\b")
 _NO_GRAPH: Final = TaskGraph("", "", (Step("0", "go on"),))
@@ -115,7 +116,7 @@ def _say(asked: Asked, mark: int, top: int, seed: int) -> Answer:
         return Answer(text=f"```json\n{text}\n```" if fenced else text)
     if asked.round == 1 and call.draw("forgets", seed) < _FORGETS:
         return Answer(text=reason)
-    form = pick(call, _WITHOUT_OBJECTS, "form", seed) if call.draw("varied", seed) < _VARIED else "plain"
+    form = pick(call, _LINES, "form", seed) if call.draw("varied", seed) < _VARIED else "plain"
     text = verdict_text(mark, reason, form, most=top, marker="Verdict")
     if asked.round == 1 and call.draw("twice", seed) < _TWICE:
         first = pick(call, [m for m in range(top + 1) if m != mark], "first", seed)

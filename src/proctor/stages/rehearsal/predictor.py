@@ -28,7 +28,7 @@ from proctor.stages.rehearsal.answers import guess_blind, guess_by_recipe
 from proctor.stages.rehearsal.files import Now, activity_names
 from proctor.stages.rehearsal.reading import Asked
 
-__all__ = ["exponent", "find_item", "play_predictor"]
+__all__ = ["exponent", "find_item", "play_predictor", "sees"]
 
 _BETWEEN_FRAMES: Final = 2.0
 _TOO_SMALL: Final = 20.0
@@ -42,12 +42,19 @@ def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer 
         return None
     own = _of_item(asked.call, item, seed)
     sheet = now.sheet(item, graph)
-    right, lost = sheet.right, exponent(asked)
-    quality = player.quality_of(own.model)
-    if lost is None or own.draw("right", seed) >= quality**lost:
-        blind = "procedure" not in asked.blocks
+    right, wrong = sheet.right, sheet.wrong
+    blind = "procedure" not in asked.blocks
+    if blind:
+        wrong = sheet.blind
+    if own.draw("right", seed) >= sees(asked, player.quality_of(own.model)):
         right = (guess_blind(item, now.constant) if blind else guess_by_recipe(item, graph, now.constant),)
-    return player.play(own, Known(right, sheet.wrong))
+    return player.play(own, Known(right, wrong))
+
+
+def sees(asked: Asked, quality: float) -> float:
+    """Return how likely a model of this quality is to see what matters in what it is shown."""
+    lost = exponent(asked)
+    return 0.0 if lost is None else quality**lost
 
 
 def exponent(asked: Asked) -> float | None:
