@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ from proctor.cli.models import limits_of, with_limits
 from proctor.errors import UserError
 from proctor.llm.gate import Limits as EndpointLimits
 from proctor.llm.standin import Standin
-from proctor.stages.models import flow_settings
+from proctor.stages.models import flow_settings, open_models
+from proctor.workspace import Workspace
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -231,3 +233,85 @@ def test_a_model_that_was_given_up_is_told_with_the_reason(
     done = judge(proctor, bench, standin, "--run", "constant")
     assert "given up: " in done.out
     assert done.out.count("given up") == 1
+
+
+# -- said before anything is paid ---------------------------------------------------------------------------------
+
+
+def test_parameters_that_a_model_is_not_sent_are_told_once_and_kept(
+    bench: Path,
+    standin: Standin,
+    proctor: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
+    name = f"anthropic/claude-sonnet-5@{standin.url}"
+    done = proctor("judge", bench, "--judge", name, "--run", "constant", "--json")
+    assert done.status == 0, done.err
+    assert "constant" in done.json["runs"]
+    (told,) = (r.message for r in caplog.records if "has no field" in r.message)
+    assert told.startswith(f"{name} has no field for temperature: not sent in the stage 'judge/constant'")
+    assert done.json["calls"]["unsent"] == {name: ["temperature"]}
+    record = (bench / "stages.json").read_bytes()
+    assert Workspace(bench).stages()["judge/constant"].counts["unsent"] == {name: ["temperature"]}
+    monkeypatch.delenv("ANTHROPIC_API_KEY")  # all is stored: no key is needed, and the record stays as it is
+    assert proctor("judge", bench, "--judge", name, "--run", "constant").status == 0
+    assert (bench / "stages.json").read_bytes() == record
+
+
+def test_nothing_is_told_of_a_model_that_is_sent_everything(
+    bench: Path, standin: Standin, proctor: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    done = judge(proctor, bench, standin, "--run", "constant", "--json")
+    assert "unsent" not in done.json["calls"]
+    assert "unsent" not in Workspace(bench).stages()["judge/constant"].counts
+    assert "has no field" not in caplog.text
+
+
+@pytest.mark.parametrize("command", ["judge", "verify"])
+def test_an_unknown_price_is_said_loudly_before_the_first_request(
+    bench: Path, standin: Standin, proctor: Command, command: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent_before: list[int] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "IS NOT KNOWN" in record.getMessage():
+                sent_before.append(standin.count)
+
+    listener = Listener()
+    logging.getLogger("proctor.llm").addHandler(listener)
+    try:
+        option = "--judge" if command == "judge" else "--verifier"
+        done = proctor(command, bench, option, f"compat/marker@{standin.url}/v1", "--max-calls", 3)
+    finally:
+        logging.getLogger("proctor.llm").removeHandler(listener)
+    assert done.status == 0, done.err
+    assert sent_before == [0]  # once, and first
+    assert standin.count == 3
+
+
+@pytest.mark.parametrize("command", ["judge", "verify"])
+def test_an_unknown_price_is_refused_with_a_limit_on_money(
+    bench: Path, standin: Standin, proctor: Command, command: str
+) -> None:
+    option = "--judge" if command == "judge" else "--verifier"
+    before = {path: path.read_bytes() for path in bench.rglob("*.json*")}
+    name = f"compat/marker@{standin.url}/v1"
+    done = proctor(command, bench, option, name, "--max-cost", "5")
+    assert done.status == 2
+    assert f"the price of {name} is not known, so --max-cost cannot be kept" in done.err
+    assert "PROCTOR_PRICES" in done.err
+    assert standin.count == 0
+    assert {path: path.read_bytes() for path in bench.rglob("*.json*")} == before
+
+
+def test_prices_of_all_models_of_a_stage_are_checked_before_the_first_is_asked(tmp_path: Path) -> None:
+    known = "openai/gpt-4o-2024-08-06"
+    with open_models(Workspace(tmp_path), limits_of(max_cost="1")) as models:
+        models.require_prices(known)
+        with pytest.raises(UserError, match="price of compat/x@http://h is not known"):
+            models.require_prices(known, "compat/x@http://h")
+    with open_models(Workspace(tmp_path), limits_of()) as models:
+        models.require_prices(known, "compat/x@http://h")

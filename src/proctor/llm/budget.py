@@ -207,6 +207,14 @@ class Budget:
                 underestimated=self._under,
             )
 
+    def require_price(self, model: str, *, known: bool) -> None:
+        """Say what ``reserve`` would say of a model's price, before anything is sent.
+
+        Raises:
+            UserError: if ``max_cost`` is set and the price is not known.
+        """
+        self._check_price(Need(model=model, tokens=0, cost=0 if known else None))
+
     def reserve(self, need: Need) -> Reservation:
         """Set aside what a call may take.
 

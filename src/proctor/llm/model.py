@@ -7,8 +7,9 @@ the provider, an entry point of the group ``proctor.models``; ours come in by th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from proctor.errors import UserError
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from proctor.llm.message import Parameters, Request
     from proctor.llm.outcome import Outcome
 
-__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider", "unsent_parameters"]
+__all__ = ["ENTRY_POINTS", "Model", "ModelName", "Provider", "Unsent", "leaves_out"]
 
 ENTRY_POINTS: Final = "proctor.models"
+
+_P = TypeVar("_P", bound="Callable[[ModelName], Model]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Model(Protocol):
 
 
 class Provider(Protocol):
-    """An entry point of ``proctor.models``: makes models of its kind."""
+    """An entry point of ``proctor.models``: makes models of its kind; see ``leaves_out``."""
 
     def __call__(self, name: ModelName) -> Model:
         """Return the model.
@@ -105,11 +108,22 @@ class Provider(Protocol):
         ...
 
 
-def unsent_parameters(model: Model, parameters: Parameters) -> tuple[str, ...]:
-    """Return the names of parameters that are set but that this model's provider has no field for.
+Unsent = Callable[[ModelName, "Parameters"], tuple[str, ...]]
+"""Names of the parameters that a model would not be sent, set or not."""
 
-    They are not sent (a seed to Anthropic, a temperature to its newer models), which a stage tells once: what looks greedy may
-    not be. A model says so by a method ``unsent(parameters)``; those without one send everything.
+
+def leaves_out(unsent: Unsent) -> Callable[[_P], _P]:
+    """Mark a provider whose protocol has no field for some parameters (a seed at Anthropic's, a temperature of newer models).
+
+    A stage tells them once: what looks greedy may not be. The mark is the attribute ``unsent`` of the entry point, so no key
+    is needed to ask. A provider without it sends everything.
+
+    Args:
+        unsent: from a model's name and what is wished to the names of parameters that are not sent, set or not.
     """
-    ask = getattr(model, "unsent", None)
-    return tuple(ask(parameters)) if callable(ask) else ()
+
+    def mark(provider: _P) -> _P:
+        provider.unsent = unsent  # type: ignore[attr-defined]
+        return provider
+
+    return mark

@@ -9,9 +9,10 @@ from typing import cast
 
 from proctor.errors import UserError
 from proctor.llm.keys import redact
-from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider
+from proctor.llm.message import Parameters
+from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider, Unsent
 
-__all__ = ["provider_names", "resolve"]
+__all__ = ["provider_names", "resolve", "unsent_parameters"]
 
 _PARTS = ("name", "endpoint", "attempt", "close")
 
@@ -49,6 +50,18 @@ def resolve(name: str) -> Model:
             hint="report it to the package that brings the provider",
         )
     return model
+
+
+def unsent_parameters(name: str, parameters: Parameters) -> tuple[str, ...]:
+    """Return the names of parameters that are set but that this model's provider has no field for, sorted. Needs no key.
+
+    Raises:
+        UserError: if the name is none, or the provider is unknown or broken.
+    """
+    parsed = ModelName.parse(name)
+    unsent: Unsent | None = getattr(_provider(parsed.provider), "unsent", None)
+    names = unsent(parsed, parameters) if unsent is not None else ()
+    return tuple(sorted(name for name in names if getattr(parameters, name) not in (None, (), {})))
 
 
 def _named(error: UserError, name: str) -> UserError:

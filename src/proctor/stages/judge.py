@@ -104,7 +104,7 @@ def _judge_with_model(
             workspace.record(
                 f"judge/{name}",
                 settings={"judge": judges[0].name, "repeats": repeats},
-                counts=result[name],
+                counts={**result[name], **models.remarks()},
                 inputs=("items.jsonl", "graphs.json", f"runs/{name}/predictions.jsonl"),
                 outputs=(f"runs/{name}/judgements.jsonl",),
             )

@@ -26,6 +26,7 @@ from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
+from proctor.llm.unsent import Unsent
 from proctor.workspace import Workspace
 
 __all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models"]
@@ -111,6 +112,7 @@ class Models:
         self.media = MediaStore(workspace.root / MEDIA)
         self.budget = limits.budget or Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
         flow = self._flow = Flow(flow_settings(limits))
+        self._unsent = Unsent()
         self._history: list[FlowEvent] = []
         most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
         self.caller = Caller(
@@ -121,8 +123,9 @@ class Models:
         """Return a function that makes calls for a stage."""
 
         def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
+            watched = self._unsent.watch(stage, requests)
             try:
-                yield from run_calls(self.caller, requests, stage=stage, progress=progress)
+                yield from run_calls(self.caller, watched, stage=stage, progress=progress)
             finally:
                 self._keep_history(stage)
 
@@ -136,6 +139,24 @@ class Models:
         ]
         self._history += events
         self._store.add_history(stage, events)
+
+    def remarks(self) -> dict[str, Any]:
+        """Return what belongs into the counts of the stage's record: ``unsent``, by model the parameters that it has no field for.
+
+        It depends on the requests alone, so that a run that finds all of them in the store says the same. Nothing when
+        there is nothing to say.
+        """
+        names = {model: list(names) for model, names in sorted(self._unsent.names.items())}
+        return {"unsent": names} if names else {}
+
+    def require_prices(self, *names: str) -> None:
+        """Say of every model whose price is not known that it is not, before any of them is asked.
+
+        Raises:
+            UserError: if there is a limit on money, which cannot be kept then.
+        """
+        for name in names:
+            self.budget.require_price(name, known=self._prices.find(name) is not None)
 
     def price(self, model: str, outcome: Outcome) -> int | None:
         """Return nano-dollars of an outcome, None when price or usage are not known."""
@@ -171,6 +192,7 @@ class Models:
             "unpriced": tally.unpriced,
             "lost": tally.lost,
             "feared": dollars(tally.feared),
+            **self.remarks(),
             "flow": [msgspec.to_builtins(pace) for pace in self._paces()],
             "stopped": tally.stopped,
         }

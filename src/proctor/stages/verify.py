@@ -143,13 +143,14 @@ def verify_with_model(
         todo = _unreviewed(candidates, who, verdicts)[:limit]
         reviewed = who.verify(todo, examples, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
-        calls = models.closing()
+        calls, remarks = models.closing(), models.remarks()
         latest, _ = split_stale(verdicts.latest(), by_id)
     mine = [v for v in latest if v.annotator == who.name and v.role == "annotator" and v.note == who.how]
     counts = {
         "candidates": len(candidates),
         "funnel": {**_generated(workspace), **acceptance_funnel(len(candidates), mine)},
         "dropped": workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
+        **remarks,
     }
     inputs = ("candidates.jsonl", "examples.jsonl")
     said = count_verdicts(latest)

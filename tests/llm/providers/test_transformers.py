@@ -16,7 +16,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Message, Parameters, Request, Text, system, user
 from proctor.llm.outcome import Failure, Outcome, Reply, Truncated
-from proctor.llm.registry import resolve
+from proctor.llm.registry import resolve, unsent_parameters
 
 TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|>{% if m['content'] is string %}{{ m['content'] }}{% else %}"
@@ -331,10 +331,8 @@ def test_a_broken_folder_is_a_bad_request(
 
 def test_parameters_that_change_nothing_here_are_told(folders: dict[str, Path]) -> None:
     model: Any = resolve(f"transformers/{folders['text']}")
-    assert model.unsent(Parameters(temperature=0.0, json_schema={}, reasoning="low")) == (
-        "json_schema",
-        "reasoning",
-    )
+    wanted = Parameters(temperature=0.0, json_schema={"type": "object"}, reasoning="low")
+    assert unsent_parameters(model.name, wanted) == ("json_schema", "reasoning")
     assert model.endpoint == f"transformers:{folders['text']}"
 
 

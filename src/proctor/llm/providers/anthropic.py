@@ -16,8 +16,8 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image, Message, Part, Request, Text
-from proctor.llm.model import Model, ModelName
+from proctor.llm.message import Image, Message, Parameters, Part, Request, Text
+from proctor.llm.model import Model, ModelName, leaves_out
 from proctor.llm.outcome import Failure, Outcome, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
@@ -223,6 +223,11 @@ def parse_usage(usage: Any) -> Usage:
     )
 
 
+def _unsent(name: ModelName, _wanted: Parameters) -> tuple[str, ...]:
+    return ("seed",) if takes_sampling(name.model) else ("seed", "temperature", "top_p")
+
+
+@leaves_out(_unsent)
 def provider(name: ModelName) -> Model:
     """Return ``anthropic/MODEL``: key in ``ANTHROPIC_API_KEY``, address in ``ANTHROPIC_BASE_URL`` or behind the name.
 
@@ -244,5 +249,4 @@ def provider(name: ModelName) -> Model:
         key=key,
         render=render_anthropic,
         parse=parse_anthropic,
-        unsent=lambda _: ("seed",) if earlier else ("seed", "temperature", "top_p"),
     )

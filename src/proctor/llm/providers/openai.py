@@ -12,8 +12,8 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Audio, Image, Message, Part, Request, Text
-from proctor.llm.model import Model, ModelName
+from proctor.llm.message import Audio, Image, Message, Parameters, Part, Request, Text
+from proctor.llm.model import Model, ModelName, leaves_out
 from proctor.llm.outcome import Failure, Outcome, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
@@ -313,6 +313,11 @@ def parse_usage(usage: Any) -> Usage:
     )
 
 
+def _unsent(name: ModelName, wanted: Parameters) -> tuple[str, ...]:
+    return () if takes_sampling(name.model, wanted.reasoning) else ("temperature", "top_p")
+
+
+@leaves_out(_unsent)
 def provider(name: ModelName) -> Model:
     """Return ``openai/MODEL``: key in ``OPENAI_API_KEY``, address in ``OPENAI_BASE_URL`` or behind the name.
 
@@ -330,7 +335,4 @@ def provider(name: ModelName) -> Model:
         key=key,
         render=render_openai,
         parse=parse_openai,
-        unsent=lambda wanted: (
-            () if takes_sampling(name.model, wanted.reasoning) else ("temperature", "top_p")
-        ),
     )

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image, Message, Parameters, Request, Text
-from proctor.llm.model import Model, ModelName
+from proctor.llm.message import Image, Message, Request, Text
+from proctor.llm.model import Model, ModelName, leaves_out
 from proctor.llm.outcome import Failure, Outcome, Reply, Truncated, Usage
 from proctor.llm.providers.openai import without_thought
 
@@ -71,10 +71,6 @@ class LocalModel:
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r})"
-
-    def unsent(self, parameters: Parameters) -> tuple[str, ...]:
-        """Return the names of parameters that are set but change nothing here."""
-        return tuple(name for name in _UNSENT if getattr(parameters, name) is not None)
 
     async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
         """Compute the reply once; the clock starts when the model is loaded and its turn has come."""
@@ -247,6 +243,7 @@ def _picture(data: bytes) -> Any:
         raise UserError("an image of the request cannot be decoded.") from None
 
 
+@leaves_out(lambda _name, _wanted: _UNSENT)
 def provider(name: ModelName) -> Model:
     """Return ``transformers/PATH``.
 

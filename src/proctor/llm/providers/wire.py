@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -12,7 +12,7 @@ from proctor.errors import UserError
 from proctor.llm.http import Body, HttpReply, Lease
 from proctor.llm.keys import Key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image, Media, Message, Parameters, Request, Text
+from proctor.llm.message import Image, Media, Message, Request, Text
 from proctor.llm.model import ModelName
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
 from proctor.llm.providers.failures import failure, malformed, parse_error_body
@@ -75,7 +75,6 @@ class HttpModel:
         key: for hiding it in what comes back; None where none is sent.
         render: request to body.
         parse: reply to outcome.
-        unsent: names of parameters that this model would not be sent, set or not.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class HttpModel:
         key: Key | None,
         render: Render,
         parse: Parse,
-        unsent: Callable[[Parameters], tuple[str, ...]] = lambda _: (),
     ) -> None:
         self._name = name
         self._base_url = base_url
@@ -97,7 +95,6 @@ class HttpModel:
         self._key = key
         self._render = render
         self._parse = parse
-        self._unsent = unsent
         self._lease = Lease()
 
     def __repr__(self) -> str:
@@ -112,12 +109,6 @@ class HttpModel:
     def endpoint(self) -> str:
         """What shares one limit: address and model."""
         return f"{self._base_url}#{self._name.model}"
-
-    def unsent(self, parameters: Parameters) -> tuple[str, ...]:
-        """Return the names of parameters that are set but not sent to this model (for a notice)."""
-        return tuple(
-            name for name in self._unsent(parameters) if getattr(parameters, name) not in (None, (), {})
-        )
 
     async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
         """Send the request once and say what became of it."""

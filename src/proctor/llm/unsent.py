@@ -1,0 +1,63 @@
+"""Parameters that are set and not sent: told once for each stage and model, and kept for the record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from proctor.errors import UserError
+from proctor.llm.message import Parameters, Request
+from proctor.llm.registry import unsent_parameters
+
+__all__ = ["Unsent"]
+
+
+def _warn(message: str) -> None:
+    logging.getLogger("proctor.llm").warning(message)
+
+
+class Unsent:
+    """Looks at requests on their way.
+
+    Args:
+        warn: called once for each stage and model; logs by default.
+    """
+
+    def __init__(self, warn: Callable[[str], None] = _warn) -> None:
+        self._warn = warn
+        self._seen: dict[tuple[str, str], list[Parameters]] = {}
+        self._told: set[tuple[str, str, str]] = set()
+        self.names: dict[str, tuple[str, ...]] = {}
+        """By model, the parameters that it was not sent; models that were sent everything are not in it."""
+
+    def watch(self, stage: str, requests: Iterable[Request]) -> Iterable[Request]:
+        """Return the requests, having looked at each before it is taken. A list stays one."""
+        if not isinstance(requests, list | tuple):
+            return self._each(stage, requests)
+        for request in requests:
+            self._look(stage, request)
+        return requests
+
+    def _each(self, stage: str, requests: Iterable[Request]) -> Iterator[Request]:
+        for request in requests:
+            self._look(stage, request)
+            yield request
+
+    def _look(self, stage: str, request: Request) -> None:
+        seen = self._seen.setdefault((stage, request.model), [])
+        if any(known is request.parameters for known in seen) or request.parameters in seen:
+            return
+        seen.append(request.parameters)
+        names: tuple[str, ...] = ()
+        with suppress(UserError):  # a model that cannot be asked is told by whoever asks it
+            names = unsent_parameters(request.model, request.parameters)
+        new = [name for name in names if (stage, request.model, name) not in self._told]
+        if not new:
+            return
+        self._told |= {(stage, request.model, name) for name in new}
+        self.names[request.model] = tuple(sorted({*self.names.get(request.model, ()), *new}))
+        self._warn(
+            f"{request.model} has no field for {' and '.join(new)}: not sent in the stage '{stage}', so the provider's own "
+            "choice holds."
+        )
