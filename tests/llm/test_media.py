@@ -13,7 +13,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.llm import media as media_module
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image
+from proctor.llm.message import Image, Video
 
 
 @pytest.fixture(params=["memory", "folder"])
@@ -97,3 +97,57 @@ def test_many_threads_agree(store: MediaStore) -> None:
     for thread in threads:
         thread.join()
     assert all(texts == found[0] for texts in found)
+
+
+# -- clips ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_clip_is_cut_once_a_source(store: MediaStore) -> None:
+    cuts: list[str] = []
+
+    def cut(name: str) -> tuple[bytes, float]:
+        cuts.append(name)
+        return name.encode(), 2.5
+
+    first = store.clip("v/[0, 2.5)/360p", lambda: cut("one"))
+    assert first == store.clip("v/[0, 2.5)/360p", lambda: cut("again"))
+    assert first == Video(hashlib.sha256(b"one").hexdigest(), "video/mp4", 2.5)
+    assert store.clip("v/[0, 3.5)/360p", lambda: cut("two")) != first
+    assert cuts == ["one", "two"]
+    assert store.size(first) == 3
+
+
+def test_a_clip_is_remembered_over_runs_while_its_bytes_are_there(tmp_path: Path) -> None:
+    first = MediaStore(tmp_path).clip("a", lambda: (b"clip", 1.5))
+
+    def never() -> tuple[bytes, float]:
+        raise AssertionError("it was cut again")
+
+    assert MediaStore(tmp_path).clip("a", never) == first
+    note = next((tmp_path / "clips").iterdir())
+    bytes_ = tmp_path / first.sha256[:2] / first.sha256
+    for spoil in (
+        lambda: bytes_.unlink(),
+        lambda: note.write_bytes(b"{"),
+        lambda: note.write_bytes(b'{"type":"video","sha256":"../../x","mime":"video/mp4","seconds":1.0}'),
+        lambda: note.unlink(),
+    ):
+        spoil()
+        assert MediaStore(tmp_path).clip("a", lambda: (b"clip", 1.5)) == first
+        assert MediaStore(tmp_path).clip("a", never) == first
+
+
+def test_a_cut_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> tuple[bytes, float]:
+        raise UserError("the video is damaged.")
+
+    store = MediaStore(tmp_path)
+    with pytest.raises(UserError, match="damaged"):
+        store.clip("a", fail)
+    assert not any(tmp_path.iterdir())
+    assert store.clip("a", lambda: (b"x", 1.0)).seconds == 1.0
+
+
+def test_the_size_of_what_is_not_there(store: MediaStore) -> None:
+    with pytest.raises(UserError, match="not in the store"):
+        store.size(Image("a" * 64, "image/jpeg", 1, 1))

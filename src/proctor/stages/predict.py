@@ -175,8 +175,19 @@ def _predict_with_model(
         fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, settings))
         calls = models.closing()
     answers = begun.write(fresh, settings)
-    shrunk = Counter(p.details["shrunk"] for p in answers if "shrunk" in p.details)
-    return {**begun.told(answers, len(asked)), "calls": calls, "shrunk": dict(shrunk.most_common())}
+    return {**begun.told(answers, len(asked)), "calls": calls, "shrunk": _shrunk(answers)}
+
+
+def _shrunk(predictions: Iterable[Prediction]) -> dict[str, int]:
+    """Count what was shrunk by the way it was, each with the reason of its first (numbers of bytes are never equal)."""
+    told: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for prediction in predictions:
+        if text := prediction.details.get("shrunk"):
+            way = text.partition(" (")[0]
+            told.setdefault(way, text)
+            counts[way] += 1
+    return {told[way]: n for way, n in counts.most_common()}
 
 
 def estimate_prediction(
