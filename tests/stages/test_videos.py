@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
+from proctor.procedure.recording import Recording
+from proctor.records import read_jsonl
+from proctor.stages.read import read
 from proctor.stages.videos import Videos, workspace_videos
 from proctor.workspace import Workspace
 
@@ -187,3 +190,18 @@ def test_a_name_that_is_no_text_can_be_written_down(tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         found(tmp_path, "1_7")
     caught.value.message.encode()
+
+
+@pytest.mark.shared
+def test_every_recording_of_captaincook4d_finds_its_own(shared_data: Path, tmp_path: Path) -> None:
+    read("captaincook4d", shared_data / "captaincook4d", tmp_path / "bench")
+    workspace = Workspace(tmp_path / "bench")
+    recordings = read_jsonl(workspace.file("recordings.jsonl"), Recording)
+    ids = [r.id for r in recordings]
+    assert len(ids) > 300
+    assert {r.video for r in recordings} == {None}
+    place = folder(tmp_path / "gopro", *(f"{r}_360p.mp4" for r in ids), *(f"4k/{r}_4K.MP4" for r in ids))
+    finder = workspace_videos(workspace, place)
+    for recording in ids:
+        assert finder.find(recording, height=288) == place / f"{recording}_360p.mp4"
+        assert finder.find(recording, height=765) == place / "4k" / f"{recording}_4K.MP4"
