@@ -164,7 +164,7 @@ def experiment(
         done = conduct(workspace, plan, limits=limits, human=human or (), show=showing, **options)
     if done.stopped:
         warn(f"stopped early: {done.stopped}; the same command goes on from here")
-    emit(_facts(done, plan), _text(done, plan, workspace), as_json=as_json)
+    emit(_facts(done, plan), _text(done, workspace), as_json=as_json)
     if done.stopped:
         raise typer.Exit(3)
 
@@ -177,11 +177,12 @@ def _facts(done: Done, plan: Plan) -> dict[str, Any]:
         "scores": {n: msgspec.to_builtins(t.row("all")) for n, t in scores.tables.items()} if scores else {},
         "calibration": done.calibration.hash if done.calibration else "",
         "report": done.report,
+        "sheet": done.sheet,
         "stopped": done.stopped,
     }
 
 
-def _text(done: Done, plan: Plan, workspace: Path) -> str:
+def _text(done: Done, workspace: Path) -> str:
     called = [part for part in done.parts if part.calls]
     rows = [
         (
@@ -208,9 +209,12 @@ def _text(done: Done, plan: Plan, workspace: Path) -> str:
         text += "\n\n" + table(scored, ("run", "score", "interval", "n"))
     if done.report:
         text += f"\n\nreport: {done.report}"
-        if done.calibration is None and plan.judges:
+        if done.calibration is not None:
+            choice = done.calibration.file.calibration.choice
+            text += f"\njudge chosen by people's marks: {choice.judge}"
+        elif done.sheet:
             text += (
-                "\nThe judges are not calibrated: have people mark some of the answers, then run again with --human FILE "
-                "(item_id, run, human: 0, 1 or 2)."
+                f"\nThe judges are not calibrated. For a start, have people fill in the column 'human' of {done.sheet}\n"
+                f"(0 wrong, 1 partly right, 2 right), then: proctor experiment {workspace} --human {done.sheet}"
             )
     return text + ("" if done.report else f"\nnext: proctor experiment {workspace}")

@@ -18,6 +18,7 @@ from proctor.stages.calibrate import Calibrated, calibrate, load_evidence
 from proctor.stages.derive import derive
 from proctor.stages.exchange import import_published
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
+from proctor.stages.experiment.sheet import write_sheet
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items
 from proctor.stages.judge import judge
@@ -29,7 +30,10 @@ from proctor.stages.score import ScoredRuns, score
 from proctor.stages.verify import verify, verify_with_model
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["Done", "Part", "Rehearsing", "Show", "conduct", "prepare"]
+__all__ = ["SHEET_FILE", "Done", "Part", "Rehearsing", "Show", "conduct", "prepare"]
+
+SHEET_FILE = "to-mark.csv"
+"""Answers for people to mark, in the workspace."""
 
 
 class Show(Protocol):
@@ -76,6 +80,7 @@ class Done:
         scores: of all runs; None when it did not come so far.
         calibration: of the judges; None without marks by people.
         report: path of the page; empty when it did not come so far.
+        sheet: path of the answers for people to mark; empty when they have.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -83,6 +88,7 @@ class Done:
     scores: ScoredRuns | None = None
     calibration: Calibrated | None = None
     report: str = ""
+    sheet: str = ""
 
     def add(self, name: str, counts: Mapping[str, Any]) -> bool:
         """Write down a stage; return whether the next one may begin."""
@@ -141,6 +147,10 @@ def conduct(
         return done
     if marks or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
         done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
+    elif plan.judges:
+        sheet = workspace.file(SHEET_FILE)
+        write_sheet(root, [system.run for system in plan.systems], sheet, seed=plan.seed)
+        done.sheet = str(sheet)
     done.scores = score(root, seed=plan.seed)
     with show("taking frames for the report") as seen:
         counts = report(root, videos=videos, seen=seen)
