@@ -92,6 +92,7 @@ class About:
         made: one or two sentences on how questions and answers were made and who verified them.
         judge: who judged the answers, with version.
         hashes: name of a file or record to its hash.
+        rehearsal: why nothing on the page was measured on a model; empty where something was.
         written: date that the caller wants printed; nothing is printed without it, so that reports are
             reproducible.
     """
@@ -102,6 +103,7 @@ class About:
     made: str = ""
     judge: str = ""
     hashes: Mapping[str, str] = field(default_factory=dict)
+    rehearsal: str = ""
     written: str = ""
 
 

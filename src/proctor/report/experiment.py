@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Final
 
 from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.report.naming import common, span
 from proctor.report.standings import Row, Slice, Standings
 
 __all__ = ["Experiment", "ExperimentRow", "Floor", "Sum", "Usage", "describe_experiment"]
-
-_MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +85,7 @@ class ExperimentRow:
         lifts: points above the best blind floor by slice; none for blind runs themselves.
         answering: what the predictions cost.
         judging: what the judgements cost.
+        shrunk: what was made smaller so that the provider takes it, in words, and for how many answers.
     """
 
     row: Row
@@ -98,6 +97,13 @@ class ExperimentRow:
     lifts: Mapping[str, float]
     answering: Usage
     judging: Usage
+    shrunk: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def each(self) -> float | None:
+        """Mean US dollars of one answer, over those whose price is known; None without one."""
+        cost = self.answering.cost
+        return float(cost.value / cost.known) if cost.known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,31 +172,18 @@ def _row(row: Row, slices: Sequence[Slice], floors: Mapping[str, Floor]) -> Expe
                 lifts[s.key] = score.value - floors[s.key].value
     return ExperimentRow(
         row=row,
-        model=_common(p.details.get("model", "") for p in predictions),
-        frames=_range(p.details.get("frames", "") for p in predictions),
+        model=common(p.details.get("model", "") for p in predictions),
+        frames=span(p.details.get("frames", "") for p in predictions),
         shown=sum(counts) / len(counts) if any(counts) else None,
-        resolution=_common(p.details.get("resolution", "") for p in predictions),
-        sampling=_common(p.details.get("sampling", "") for p in predictions),
+        resolution=common(p.details.get("resolution", "") for p in predictions),
+        sampling=common(p.details.get("sampling", "") for p in predictions),
         lifts=lifts,
         answering=_usage(predictions),
         judging=_usage(row.run.judgements),
+        shrunk=dict(
+            Counter(p.details["shrunk"] for p in predictions if p.details.get("shrunk")).most_common()
+        ),
     )
-
-
-def _common(values: Iterable[str]) -> str:
-    """Return what all say, or the most frequent ones."""
-    counts = Counter(v for v in values if v)
-    names = [name for name, _ in counts.most_common(_MOST_NAMED)]
-    rest = len(counts) - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _range(values: Iterable[str]) -> str:
-    """Return ``50``, or ``8–50`` where numbers differ."""
-    found = sorted({int(v) for v in values if v.isdecimal()})
-    if not found:
-        return ""
-    return str(found[0]) if len(found) == 1 else f"{found[0]}–{found[-1]}"
 
 
 def _usage(records: Sequence[Prediction] | Sequence[Judgement]) -> Usage:

@@ -15,8 +15,10 @@ from proctor.evaluate.self_preference import Preference, PreferenceCell
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.report.data import Judging, ReportData, Run
 from proctor.report.figures import draw_figure, figure_guide
+from proctor.report.judge_choice import JudgeTable, RubricTable, judge_tables, rubric_tables
+from proctor.report.naming import RunName, name_judges
 
-__all__ = ["JudgeLine", "JudgingView", "Picture", "PreferenceTable", "describe_judging"]
+__all__ = ["JudgeLine", "JudgingView", "Picture", "PreferenceTable", "describe_judging", "judge_names"]
 
 _LEVEL_NAMES = {"binary": ("wrong", "right"), "ternary": ("0 wrong", "1 partial", "2 match")}
 _MOST_PICTURES = 24
@@ -78,6 +80,8 @@ class JudgingView:
         calibration: the stored numbers.
         hash: of the calibration.
         lines: of the table of judges.
+        rubrics: each judge that has several rubrics, as in table 9 of the paper.
+        judges: each rubric that has several judges, as in table 10.
         several: a judge was asked several times.
         plot: correlation of every judge as a picture.
         confusions: one picture a judge.
@@ -94,6 +98,8 @@ class JudgingView:
     calibration: Calibration
     hash: str
     lines: tuple[JudgeLine, ...]
+    rubrics: tuple[RubricTable, ...]
+    judges: tuple[JudgeTable, ...]
     several: bool
     plot: Picture | None
     confusions: tuple[Picture, ...]
@@ -105,6 +111,16 @@ class JudgingView:
     tables: tuple[PreferenceTable, ...]
     preference_notes: tuple[str, ...]
     generator_judge: str
+
+    @property
+    def several_shown(self) -> bool:
+        """Corrected scores are those of several judges."""
+        return len({score.judge for _, score in self.corrected}) > 1
+
+    @property
+    def gaps(self) -> bool:
+        """Some judge was not shown an answer that people marked, or gave it no mark."""
+        return any(line.report.absent or line.report.unscored for line in self.lines)
 
 
 def describe_judging(data: ReportData) -> JudgingView | None:
@@ -119,6 +135,7 @@ def describe_judging(data: ReportData) -> JudgingView | None:
     calibration = judging.calibration
     shown = tuple((run, score) for run, scores in judging.corrected.items() for score in scores)
     preference = judging.self_preference
+    names = name_judges(r.judge for r in calibration.judges)
     tables = (
         _table("judge", preference.judge_cells, preference.judges),
         _table("generator", preference.generator_cells, preference.generators),
@@ -127,11 +144,13 @@ def describe_judging(data: ReportData) -> JudgingView | None:
         calibration=calibration,
         hash=judging.hash,
         lines=tuple(_line(r, calibration) for r in calibration.judges),
+        rubrics=rubric_tables(calibration),
+        judges=judge_tables(calibration),
         several=any(r.consistency for r in calibration.judges),
-        plot=_plot(calibration),
-        confusions=_pictures([_confusion(r) for r in _chosen_first(calibration) if r.n]),
+        plot=_plot(calibration, names),
+        confusions=_pictures([_confusion(r, names) for r in _chosen_first(calibration) if r.n]),
         reliabilities=_pictures([r.reliability for r in _chosen_first(calibration) if r.reliability]),
-        agreement=_agreement(calibration),
+        agreement=_agreement(calibration, names),
         corrected=shown,
         notes=_notes(shown),
         by_run={run.name: found for run in data.runs if (found := _of_run(run, judging)) is not None},
@@ -139,6 +158,13 @@ def describe_judging(data: ReportData) -> JudgingView | None:
         preference_notes=preference.notes,
         generator_judge=preference.generator_judge,
     )
+
+
+def judge_names(view: JudgingView | None) -> dict[str, RunName]:
+    """Return how the page calls each judge, by its name."""
+    if view is None:
+        return {}
+    return name_judges([*(r.judge for r in view.calibration.judges), *(s.judge for _, s in view.corrected)])
 
 
 def _chosen_first(calibration: Calibration) -> list[JudgeReport]:
@@ -168,7 +194,7 @@ def _pictures(figures: Sequence[Figure]) -> tuple[Picture, ...]:
     )
 
 
-def _plot(calibration: Calibration) -> Picture | None:
+def _plot(calibration: Calibration, names: Mapping[str, RunName]) -> Picture | None:
     reports = [r for r in calibration.judges if r.n]
     if not reports:
         return None
@@ -176,7 +202,7 @@ def _plot(calibration: Calibration) -> Picture | None:
     lowest = min((x for e in found for x in (e.low, e.value) if x is not None), default=0.0)
     figure = IntervalPlot(
         "Correlation with people",
-        tuple(r.name for r in reports),
+        tuple(names[r.name].label for r in reports),
         tuple(e.value for e in found),
         tuple(e.low for e in found),
         tuple(e.high for e in found),
@@ -185,10 +211,10 @@ def _plot(calibration: Calibration) -> Picture | None:
     return Picture(figure.title, draw_figure(figure))
 
 
-def _confusion(report: JudgeReport) -> Matrix:
+def _confusion(report: JudgeReport, called: Mapping[str, RunName]) -> Matrix:
     names = _LEVEL_NAMES[report.judge.scale]
     return Matrix(
-        report.name,
+        called[report.name].label,
         names,
         names,
         tuple(tuple(float(n) for n in row) for row in report.confusion),
@@ -197,14 +223,14 @@ def _confusion(report: JudgeReport) -> Matrix:
     )
 
 
-def _agreement(calibration: Calibration) -> Picture | None:
+def _agreement(calibration: Calibration, called: Mapping[str, RunName]) -> Picture | None:
     names = tuple(r.name for r in calibration.judges)
     if len(names) < 2:
         return None
     value = {frozenset((a.a, a.b)): a.kappa.value for a in calibration.agreement}
     cells = tuple(tuple(None if a == b else value.get(frozenset((a, b))) for b in names) for a in names)
     low = -1.0 if any(v is not None and v < 0 for v in value.values()) else 0.0
-    rows = tuple(f"{k}. {name}" for k, name in enumerate(names, 1))
+    rows = tuple(f"{k}. {called[name].label}" for k, name in enumerate(names, 1))
     columns = tuple(str(k) for k in range(1, len(names) + 1))
     figure = Matrix("Weighted κ of every two judges", rows, columns, cells, "values", low=low)
     return Picture(figure.title, draw_figure(figure), figure_guide(figure))

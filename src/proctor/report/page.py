@@ -31,12 +31,13 @@ from proctor.report.drawing import (
 )
 from proctor.report.examples import describe_examples, pick_frames, show_clock
 from proctor.report.experiment import describe_experiment
-from proctor.report.judging import describe_judging
+from proctor.report.judging import describe_judging, judge_names
+from proctor.report.naming import name_runs
 from proctor.report.plaintext import clip_text, json_island
 from proctor.report.standings import OUTCOMES, Standings, compute_standings
 from proctor.report.states import STATE_WORDS, derive_step_states, list_steps
 from proctor.report.statistics import PUBLISHED_PROMQA, DatasetStatistics, compute_statistics
-from proctor.report.summary import ALPHA, Name, decided, summarize
+from proctor.report.summary import ALPHA, Link, Name, decided, summarize
 from proctor.report.tables import show_interval, show_value
 
 __all__ = ["render_report", "write_report"]
@@ -73,6 +74,7 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
     frames = pick_frames(data, options)
     needs_viz = any(drawing.dot for drawing in drawings.values())
     judging = describe_judging(data)
+    runs = name_runs([row.run for row in standings.rows])
     style = asset("base.css") + (asset("figures.css") if judging else "") + asset("report.css")
     script = asset("report.js")
     viz = asset("viz/viz-global.js") if needs_viz else ""
@@ -86,6 +88,7 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         script=Markup(script),  # noqa: S704 - our own file
         viz=Markup(viz),  # noqa: S704 - our own file
         title=data.title or data.about.name or "Benchmark",
+        names={**judge_names(judging), **runs},
         paragraphs=summarize(statistics, standings),
         few_recordings=_few_recordings(standings),
         standings=standings,
@@ -123,6 +126,7 @@ def _environment() -> Environment:
     )
     environment.globals["alpha"] = ALPHA
     environment.tests["name"] = lambda part: isinstance(part, Name)
+    environment.tests["link"] = lambda part: isinstance(part, Link)
     environment.filters.update(value=show_value, interval=show_interval, p=_show_p, signed=_signed)
     return environment
 

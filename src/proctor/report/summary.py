@@ -4,25 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Self
 
 from proctor.metrics.significance import Comparison
 from proctor.report.standings import Row, Standings
 from proctor.report.statistics import DatasetStatistics
 
-__all__ = ["ALPHA", "Name", "Sentence", "decided", "plain", "summarize"]
+__all__ = ["ALPHA", "Link", "Name", "Sentence", "decided", "plain", "summarize"]
 
 ALPHA: Final = 0.05
 """Level at which two runs are told apart, after correction for the number of pairs."""
 
 MAX_NAMED: Final = 4
-"""Runs or pairs named in one sentence; the others are counted."""
+"""Runs named in one sentence; the others are counted."""
+MAX_PAIRS: Final = 2
+"""Pairs of runs named in one sentence; more of them are counted and stand in the table."""
 
 
 class Name(str):
     """The name of a run inside a sentence, so that a page can set it apart from the words around it."""
 
     __slots__ = ()
+
+
+class Link(str):
+    """Words inside a sentence that lead to a place of the page.
+
+    Attributes:
+        target: id of the place.
+    """
+
+    __slots__ = ("target",)
+    target: str
+
+    def __new__(cls, text: str, target: str) -> Self:
+        """Return the words with their target."""
+        link = super().__new__(cls, text)
+        link.target = target
+        return link
 
 
 Sentence = tuple[str, ...]
@@ -121,8 +140,10 @@ def _ties(rows: Sequence[Row], standings: Standings) -> Sentence:
         return ("Every two systems can be told apart.",)
     if len(tied) == len(pairs):
         return ("No two systems can be told apart.",)
-    named = _list([(_name(a), " from ", _name(b)) for a, b in tied])
-    return (f"Of {len(pairs)} pairs of systems, {len(tied)} cannot be told apart: ", *named, ".")
+    start = f"Of {len(pairs)} pairs of systems, {len(tied)} cannot be told apart"
+    if len(tied) > MAX_PAIRS:
+        return (f"{start}; ", Link("a table", "h-pairs"), " says who from whom.")
+    return (f"{start}: ", *_list([(_name(a), " from ", _name(b)) for a, b in tied]), ".")
 
 
 def _told_apart(a: Row, b: Row, standings: Standings) -> bool:

@@ -141,14 +141,16 @@ def _about(workspace: Workspace) -> About:
             f"questions by '{by if isinstance(by, str) else ', '.join(by)}'; "
             f"let in by the rules '{build.settings.get('accept', '')}'."
         )
+    rehearsal = ""
     if (played := played_in(workspace.root)) is not None:
-        made = (
-            "A rehearsal: no model and no person has said anything here. Models were played, right with probability "
-            f"{played.quality:g}, and so were people's marks; recordings without a video were drawn. {made}"
+        rehearsal = (
+            "No model and no person has said anything here: models were played, right with probability "
+            f"{played.quality:g}, and so were people's marks; recordings without a video were drawn. Scores, tokens and "
+            "costs show what the real experiment's page will look like, and nothing about any model."
         )
     hashes = {k: v for record in stages.values() for k, v in record.outputs.items()}
     licence = str(build.settings.get("licence") or "") if build else ""
-    return About(name=name, version=version, licence=licence, made=made, hashes=hashes)
+    return About(name=name, version=version, licence=licence, made=made, hashes=hashes, rehearsal=rehearsal)
 
 
 def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:

@@ -38,6 +38,22 @@
   systemDark.addEventListener("change", paintToggle);
   paintToggle();
 
+  // -- what is wider than the page says so, since scroll bars are hidden on many systems ---------------------------
+  const wide = [...document.querySelectorAll(".scroll")];
+  function tellWide() {
+    for (const box of wide) {
+      const over = box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 2;
+      box.classList.toggle("overflows", over);
+      const before = box.previousElementSibling, there = before && before.classList.contains("hint");
+      if (over && !there) box.before(el("p", { cls: "hint", "aria-hidden": "true" }, "wider than the page: scroll sideways →"));
+      else if (!over && there) before.remove();
+    }
+  }
+  tellWide();
+  addEventListener("resize", tellWide);
+  addEventListener("load", tellWide);
+  document.addEventListener("toggle", tellWide, true);
+
   // -- printing: what is folded away is unfolded, except drawings, which the reader chooses --------------------
   let unfolded = [];
   addEventListener("beforeprint", () => {

@@ -1,0 +1,172 @@
+"""Names of runs and judges as people read them: the model in full, what it was shown in a few words.
+
+A run's own name (``google-gemini-1.5-pro-frames-10f-144p-published``) is made for folders. On a page the model and the
+view stand apart, and what is the same everywhere (the published sampling) is left out. No two runs are called alike: where
+the short names do not differ, what tells them apart is added, the full name at last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from proctor.evaluate.judge_marks import JudgeSetup
+from proctor.report.data import Run
+
+__all__ = ["RunName", "common", "judge_parts", "name_judges", "name_runs", "span"]
+
+USUAL_SAMPLING: Final = "published"
+"""Not told: it is what the paper did and what is done when nothing is said."""
+
+_MOST_NAMED: Final = 3
+_ADDRESS: Final = re.compile(r"@https?://.*", re.DOTALL)
+_JUDGE: Final = re.compile(r"(?P<model>.+) \((?P<rubric>\S+) (?P<hash>[0-9a-f]{6,16})\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """How a run is called on the page.
+
+    Attributes:
+        full: the name itself, as folders and files have it.
+        title: the model in full, or the run's name where no model is behind it or the name is somebody's own.
+        view: what it was shown, in a few words; empty when that is not known.
+        number: place among the runs from 1 on, 0 when there is none; heads of narrow columns.
+    """
+
+    full: str
+    title: str
+    view: str = ""
+    number: int = 0
+
+    @property
+    def label(self) -> str:
+        """Both in one line."""
+        return f"{self.title}, {self.view}" if self.view else self.title
+
+    @property
+    def short(self) -> str:
+        """Both in one line, the model without its provider."""
+        title = self.title.rpartition("/")[2] or self.title
+        return f"{title}, {self.view}" if self.view else title
+
+
+def name_runs(runs: Sequence[Run]) -> dict[str, RunName]:
+    """Return the name of each run by its full name, in the order of the runs; no two of them have the same label."""
+    seen = [_Seen.of(run) for run in runs]
+    found = [_name(s, n) for n, s in enumerate(seen, 1)]
+    more: tuple[Callable[[_Seen], str], ...] = (
+        lambda s: s.sampling,
+        lambda s: f"captions by {s.captioner}" if s.captioner else "",
+        lambda s: s.run.name,
+    )
+    for part in more:
+        found = _told_apart(found, [part(s) for s in seen])
+    return {name.full: name for name in found}
+
+
+def name_judges(setups: Iterable[JudgeSetup]) -> dict[str, RunName]:
+    """Return the name of each judge by its full name: the model, and the rubric in place of a view."""
+    setups = list(dict.fromkeys(setups))
+    found, hashes = [], []
+    for setup in setups:
+        match = _JUDGE.fullmatch(setup.judge)
+        found.append(RunName(setup.name, *judge_parts(setup)))
+        hashes.append(match["hash"] if match else "")
+    found = _told_apart(found, hashes)
+    found = _told_apart(found, [setup.template for setup in setups])
+    return {name.full: name for name in _told_apart(found, [setup.name for setup in setups])}
+
+
+def judge_parts(setup: JudgeSetup) -> tuple[str, str]:
+    """Return a judge's model and its rubric; with another template than the rubric's own one, that too."""
+    match = _JUDGE.fullmatch(setup.judge)
+    model, rubric = match.group("model", "rubric") if match else (setup.judge, "")
+    own = setup.template.removeprefix("judge-").partition("@")[0] == rubric
+    return model, " · ".join(filter(None, (rubric, "" if own else setup.template)))
+
+
+def common(values: Iterable[str]) -> str:
+    """Return what all say, or the most frequent ones."""
+    counts = Counter(v for v in values if v)
+    names = [name for name, _ in counts.most_common(_MOST_NAMED)]
+    rest = len(counts) - len(names)
+    return ", ".join(names) + (f" and {rest} more" if rest > 0 else "")
+
+
+def span(values: Iterable[str]) -> str:
+    """Return ``50``, or ``8–50`` where numbers differ; empty without numbers."""
+    found = sorted({int(v) for v in values if v.isdecimal() and len(v) < 10})
+    if not found:
+        return ""
+    return str(found[0]) if len(found) == 1 else f"{found[0]}–{found[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a run's predictions say of it."""
+
+    run: Run
+    model: str
+    view: str
+    frames: str
+    resolution: str
+    sampling: str
+    captioner: str
+
+    @classmethod
+    def of(cls, run: Run) -> _Seen:
+        details = [p.details for p in run.predictions]
+
+        def said(key: str) -> list[str]:
+            return [d.get(key, "") for d in details]
+
+        return cls(
+            run,
+            model=common(_ADDRESS.sub("", m) for m in said("model")),
+            view=common(said("view")),
+            frames=span(said("frames")),
+            resolution=common(said("resolution")),
+            sampling=common(said("sampling")),
+            captioner=common(said("captioner")),
+        )
+
+
+def _name(seen: _Seen, number: int) -> RunName:
+    """A name that somebody gave stays what it is; one that was made of model and view is taken apart again."""
+    full, model = seen.run.name, seen.model
+    if not model:
+        return RunName(full, full, _view(seen), number)
+    if _plain(model) in _plain(full):
+        return RunName(full, model, _view(seen), number)
+    return RunName(full, full, " · ".join(filter(None, (model, _view(seen)))), number)
+
+
+def _view(seen: _Seen) -> str:
+    frames = f"{seen.frames} {'frame' if seen.frames == '1' else 'frames'}" if seen.frames else ""
+    unusual = seen.sampling if seen.sampling != USUAL_SAMPLING else ""
+    kind = _KINDS.get(seen.view, seen.view)
+    if seen.view == "frames" and frames:
+        kind = ""
+    return " · ".join(filter(None, (kind, frames, seen.resolution, unusual)))
+
+
+_KINDS: Final[Mapping[str, str]] = {"question": "question alone", "recipe": "question and recipe"}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.").casefold()
+
+
+def _told_apart(names: Sequence[RunName], more: Sequence[str]) -> list[RunName]:
+    """Add what is given to those names whose labels are not the only one of their kind."""
+    times = Counter(name.label for name in names)
+    return [
+        replace(name, view=" · ".join(filter(None, (name.view, part))))
+        if times[name.label] > 1 and part and part not in name.view.split(" · ")
+        else name
+        for name, part in zip(names, more, strict=True)
+    ]
