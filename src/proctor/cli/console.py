@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -46,6 +48,7 @@ SeedOption = Annotated[
 
 _PLAIN_EVERY_SECONDS: Final = 15.0
 _INTERRUPTED: Final = 130
+_TERMINATED: Final = 143
 _SURROUNDINGS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     | {errno.EIO, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EMFILE, errno.ENFILE, errno.ESTALE}
@@ -205,10 +208,47 @@ def _rate(done: int, seconds: float) -> str:
 
 
 def run(app: Callable[[], Any]) -> int:
-    """Run the command line and return its exit status: 0 done, 2 the user can fix it, 130 interrupted.
+    """Run the command line and return its exit status: 0 done, 2 the user can fix it, 130 interrupted, 143 terminated.
 
     A bug keeps its traceback and ends with status 1.
     """
+    with _terminated_as_interrupted() as is_terminated:
+        status = _run(app)
+        return _TERMINATED if status == _INTERRUPTED and is_terminated() else status
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[Callable[[], bool]]:
+    """Let SIGTERM (of a job scheduler, a container) end a command as Ctrl-C does: what is paid for is kept.
+
+    Yields:
+        A function that says whether it came.
+    """
+    came, me = False, os.getpid()
+
+    def stop(number: int, _frame: object) -> None:
+        nonlocal came
+        if os.getpid() != me:  # a child that was forked: whoever ends it does not want it to tidy up
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        came = True
+        raise KeyboardInterrupt
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if ours:
+        signal.signal(signal.SIGTERM, stop)
+    try:
+        yield lambda: came
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _run(app: Callable[[], Any]) -> int:
     _accept_any_text()
     try:
         _require_unicode(sys.argv)

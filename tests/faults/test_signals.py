@@ -1,0 +1,169 @@
+"""Ctrl-C once and twice, and SIGTERM: a clean message and status, what was paid for is kept, the rest comes later.
+
+Each command is a process of its own with an interpreter of its own, so that its end is the real one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LATENCY = {"low": 0.05, "high": 0.2}
+PROGRAM = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"  # pytest may run in the background
+    "from proctor.cli.main import main; main()"
+)
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+class Command:
+    """A ``proctor`` command that was started."""
+
+    def __init__(self, *arguments: object) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def poll(self) -> int | None:
+        return self.process.poll()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> tuple[int, str, str]:
+        """Return status, standard output and standard error."""
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+def arguments(stage: str, bench: Path, models: Any) -> list[object]:
+    match stage:
+        case "generate":
+            return ["generate", bench, "--generator", models.name("asker"), "--sample", "all", "--limit", 48]
+        case "predict":
+            return ["predict", bench, "-p", models.name("answerer"), "--run", "toy"]
+        case _:
+            return ["judge", bench, "--judge", models.name("marker")]
+
+
+@pytest.fixture
+def ready(bench: Path, models: Any, launcher: Any) -> Path:
+    """The benchmark with a run to be judged, and a slow server."""
+    assert launcher.run("predict", bench, "-p", "recipe-text", "--run", "floor").status == 0
+    models.script(latency=LATENCY)
+    return bench
+
+
+@pytest.mark.parametrize("number", STATUS, ids=lambda n: n.name)
+@pytest.mark.parametrize("stage", ["generate", "predict", "judge"])
+def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
+    stage: str,
+    number: signal.Signals,
+    ready: Path,
+    models: Any,
+    launcher: Any,
+    stored: Callable[[Path], int],
+) -> None:
+    line = arguments(stage, ready, models)
+    command = Command(*line)
+    assert models.await_count(20, command)
+    command.send(number)
+    status, out, err = command.wait()
+    assert status == STATUS[number], err
+    assert "what was finished is kept, run the same command to go on" in err
+    assert err.count("\n") <= 3  # no traceback, no warnings
+    assert out == ""
+    counts = models.settle()
+    answered = dict(models.server.log.answered_by_key)
+    # Calls that were in flight had time to come in: all that was sent was answered, and all of it is stored.
+    assert answered == counts
+    assert stored(ready / "calls.sqlite") == len(counts) < 48
+    assert launcher.run(*line).status == 0
+    assert set(models.settle().values()) == {1}
+    assert models.server.count > len(counts)
+
+
+def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, launcher: Any, stored: Any) -> None:
+    """The second one gives up what is in flight; what had come in is kept all the same."""
+    models.script(rules=[], latency={"seconds": 30.0}, faults=[])
+    line = arguments("predict", ready, models)
+    command = Command(*line)
+    assert models.await_count(16, command)
+    began = time.monotonic()
+    command.send(signal.SIGINT)
+    time.sleep(0.3)
+    assert command.poll() is None  # calls in flight have a few seconds
+    command.send(signal.SIGINT)
+    status, _, err = command.wait()
+    assert time.monotonic() - began < 20  # not the thirty seconds of the server
+    assert status == 130, err
+    assert "Traceback" not in err
+    assert stored(ready / "calls.sqlite") == 0
+    models.script()
+    assert launcher.run(*line).status == 0
+
+
+def test_a_stop_while_nothing_comes_back_ends_by_itself(ready: Path, models: Any) -> None:
+    models.script(latency={"seconds": 30.0})
+    command = Command(*arguments("judge", ready, models))
+    assert models.await_count(16, command)
+    began = time.monotonic()
+    command.send(signal.SIGINT)
+    status, _, err = command.wait()
+    assert status == 130, err
+    assert time.monotonic() - began < 20
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", STATUS, ids=lambda n: n.name)
+def test_stopped_at_any_moment_it_ends_cleanly(
+    number: signal.Signals, ready: Path, models: Any, launcher: Any, contents: Callable[[Path], Any]
+) -> None:
+    """Seeded moments from the first import to the last file: a message, never a traceback or half a file."""
+    rng = random.Random(7)
+    line = arguments("predict", ready, models)
+    models.script(latency={"low": 0.005, "high": 0.03})
+    stopped = 0
+    for _ in range(8):
+        command = Command(*line)
+        time.sleep(rng.uniform(0.25, 1.3))
+        if command.poll() is None:
+            command.send(number)
+        status, _, err = command.wait()
+        if status == 0:
+            continue
+        if status == -number or "KeyboardInterrupt" in err:
+            # Before our own code ran: the interpreter's own way to end.
+            assert not (ready / "runs/toy").exists() or stopped
+            continue
+        assert status == STATUS[number], err
+        assert "Traceback" not in err, err
+        stopped += 1
+    assert stopped >= 1
+    assert launcher.run(*line).status == 0
+    assert contents(ready)["runs/toy/predictions.jsonl"].count(b"\n") >= 50
+
+
+def test_a_process_that_sleeps_is_not_taken_for_dead(ready: Path, models: Any, launcher: Any) -> None:
+    """Stopped with SIGSTOP and woken again: nothing was sent twice meanwhile."""
+    line = arguments("predict", ready, models)
+    first = launcher.start(*line)
+    assert models.await_count(10, first)
+    os.kill(first.pid, signal.SIGSTOP)
+    second = launcher.start(*line)
+    time.sleep(1.0)
+    os.kill(first.pid, signal.SIGCONT)
+    assert [process.wait().status for process in (first, second)] == [0, 0]
+    assert set(models.settle().values()) == {1}
