@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.evaluate.view import SAMPLINGS, VIEWS, View
+from proctor.evaluate.view import SAMPLINGS, VIEWS, View, frame_times
 
 KINDS = st.sampled_from(VIEWS)
 NUMBERS = st.integers(1, 10_000)
@@ -60,6 +60,9 @@ def test_any_text_is_a_view_or_a_clear_error(text: str) -> None:
         ("frames:uniform:288p:100f", {"frames": 100, "height": 288, "sampling": "uniform"}),
         ("recipe", {"kind": "recipe"}),
         ("question", {"kind": "question"}),
+        ("video", {"kind": "video"}),
+        ("video:288p", {"kind": "video", "height": 288}),
+        ("frames:20:steps", {"frames": 20, "sampling": "steps"}),
         ("captions:50@288p", {"kind": "captions", "height": 288, "captioner": "a/b"}),
     ],
 )
@@ -86,6 +89,9 @@ def test_what_is_left_out_has_its_default(text: str, options: dict[str, object])
         ("recipe:50", "a view 'recipe' has no frames ('50')"),
         ("question@288p", "a view 'question' has no height ('288p')"),
         ("captions:50", "needs a captioner"),
+        ("video:50", "a view 'video' has no frames ('50')"),
+        ("video:uniform", "a view 'video' has no sampling ('uniform')"),
+        ("frames:999999999", "'999999999' is neither"),
     ],
 )
 def test_what_is_no_view_is_said_with_an_example(text: str, message: str) -> None:
@@ -98,3 +104,33 @@ def test_what_is_no_view_is_said_with_an_example(text: str, message: str) -> Non
 def test_a_view_without_frames_has_no_number_of_frames() -> None:
     assert View(kind="recipe", frames=10, height=20, sampling="fps") == View(kind="recipe")
     assert View(kind="recipe", frames=10).details == {"view": "recipe"}
+
+
+def test_frames_at_steps_are_a_privilege() -> None:
+    assert View.parse("frames:5:steps").privilege == "when the performed steps begin and end"
+    assert View.parse("captions:5:steps", captioner="a/b").privilege
+    assert not View.parse("frames:5:uniform").privilege
+    assert View(kind="recipe", sampling="steps").privilege == ""
+
+
+def test_two_captioners_are_two_systems_wherever_they_are() -> None:
+    labels = [
+        View(kind="captions", captioner=name).label
+        for name in ("compat/a@http://127.0.0.1:1/v1", "compat/a@http://127.0.0.1:2/v1", "compat/b")
+    ]
+    assert labels[0] == labels[1] == "captions-50f-360p-published by compat/a"
+    assert labels[2] == "captions-50f-360p-published by compat/b"
+
+
+@given(views(), st.floats(0.01, 5_000), st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=9))
+def test_moments_are_few_increasing_and_before_the_question(
+    view: View, end: float, pairs: list[tuple[float, float]]
+) -> None:
+    steps = [(start, start + length) for start, length in pairs]
+    times = frame_times(view, end, steps)
+    assert 1 <= len(times) <= view.frames
+    assert times == sorted(set(times))
+    assert all(0 <= t < end for t in times)
+    if view.frames > 1 and view.sampling != "steps":
+        fewer = msgspec.structs.replace(view, frames=view.frames - 1)
+        assert len(frame_times(fewer, end, steps)) <= len(times)

@@ -204,6 +204,7 @@ def test_frames_at_steps_lie_in_the_steps_and_the_run_says_what_it_was_told(
     items = items_of(bench)
     for prediction in predictions(bench, told["run"]):
         example = items[prediction.item_id].example
+        assert prediction.details["privilege"] == info.privilege
         steps = [(s.start, s.end) for s in example.performed]
         if not steps:
             assert len(prediction.frame_times) == 1
@@ -519,6 +520,30 @@ def test_a_folder_of_videos_that_is_none_is_an_error(bench: Path, standin: Stand
             bench, MODELS["compat"].format(standin.url), view=View(kind="frames"), videos=tmp_path / "none"
         )
     assert standin.count == 0
+
+
+def test_a_dry_run_that_can_show_nothing_says_why(bench: Path, standin: Standin, tmp_path: Path) -> None:
+    name = MODELS["compat"].format(standin.url)
+    for text in ("frames:2@96p", "video:96p"):
+        with pytest.raises(UserError) as caught:
+            estimate_prediction(bench, name, view=View.parse(text), videos=tmp_path)
+        assert caught.value.message.startswith("none of the ")
+        assert "no video named by recording 'lamp_1'" in caught.value.message
+    captions = View.parse("captions:2@96p", captioner=name)
+    with pytest.raises(UserError, match="none of the"):
+        estimate_prediction(bench, name, view=captions, videos=tmp_path)
+    assert standin.count == 0
+
+
+def test_answers_of_another_run_are_not_taken_over(bench: Path, standin: Standin) -> None:
+    """As when the process is killed after the answers were written, and before what the run is."""
+    name = MODELS["compat"].format(standin.url)
+    predict(bench, name, run="r", view=View(kind="recipe"))
+    predict(bench, name, run="other", view=View(kind="question"))
+    shutil.copy(bench / "runs/other/predictions.jsonl", bench / "runs/r/predictions.jsonl")
+    told = predict(bench, name, run="r", view=View(kind="recipe"))
+    assert told["asked_now"] == told["items"]
+    assert {p.details["view"] for p in predictions(bench, "r")} == {"recipe"}
 
 
 def test_a_limit_in_the_middle_keeps_what_was_answered(bench: Path, standin: Standin, videos: Path) -> None:

@@ -130,9 +130,16 @@ class ModelPredictor:
         """Yield the requests of a run without sending any, for estimates; captions count as unknown texts.
 
         Raises:
-            UserError: as ``predict``.
+            UserError: as ``predict``, and if none of the items can be shown.
         """
-        yield from self._all_requests(items, lambda _: "", self._prepared())
+        prepared = self._prepared()
+        yield from self._all_requests(items, lambda _: "", prepared)
+        if items and len(prepared.failed) == len({item.id for item in items}):
+            why = next(iter(prepared.failed.values())).removeprefix("not_shown: ")
+            raise UserError(
+                f"none of the {len(items):,} questions can be shown: {why}",
+                hint="say where the videos are (--videos FOLDER), or show the recipe only (--show recipe)",
+            )
 
     # -- prompts -------------------------------------------------------------------------------------------
 

@@ -142,7 +142,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             found["resolution"] = f"{self.height}p"
         if "sampling" not in unused:
             found["sampling"] = self.sampling
-        return found | ({"captioner": self.captioner} if self.captioner else {})
+        more = {"captioner": self.captioner, "privilege": self.privilege}
+        return found | {name: text for name, text in more.items() if text}
 
 
 _UNUSED: Final[Mapping[ViewKind, frozenset[str]]] = {
