@@ -638,9 +638,13 @@ def _data(part: dict[str, Any]) -> str | None:
 SECRET = "correct-horse-battery-staple"
 
 
-def test_a_traceback_of_a_mistake_does_not_show_the_key(monkeypatch: pytest.MonkeyPatch, server: Any) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    model: Any = resolve(named("openai", server.url))
+@EVERY
+def test_a_traceback_of_a_mistake_does_not_show_the_key(
+    provider: str, monkeypatch: pytest.MonkeyPatch, server: Any
+) -> None:
+    for variable in ("OPENAI_API_KEY", "COMPAT_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.setenv(variable, SECRET)
+    model: Any = resolve(named(provider, server.url))
     model._headers["X-Number"] = 5  # a mistake of ours that shows deep inside the client
 
     async def main() -> None:
