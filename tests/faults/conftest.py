@@ -29,7 +29,7 @@ from proctor.stages.read import read
 from proctor.stages.verify import verify
 
 WORKER = '''
-import importlib, json, os, resource, signal, sys, traceback
+import importlib, io, json, os, resource, signal, sys, traceback
 for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score", "stages.predict", "stages.judge",
              "stages.generate", "stages.score", "llm.providers.compat", "llm.registry"):
     importlib.import_module("proctor." + name)
@@ -59,6 +59,7 @@ def work(order):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(order["environment"])
     if order["fsize"] is not None:
+        sys.stdout, sys.stderr = io.StringIO(), io.StringIO()  # what is printed has room
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["fsize"], resource.RLIM_INFINITY))
     if order["powerless"]:
         drop_powers()
@@ -75,8 +76,12 @@ def work(order):
         traceback.print_exc()
     if order["point"] < 0:
         print("touched", touched, file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    if order["fsize"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        sys.__stdout__.write(sys.stdout.getvalue())
+        sys.__stderr__.write(sys.stderr.getvalue())
+    for stream in (sys.__stdout__, sys.__stderr__, sys.stdout, sys.stderr):
+        stream.flush()
     os._exit(status)
 
 for line in sys.stdin:
