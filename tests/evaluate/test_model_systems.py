@@ -1,5 +1,10 @@
 """Models as predictors and judges, with the port replaced by a function: what is asked, and what becomes of it."""
 
+from dataclasses import replace
+
+import av
+import msgspec
+import numpy as np
 import pytest
 
 from proctor.benchmark.item import Gold, Item
@@ -18,6 +23,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Truncated, Usage
 from proctor.procedure.graph import Step, TaskGraph
+from proctor.stages.videos import Videos
 
 GRAPH = TaskGraph("g", "tea", (Step("1", "Boil the water"), Step("2", "Pour the water")), (("1", "2"),))
 SECRET = FenceSecret(b"0" * 32)
@@ -222,3 +228,39 @@ def test_repeats_are_calls_of_their_own():
 def test_predictions_of_other_items_are_an_error():
     with pytest.raises(UserError, match="no item 'z'"):
         judge().judge([item("a")], [answer(name="z")], Port(lambda r: Reply(text="Verdict: 1")))
+
+
+def test_the_same_picture_is_described_once_for_each_activity(tmp_path):
+    with av.open(str(tmp_path / "r.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=1)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for _ in range(12):
+            black = av.VideoFrame.from_ndarray(np.zeros((48, 64, 3), np.uint8), format="rgb24")
+            container.mux(stream.encode(black))
+        container.mux(stream.encode())
+    items = [
+        msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, activity_name=name))
+        for i, name in ((item("a"), "tea"), (item("b"), "coffee"), (item("c"), "tea"))
+    ]
+    who = replace(
+        predictor("captions", frames=2, height=48, captioner=MODEL),
+        videos=Videos(tmp_path),
+    )
+
+    def say(request):
+        text = request.messages[-1].text
+        if not request.media:
+            return Reply(text="so it is")
+        return Reply(text=f"somebody makes {'coffee' if 'coffee' in text else 'tea'}")
+
+    port = Port(say)
+    made = who.predict(items, port)
+    assert [p.answer for p in made] == ["so it is"] * 3
+    asked = [r.messages[-1].text for r in port.asked if not r.media]
+    assert len(asked) == 2  # a and c see and ask the same
+    assert {"makes tea" in text for text in asked} == {True, False}
+    assert all(("makes coffee" in text) != ("makes tea" in text) for text in asked)
+    # what one item shows does not depend on the others
+    alone = Port(say)
+    who.predict(items[:1], alone)
+    assert {r.key for r in alone.asked} <= {r.key for r in port.asked}

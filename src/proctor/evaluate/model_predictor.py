@@ -33,8 +33,11 @@ from proctor.procedure.graph import TaskGraph
 
 __all__ = ["ModelPredictor"]
 
-_Describe = Callable[[str], str | None]
-"""From a picture's hash to its description; None where there is none."""
+_Described = tuple[str, str]
+"""What is described: the activity, which the describer is told, and the picture's hash. The same picture, such as a black
+one, may be described otherwise in another activity."""
+_Describe = Callable[[_Described], str | None]
+"""From a picture to its description; None where there is none."""
 _Answered = Callable[[Sequence[Prediction]], None]
 
 ANSWER_TOKENS = 128
@@ -212,7 +215,8 @@ class ModelPredictor:
         times, indices = [f.time for f in frames], [f.index for f in frames]
         if self.view.kind == "frames":
             return frames_prompt(task, self.prompts, self.secret, times=times, indices=indices)
-        texts = [text for f in frames if (text := describe(f.image.sha256)) is not None]
+        found = [describe((task.activity_name, frame.image.sha256)) for frame in frames]
+        texts = [text for text in found if text is not None]
         if len(texts) < len(frames):
             raise UserError(f"{len(frames) - len(texts)} of {len(frames)} frames could not be described.")
         return captions_prompt(task, self.prompts, self.secret, captions=texts, times=times, indices=indices)
@@ -242,15 +246,15 @@ class ModelPredictor:
 
     # -- captions ------------------------------------------------------------------------------------------
 
-    def _captions(self, items: Sequence[Item], ask: Ask, prepared: _Prepared) -> dict[str, str]:
+    def _captions(self, items: Sequence[Item], ask: Ask, prepared: _Prepared) -> dict[_Described, str]:
         """Describe every frame once; frames whose description failed are missing in the result."""
-        picture: dict[str, str] = {}
+        picture: dict[str, _Described] = {}
 
         def requests() -> Iterator[Request]:
             for item in items:
-                for sha256, request in self._caption_requests(item, prepared):
+                for what, request in self._caption_requests(item, prepared):
                     if request.key not in picture:
-                        picture[request.key] = sha256
+                        picture[request.key] = what
                         yield request
 
         found = {}
@@ -259,7 +263,7 @@ class ModelPredictor:
                 found[picture[request.key]] = outcome.text.strip()
         return found
 
-    def _caption_requests(self, item: Item, prepared: _Prepared) -> Iterator[tuple[str, Request]]:
+    def _caption_requests(self, item: Item, prepared: _Prepared) -> Iterator[tuple[_Described, Request]]:
         task = self._task(item)
         try:
             exhibit = self._exhibit(item, task, prepared)
@@ -270,14 +274,14 @@ class ModelPredictor:
             return
         yield from self._described(task, exhibit)
 
-    def _described(self, task: Task, exhibit: Exhibit) -> Iterator[tuple[str, Request]]:
-        """Yield the hash of each frame with the request that has it described."""
+    def _described(self, task: Task, exhibit: Exhibit) -> Iterator[tuple[_Described, Request]]:
+        """Yield each frame with the request that has it described."""
         rendered = caption_prompt(self.prompts, self.secret, activity=task.activity_name)
         parameters = Parameters(temperature=0.0, max_tokens=CAPTION_TOKENS)
         for frame in exhibit.frames:
             messages = rendered.with_media([frame.image])
             request = Request(model=self.view.captioner, messages=messages, parameters=parameters)
-            yield frame.image.sha256, request
+            yield (task.activity_name, frame.image.sha256), request
 
     # -- predictions ---------------------------------------------------------------------------------------
 
