@@ -19,7 +19,17 @@ from proctor.llm.prompt import PromptSet, Rendered
 from proctor.procedure.dot import render_dot
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["CONTEXTS", "FORMS", "SCALES", "Context", "Form", "Rubric", "judge_prompt", "verdict_form", "verdict_schema"]
+__all__ = [
+    "CONTEXTS",
+    "FORMS",
+    "SCALES",
+    "Context",
+    "Form",
+    "Rubric",
+    "judge_prompt",
+    "verdict_form",
+    "verdict_schema",
+]
 
 Context = Literal["none", "recipe", "step"]
 CONTEXTS: Final[tuple[Context, ...]] = ("none", "recipe", "step")
@@ -56,7 +66,6 @@ class Rubric:
         mistakes = "-mistakes" if self.context == "step" and self.with_mistakes else ""
         return self.template.removeprefix("judge-") + mistakes + ("-json" if self.form == "json" else "")
 
-
     @classmethod
     def parse(cls, text: str) -> Rubric:
         """Return the rubric of a name.
@@ -67,7 +76,8 @@ class Rubric:
         found = next((rubric for rubric in _rubrics() if rubric.name == text.strip()), None)
         if found is None:
             raise UserError(
-                f"there is no rubric {text[:80]!r}.", hint=f"there are {', '.join(r.name for r in _rubrics())}"
+                f"there is no rubric {text[:80]!r}.",
+                hint=f"there are {', '.join(r.name for r in _rubrics())}",
             )
         return found
 
