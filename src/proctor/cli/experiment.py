@@ -140,12 +140,13 @@ def experiment(
         "judges": tuple(judge or ()),
         "rubrics": tuple(rubric or ()),
         "repeats": repeats,
+        "videos": str(videos.absolute()) if videos is not None else None,
         "seed": seed,
     }
     kept = kept_plan(Workspace(workspace)) or Plan()
     plan = msgspec.structs.replace(kept, **{k: v for k, v in given.items() if v not in (None, ())})
     source = Source(data, dataset, published) if data is not None else None
-    options: dict[str, Any] = {"source": source, "videos": videos}
+    options: dict[str, Any] = {"source": source}
     if dry_run:
         estimate = foresee(workspace, plan, limits=limits, **options)
         emit(msgspec.to_builtins(estimate), estimate_text(estimate), as_json=as_json)

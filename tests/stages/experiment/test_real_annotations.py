@@ -100,7 +100,7 @@ def test_one_command_from_annotations_to_report(
         # now people have marked half of the answers: the workspace's name alone goes on, and nobody is asked again
         marks = tmp_path / "marks.csv"
         write_marks(bench, marks, share=0.5, seed=1)
-        again = run(server, bench, "--videos", videos, "--human", marks)
+        again = run(server, bench, "--human", marks)
         sent = {s["stage"]: s["calls"] for s in again["stages"] if s.get("calls", {}).get("sent")}
         assert (server.count, sent) == (first, {})
         check_calibration(bench, again)

@@ -103,7 +103,6 @@ def conduct(
     plan: Plan,
     *,
     source: Source | None = None,
-    videos: Path | None = None,
     human: Sequence[Path] = (),
     limits: Limits | None = None,
     show: Show,
@@ -115,7 +114,6 @@ def conduct(
         root: the workspace.
         plan: what to do.
         source: of the recordings; not needed when the workspace has them.
-        videos: folder of the recordings' videos; the data set's by default.
         human: files with marks by people, for the calibration of judges.
         limits: for all stages together.
         show: shows progress.
@@ -132,7 +130,8 @@ def conduct(
     prepare(root, plan, source, done)
     write_json(workspace.file(PLAN_FILE), plan)
     name = "rehearsal" if rehearsal is not None else None
-    if not _questions(root, plan, videos, limits, done, show, name):
+    videos = plan.video_folder
+    if not _questions(root, plan, limits, done, show, name):
         return done
     if rehearsal is not None and videos is None and any(s.view.sees_video for s in plan.systems):
         videos = rehearsal.videos()
@@ -183,9 +182,7 @@ def prepare(root: Path, plan: Plan, source: Source | None, done: Done) -> None:
         done.add("derive", derive(root, plan.protocol))
 
 
-def _questions(
-    root: Path, plan: Plan, videos: Path | None, limits: Limits, done: Done, show: Show, name: str | None
-) -> bool:
+def _questions(root: Path, plan: Plan, limits: Limits, done: Done, show: Show, name: str | None) -> bool:
     """Make the items; say whether to go on. Items that came with the workspace are taken as they are."""
     workspace = Workspace(root)
     if is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages():
@@ -194,7 +191,7 @@ def _questions(
         counts = generate(
             root, generator=plan.generators, sample=plan.sample, examples=plan.examples, seed=plan.seed,
             template=plan.template if any("/" in g for g in plan.generators) else None,
-            videos=videos, limits=limits, seen=seen,
+            videos=plan.video_folder, limits=limits, seen=seen,
         )  # fmt: skip
     if not done.add("generate", counts):
         return False

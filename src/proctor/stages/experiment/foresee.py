@@ -55,7 +55,6 @@ def foresee(
     plan: Plan,
     *,
     source: Source | None = None,
-    videos: Path | None = None,
     limits: Limits | None = None,
 ) -> Estimate:
     """Say what an experiment would take; nothing is sent, and nothing in the workspace changes but its pictures.
@@ -71,17 +70,17 @@ def foresee(
         if not limits.calls and is_there(root / CALLS):
             limits = replace(limits, calls=str((root / CALLS).resolve()))
         prepare(copy, plan, source, Done())
-        return _together(list(_parts(copy, plan, videos, limits)))
+        return _together(list(_parts(copy, plan, limits)))
 
 
-def _parts(root: Path, plan: Plan, videos: Path | None, limits: Limits) -> Iterator[Estimate]:
+def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
     workspace = Workspace(root)
     asking = [name for name in plan.generators if "/" in name]
     came_with_items = is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages()
     if not came_with_items:
         found = estimate_generation(
             root, generator=plan.generators, sample=plan.sample, examples=plan.examples, seed=plan.seed,
-            template=plan.template if asking else None, videos=videos, limits=limits,
+            template=plan.template if asking else None, videos=plan.video_folder, limits=limits,
         )  # fmt: skip
         if found is not None:
             yield found
@@ -90,7 +89,9 @@ def _parts(root: Path, plan: Plan, videos: Path | None, limits: Limits) -> Itera
         for name in plan.verifiers:
             yield estimate_verification(root, name, limits=limits)
     for system in plan.systems:
-        yield estimate_prediction(root, system.model, view=system.view, videos=videos, limits=limits)
+        yield estimate_prediction(
+            root, system.model, view=system.view, videos=plan.video_folder, limits=limits
+        )
     if not plan.judges:
         return
     for name in PREDICTORS:

@@ -74,6 +74,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         rubrics: how they are asked (``Rubric.parse``). Every judge is asked by the first rubric, the first judge by every
             rubric, so that both can be compared with people.
         repeats: times that a judge is asked the same.
+        videos: folder of the recordings' videos; the data set's when empty.
         seed: of everything that is drawn.
 
     Raises:
@@ -94,6 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     judges: tuple[str, ...] = ()
     rubrics: tuple[str, ...] = _RUBRICS
     repeats: int = 1
+    videos: str = ""
     seed: int = 0
 
     def check(self) -> None:
@@ -114,6 +116,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if not self.rubrics:
             raise UserError("no rubric was named.", hint=f"the published one is {_RUBRICS[0]}")
         list(self.markings)
+
+    @property
+    def video_folder(self) -> Path | None:
+        """Where the videos are, None for where the data set has them."""
+        return Path(self.videos) if self.videos else None
 
     @property
     def systems(self) -> Iterator[System]:

@@ -1,0 +1,97 @@
+"""docs/experiment.md: its commands run as they are typed, one after the other, against a server that plays the models."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from tests.conftest import find_shared_data
+
+from proctor.benchmark.item import Item
+from proctor.llm.standin import Standin
+from proctor.records import read_jsonl
+from proctor.stages.rehearsal import Rehearsal
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiment.md").read_text(encoding="utf-8")
+COMMANDS = [
+    shlex.split(command)
+    for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for command in block.replace("\\\n", " ").splitlines()
+    if command.startswith("proctor ")
+]
+
+
+def write_videos(folder: Path, data: Path) -> None:
+    """Write a small video of each recording: a frame every ten seconds."""
+    folder.mkdir()
+    found = json.loads((data / "annotation_json" / "complete_step_annotations.json").read_text())
+    for name, recording in found.items():
+        with av.open(str(folder / f"{name}.mp4"), "w") as container:
+            stream = container.add_stream("mpeg4", rate=Fraction(1, 10))
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+            for second in range(0, int(max(step["end_time"] for step in recording["steps"])) + 12, 10):
+                picture = np.full((48, 64, 3), second % 250, dtype=np.uint8)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            container.mux(stream.encode())
+
+
+def test_the_page_has_the_whole_way() -> None:
+    options = [{word for word in command if word.startswith("--")} for command in COMMANDS]
+    assert [bool(o & {"--rehearse", "--dry-run", "--max-cost", "--human"}) for o in options] == [True] * 5
+    assert ["--rehearse" in o for o in options] == [True, False, False, False, False]
+
+
+def test_its_commands_run_as_they_are_typed(tmp_path: Path) -> None:
+    found = find_shared_data()
+    if found is None:
+        pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
+    (tmp_path / "captaincook4d").symlink_to(found / "captaincook4d", target_is_directory=True)
+    write_videos(tmp_path / "videos", found / "captaincook4d")
+    said = []
+    with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.8)) as server:
+        counts = []
+        for command in COMMANDS:
+            if "--human" in command:
+                fill_in(tmp_path / "bench" / "to-mark.csv")
+            done = subprocess.run(
+                [sys.executable, "-c", "from proctor.cli.main import main; main()", *command[1:]],
+                capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
+                env={**os.environ, **server.environment, "GOOGLE_API_KEY": "standin"},
+            )  # fmt: skip
+            assert done.returncode == 0, (command, done.stderr)
+            said.append(done.stdout)
+            counts.append(server.count)
+        assert server.errors == []
+    rehearsed, foreseen, done_first, gone_on, calibrated = said
+    assert counts[:2] == [0, 0]  # rehearsals and estimates send nothing to real models
+    assert counts[2] == counts[3] == counts[4] > 100
+    assert "together" in foreseen
+    assert "$" in foreseen
+    assert "to-mark.csv" in done_first
+    assert "report.html" in gone_on
+    assert "judge chosen by people's marks" in rehearsed
+    assert "judge chosen by people's marks" in calibrated
+    assert len(read_jsonl(tmp_path / "bench" / "items.jsonl", Item)) > 5
+    assert "<title>Rehearsal: " in (tmp_path / "rehearsal" / "report.html").read_text()
+
+
+def fill_in(path: Path) -> None:
+    """Mark answers as people would: right when the answer is one of the references."""
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        row["human"] = "2" if row["answer"] in row["references"].split(" | ") else "0"
+    with path.open("w", newline="") as stream:
+        table = csv.DictWriter(stream, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
