@@ -42,7 +42,7 @@ OPTIONS = {
     "--prompts": "own",
     "--prices": "prices.toml",
 }
-COMMANDS = ("judge", "verify")
+COMMANDS = ("generate", "verify", "predict", "judge", "experiment")
 
 
 @pytest.fixture
@@ -315,3 +315,46 @@ def test_prices_of_all_models_of_a_stage_are_checked_before_the_first_is_asked(t
             models.require_prices(known, "compat/x@http://h")
     with open_models(Workspace(tmp_path), limits_of()) as models:
         models.require_prices(known, "compat/x@http://h")
+
+
+@pytest.mark.parametrize(
+    ("command", "record", "options"),
+    [
+        ("predict", "predict/own", ("--show", "question", "--run", "own", "-p")),
+        ("verify", "verify/anthropic-claude-sonnet-5", ("--limit", 3, "--verifier")),
+        ("generate", "generate", ("--examples", 4, "--generator")),
+    ],
+)
+def test_every_stage_keeps_what_a_model_was_not_sent_also_when_it_is_run_again(
+    command: str,
+    record: str,
+    options: tuple[object, ...],
+    bench: Path,
+    standin: Standin,
+    proctor: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
+    name = f"anthropic/claude-sonnet-5@{standin.url}"
+    done = proctor(command, bench, *options, name)
+    assert done.status == 0, done.err
+    kept = Workspace(bench).stages()[record]
+    assert {**kept.counts, **kept.settings}["unsent"] == {name: ["temperature"]}
+    sent = standin.count
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert proctor(command, bench, *options, name).status == 0
+    assert standin.count == sent
+    assert Workspace(bench).stages()[record] == kept
+
+
+def test_neither_of_two_models_is_asked_when_the_price_of_one_is_not_known(
+    bench: Path, standin: Standin, proctor: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    captioner = f"openai/gpt-4o-2024-08-06@{standin.url}/v1"
+    name = f"compat/own@{standin.url}/v1"
+    options = ("--show", "captions", "--captioner", captioner, "--max-cost", 5)
+    done = proctor("predict", bench, "-p", name, *options)
+    assert done.status == 2
+    assert f"the price of {name} is not known" in done.err
+    assert standin.count == 0

@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from proctor.stages.models import Limits
 
 __all__ = [
-    "CallsOption",
     "DryRunFlag",
-    "MaxCallsOption",
-    "MaxCostOption",
-    "MaxTokensOption",
-    "PricesOption",
-    "PromptsOption",
     "closing_text",
     "emit_estimates",
     "estimate_text",
@@ -41,61 +35,52 @@ DryRunFlag = Annotated[
     bool, typer.Option("--dry-run", help="Say what it would take, from the real prompts; send nothing.")
 ]
 
-MaxCostOption = Annotated[
-    str | None, typer.Option("--max-cost", metavar="USD", help="Stop before spending more than this.")
-]
-MaxCallsOption = Annotated[int | None, typer.Option("--max-calls", min=0, help="Stop after so many calls.")]
-MaxTokensOption = Annotated[
-    int | None,
-    typer.Option("--max-tokens", min=0, help="Stop before using more tokens, in and out together."),
-]
-MaxConnectionsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--max-connections",
-        min=1,
-        help="Calls in flight at most, for each model (default 128; what it bears is found out below that).",
-    ),
-]
-RpmOption = Annotated[
-    float | None, typer.Option("--rpm", metavar="N", help="Requests a minute at most, for each model.")
-]
-TpmOption = Annotated[
-    float | None,
-    typer.Option("--tpm", metavar="N", help="Tokens a minute at most, in and out, for each model."),
-]
-TimeoutOption = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="SECONDS", help="Of one attempt at a call (default 300)."),
-]
-DeadlineOption = Annotated[
-    float | None,
-    typer.Option("--deadline", metavar="SECONDS", help="Of a call with all its attempts (default 900)."),
-]
-CallsOption = Annotated[
-    str | None,
-    typer.Option("--calls", metavar="FILE|URL", help="Call store (default: calls.sqlite in the workspace)."),
-]
-PromptsOption = Annotated[
-    Path | None, typer.Option("--prompts", metavar="FOLDER", help="Own templates in place of Proctor's.")
-]
-PricesOption = Annotated[
-    Path | None,
-    typer.Option("--prices", metavar="FILE", help="Own prices, TOML or JSON (see 'proctor calls')."),
-]
 
 _OPTIONS: Final[dict[str, Any]] = {
-    "max_cost": MaxCostOption,
-    "max_calls": MaxCallsOption,
-    "max_tokens": MaxTokensOption,
-    "max_connections": MaxConnectionsOption,
-    "rpm": RpmOption,
-    "tpm": TpmOption,
-    "timeout": TimeoutOption,
-    "deadline": DeadlineOption,
-    "calls": CallsOption,
-    "prompts": PromptsOption,
-    "prices": PricesOption,
+    "max_cost": Annotated[
+        str | None, typer.Option("--max-cost", metavar="USD", help="Stop before spending more than this.")
+    ],
+    "max_calls": Annotated[int | None, typer.Option("--max-calls", min=0, help="Stop after so many calls.")],
+    "max_tokens": Annotated[
+        int | None,
+        typer.Option("--max-tokens", min=0, help="Stop before using more tokens, in and out together."),
+    ],
+    "max_connections": Annotated[
+        int | None,
+        typer.Option(
+            "--max-connections",
+            min=1,
+            help="Calls in flight at most, for each model (default 128; what it bears is found out below that).",
+        ),
+    ],
+    "rpm": Annotated[
+        float | None, typer.Option("--rpm", metavar="N", help="Requests a minute at most, for each model.")
+    ],
+    "tpm": Annotated[
+        float | None,
+        typer.Option("--tpm", metavar="N", help="Tokens a minute at most, in and out, for each model."),
+    ],
+    "timeout": Annotated[
+        float | None,
+        typer.Option("--timeout", metavar="SECONDS", help="Of one attempt at a call (default 300)."),
+    ],
+    "deadline": Annotated[
+        float | None,
+        typer.Option("--deadline", metavar="SECONDS", help="Of a call with all its attempts (default 900)."),
+    ],
+    "calls": Annotated[
+        str | None,
+        typer.Option(
+            "--calls", metavar="FILE|URL", help="Call store (default: calls.sqlite in the workspace)."
+        ),
+    ],
+    "prompts": Annotated[
+        Path | None, typer.Option("--prompts", metavar="FOLDER", help="Own templates in place of Proctor's.")
+    ],
+    "prices": Annotated[
+        Path | None,
+        typer.Option("--prices", metavar="FILE", help="Own prices, TOML or JSON (see 'proctor calls')."),
+    ],
 }
 """What ``with_limits`` puts in place of the parameter ``limits``, in this order; the names are those of ``limits_of``."""
 

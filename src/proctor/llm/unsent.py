@@ -36,28 +36,29 @@ class Unsent:
         if not isinstance(requests, list | tuple):
             return self._each(stage, requests)
         for request in requests:
-            self._look(stage, request)
+            self.look(stage, request.model, request.parameters)
         return requests
 
     def _each(self, stage: str, requests: Iterable[Request]) -> Iterator[Request]:
         for request in requests:
-            self._look(stage, request)
+            self.look(stage, request.model, request.parameters)
             yield request
 
-    def _look(self, stage: str, request: Request) -> None:
-        seen = self._seen.setdefault((stage, request.model), [])
-        if any(known is request.parameters for known in seen) or request.parameters in seen:
+    def look(self, stage: str, model: str, parameters: Parameters) -> None:
+        """Look at what requests of a stage to a model are made with."""
+        seen = self._seen.setdefault((stage, model), [])
+        if any(known is parameters for known in seen) or parameters in seen:
             return
-        seen.append(request.parameters)
+        seen.append(parameters)
         names: tuple[str, ...] = ()
         with suppress(UserError):  # a model that cannot be asked is told by whoever asks it
-            names = unsent_parameters(request.model, request.parameters)
-        new = [name for name in names if (stage, request.model, name) not in self._told]
+            names = unsent_parameters(model, parameters)
+        new = [name for name in names if (stage, model, name) not in self._told]
         if not new:
             return
-        self._told |= {(stage, request.model, name) for name in new}
-        self.names[request.model] = tuple(sorted({*self.names.get(request.model, ()), *new}))
+        self._told |= {(stage, model, name) for name in new}
+        self.names[model] = tuple(sorted({*self.names.get(model, ()), *new}))
         self._warn(
-            f"{request.model} has no field for {' and '.join(new)}: not sent in the stage '{stage}', so the provider's own "
+            f"{model} has no field for {' and '.join(new)}: not sent in the stage '{stage}', so the provider's own "
             "choice holds."
         )

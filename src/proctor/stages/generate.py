@@ -115,6 +115,7 @@ def generate(
     dropped: list[Dropped] = []
     funnels: dict[str, dict[str, int]] = {}
     calls: dict[str, Any] | None = None
+    remarks: dict[str, Any] = {}
     if "rules" in settings["generator"]:
         rules = RuleGenerator(settings["seed"], settings["per_example"])
         for result in generate_candidates(chosen, graphs, rules, seen=seen):
@@ -127,7 +128,7 @@ def generate(
                 candidates.extend(made.candidates)
                 dropped.extend(made.dropped)
                 funnels[name] = msgspec.to_builtins(made.funnel)
-            calls = models.closing()
+            calls, remarks = models.closing(), models.remarks()
     write_jsonl(workspace.file("candidates.jsonl"), candidates)
     counts = {
         "examples": len(all_examples),
@@ -136,6 +137,7 @@ def generate(
         "by_type": dict(Counter(c.type for c in candidates)),
         "dropped": workspace.write_dropped("generate", dropped),
         "sampling": cells,
+        **remarks,
     }
     if funnels:
         counts["funnel"] = {step: sum(f[step] for f in funnels.values()) for step in Funnel.__struct_fields__}

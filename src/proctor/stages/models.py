@@ -19,7 +19,7 @@ from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowEvent, FlowSettings
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Request
+from proctor.llm.message import Parameters, Request
 from proctor.llm.model import Model
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.pace import Pace, pace_of
@@ -139,6 +139,13 @@ class Models:
         ]
         self._history += events
         self._store.add_history(stage, events)
+
+    def expect(self, stage: str, model: str, parameters: Parameters) -> None:
+        """Say before anything is asked what requests of a stage are made with.
+
+        For stages that ask only what has no answer yet: their remarks are then the same whether or not something is left.
+        """
+        self._unsent.look(stage, model, parameters)
 
     def remarks(self) -> dict[str, Any]:
         """Return what belongs into the counts of the stage's record: ``unsent``, by model the parameters that it has no field for.

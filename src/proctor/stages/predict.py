@@ -168,10 +168,15 @@ def _predict_with_model(
     items = load_items(workspace, graphs)
     begun = _begin_model(workspace, model, options, run, items)
     asked = begun.unanswered(limit)
-    settings = {"predictor": model, "view": options.view.label}
+    settings: dict[str, Any] = {"predictor": model, "view": options.view.label}
     with open_models(workspace, options.limits) as models:
         who = _predictor(models, workspace, model, options, graphs, items)
-        ask = models.ask(f"predict/{begun.folder.name}", seen)
+        stage = f"predict/{begun.folder.name}"
+        models.expect(stage, model, who.parameters)
+        if options.view.kind == "captions" and asked:
+            models.require_prices(options.view.captioner, model)  # before one of them is paid
+        settings |= models.remarks()
+        ask = models.ask(stage, seen)
         fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, settings))
         calls = models.closing()
     answers = begun.write(fresh, settings)

@@ -140,6 +140,7 @@ def verify_with_model(
         who = model_verifier(
             models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
         )
+        models.expect(stage, model, who.parameters)
         todo = _unreviewed(candidates, who, verdicts)[:limit]
         reviewed = who.verify(todo, examples, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
