@@ -60,12 +60,13 @@ def test_an_item_holds_its_facts(small: ReportData, quick: ReportOptions) -> Non
 
 def test_answers_are_in_the_order_of_the_runs_of_the_page(small: ReportData, quick: ReportOptions) -> None:
     island = describe(small, quick)
-    assert [name for name, _ in island["runs"]] == ["annotations", "strong", "weak", "constant"]  # type: ignore[attr-defined]
+    assert [name for name, *_ in island["runs"]] == ["annotations", "strong", "weak", "constant"]  # type: ignore[attr-defined]
     items = island["items"]
     assert items[0]["O"] == ["2", "2", "0", "0"]  # type: ignore[index]
     assert items[0]["P"][1] == [  # type: ignore[index]
-        "Answer of strong to i0", "", "because of 2", "rules 1", 0, "", 2, "0:01.0, 0:02.0",
+        "Answer of strong to i0", "", "because of 2", "rules 1", 0, "", 2, 1,
     ]  # fmt: skip
+    assert items[0]["F"] == [["0:01.0, 0:02.0", [1.0, 2.0]]]  # type: ignore[index]
     assert items[2]["P"][2] == [None, "no reply"]  # type: ignore[index]
     assert items[5]["P"][2] == 0  # type: ignore[index]
 
@@ -88,7 +89,7 @@ def test_frames_are_spread_evenly_and_end_with_the_last(item_factory: Callable[.
     item = item_factory(0)
     frames = tuple(Frame(float(t), JPEG) for t in range(10))
     picked = pick_frames(ReportData(items=(item,), frames={item.id: frames}), ReportOptions(max_frames=4))
-    assert [clock for clock, _ in picked.islands[0]] == ["0:02", "0:04", "0:07", "0:09"]
+    assert [clock for clock, *_ in picked.islands[0]] == ["0:02", "0:04", "0:07", "0:09"]
     assert base64.b64decode(picked.islands[0][0][1]) == JPEG
 
 

@@ -129,7 +129,7 @@ def test_costs_are_summed_exactly_and_unknown_ones_are_not_zero(
     assert (row.judging.cost.text, row.judging.calls.text) == ("0.1200", "24")
     assert found.incomplete == (("strong", 3, 12),)
     page = render_report(replace(small, runs=(weak, some, *rest)), options=quick)
-    assert "3 of 12 known" in page
+    assert "known for 3 of 12 records" in page
     assert "a lower bound" in page
 
 

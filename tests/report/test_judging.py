@@ -271,8 +271,10 @@ def test_every_answer_says_which_frames_it_saw_and_what_it_cost(
 ) -> None:
     island = describe_examples(data, compute_standings(data, quick), quick)
     answer = island["items"][4]["P"][0]
-    assert answer[6:8] == [2, "#3 0:00.1, #90 0:03.0"]
-    assert answer[8] == [["cost", "0.004"]]
+    assert answer[6:8] == [2, 1]
+    assert island["items"][4]["F"][0][0] == "#3 0:00.1, #90 0:03.0"
+    number, cost = answer[9]
+    assert (island["keys"][number], cost) == ("cost", "0.004")
     run = island["runs"][0][0]
     assert island["calls"][0][0] == [["model", run], ["prompt", "abc"]]
     assert ["template", "ternary-step"] in island["calls"][0][1]
@@ -334,9 +336,10 @@ def test_it_works_in_a_browser(
     for table in page.query_selector_all("#judges table"):
         box = table.evaluate("t => [t.closest('.scroll') !== null, t.scrollWidth <= t.clientWidth + 1]")
         assert any(box)
-    page.locator(".answers details.call summary").first.click()
-    shown = page.locator(".answers details.call").first.inner_text()
+    call = page.locator(".answers details.call", has_text="Frames and call").first
+    call.locator("summary").click()
+    shown = call.inner_text()
     assert "#3 0:00.1, #90 0:03.0" in shown
-    assert "judge: template" in shown
+    assert re.search(r"Judging\s.*template\s+ternary-step", shown, re.DOTALL)
     assert problems == []
     page.close()

@@ -121,7 +121,7 @@ def test_ids_are_unique_and_every_reference_leads_somewhere(outline: Outline) ->
             assert set(attributes.get(key, "").split()) <= set(ids)
         href = attributes.get("href", "#")
         assert href.startswith("#")
-        assert href == "#" or href[1:] in ids
+        assert href == "#" or href[1:] in ids or re.fullmatch(r"#item=i\d+", href)
 
 
 def test_the_page_asks_for_nothing_and_has_no_inline_handlers_or_styles(outline: Outline) -> None:
@@ -311,7 +311,9 @@ def test_pictures_left_out_are_stated(small: ReportData) -> None:
     options = ReportOptions(drawing="none", resamples=10, max_frame_bytes=120)
     outline = Outline(render_report(replace(small, frames=frames), options=options))
     assert "10 of 12 examples are without theirs" in outline.text
-    assert outline.island("frames-0") == [["0:01", base64.b64encode(b"\xff\xd8\xff" + b"x" * 50).decode()]]
+    assert outline.island("frames-0") == [
+        ["0:01", base64.b64encode(b"\xff\xd8\xff" + b"x" * 50).decode(), 1.0]
+    ]
 
 
 # -- drawings ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,18 @@ from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import Verdict
 
-__all__ = ["ROLES", "About", "Frame", "Judging", "ReportData", "ReportOptions", "Role", "Run", "Stage"]
+__all__ = [
+    "ROLES",
+    "About",
+    "Frame",
+    "Judging",
+    "ReportData",
+    "ReportOptions",
+    "Role",
+    "Run",
+    "SharedCost",
+    "Stage",
+]
 
 Role = Literal["floor", "system", "human", "upper"]
 
@@ -125,6 +136,27 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedCost:
+    """What was paid once for several runs: descriptions of frames.
+
+    Attributes:
+        name: what it was, for people.
+        calls: that were made.
+        tokens_in: of their prompts.
+        tokens_out: of their replies.
+        cost: US dollars, as far as prices are known.
+        unpriced: some price is not known.
+    """
+
+    name: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    unpriced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """The whole input of a report.
 
@@ -139,6 +171,9 @@ class ReportData:
         funnel: stages of the making, in order.
         frames: item id to pictures in time order.
         judging: the calibration of the judges, where there is one.
+        shared: costs that belong to no single run.
+        opinions: run to what further judges, and the same judge with other rubrics, say of its answers.
+        captions: run to item id to the descriptions that stood in place of frames, in the order of the frames.
     """
 
     items: tuple[Item, ...]
@@ -151,6 +186,9 @@ class ReportData:
     funnel: tuple[Stage, ...] = ()
     frames: Mapping[str, tuple[Frame, ...]] = field(default_factory=dict)
     judging: Judging | None = None
+    shared: tuple[SharedCost, ...] = ()
+    opinions: Mapping[str, tuple[Judgement, ...]] = field(default_factory=dict)
+    captions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ Keys are short because they repeat for every item; ``static/report.js`` is their
 from __future__ import annotations
 
 import base64
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from proctor.benchmark.item import Item
+from proctor.evaluate.judge_marks import JudgeSetup
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.examples.example import Example, Performed
 from proctor.generate.candidate import Candidate
@@ -19,6 +21,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import render_step
 from proctor.report.data import Frame, ReportData, ReportOptions
 from proctor.report.drawing import show_step
+from proctor.report.naming import judge_parts, name_judges, name_runs
 from proctor.report.plaintext import clip_text
 from proctor.report.standings import Standings
 from proctor.report.states import STATE_WORDS, StepState, derive_step_states, list_steps
@@ -65,20 +68,71 @@ def _tenths(seconds: float) -> str:
 
 
 def describe_examples(data: ReportData, standings: Standings, options: ReportOptions) -> dict[str, Any]:
-    """Return the data island: runs, graphs and one compact record an item, in the items' order."""
+    """Return the data island: runs, graphs and one compact record an item, in the items' order.
+
+    What many answers share is written once: names of details, frames and captions of an item, and what is the same for all
+    answers of a run.
+    """
     writer = _Writer(data, options.max_text)
+    names = name_runs([row.run for row in standings.rows])
+    items = [_one(writer, item, n, standings) for n, item in enumerate(data.items)]
     return {
-        "runs": [[writer.text(row.run.name), row.run.role] for row in standings.rows],
+        "runs": [
+            [writer.text(name.full), row.run.role, writer.text(name.title), writer.text(name.view)]
+            for row, name in zip(standings.rows, names.values(), strict=True)
+        ],
+        "judges": writer.judges,
+        "keys": writer.keys,
         "calls": [writer.calls(row.run.name) for row in standings.rows],
         "states": {code: STATE_WORDS[name] for name, code in _STATE_CODES.items()},
         "flags": {"late": STATE_WORDS["out_of_order"], "mistaken": STATE_WORDS["mistaken"]},
         "graphs": [writer.graph(graph) for graph in data.graphs.values()],
-        "items": [
-            {**writer.item(item), "P": [writer.answer(item, row.run.name) for row in standings.rows]}
-            | {"O": [row.outcomes[n] for row in standings.rows]}
-            for n, item in enumerate(data.items)
-        ],
+        "items": items,
     }
+
+
+def _one(writer: _Writer, item: Item, number: int, standings: Standings) -> dict[str, Any]:
+    shown = _Shown()
+    record = {
+        **writer.item(item),
+        "P": [writer.answer(item, row.run.name, shown) for row in standings.rows],
+        "O": [row.outcomes[number] for row in standings.rows],
+    }
+    if shown.frames:
+        record["F"] = list(shown.frames.values())
+    if shown.captions:
+        record["K"] = [list(c) for c in shown.captions]
+    return record
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What the runs were shown of one item; the same frames and captions are kept once.
+
+    Attributes:
+        frames: by the words for them, in the order of their first run: those words and the times in seconds.
+        captions: in the order of their first run.
+    """
+
+    frames: dict[str, list[Any]] = field(default_factory=dict)
+    captions: dict[tuple[str, ...], None] = field(default_factory=dict)
+
+    def frame_number(self, prediction: Prediction) -> int:
+        """Return the place of a prediction's frames from 1 on, 0 without frames."""
+        words = show_frames(prediction)
+        if not words:
+            return 0
+        self.frames.setdefault(
+            words, [words, [round(t, 2) for t in prediction.frame_times if math.isfinite(t)]]
+        )
+        return [*self.frames].index(words) + 1
+
+    def caption_number(self, captions: tuple[str, ...]) -> int:
+        """Return the place of captions from 1 on, 0 without any."""
+        if not captions:
+            return 0
+        self.captions.setdefault(captions)
+        return [*self.captions].index(captions) + 1
 
 
 class _Writer:
@@ -95,6 +149,16 @@ class _Writer:
         self._predictions = {r.name: {p.item_id: p for p in r.predictions} for r in data.runs}
         self._judgements = {r.name: {j.item_id: j for j in r.judgements} for r in data.runs}
         self._same = {r.name: (_same_details(r.predictions), _same_details(r.judgements)) for r in data.runs}
+        self._captions = data.captions
+        self._opinions, self.judges = _opinions(data, self.text)
+        human = data.judging.calibration.human if data.judging is not None else ()
+        self._votes = {(mark.predictor, mark.item_id): list(mark.votes) for mark in human}
+        self._key_number: dict[str, int] = {}
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the details that answers have of their own, as far as answers were written."""
+        return [self.text(key) for key in self._key_number]
 
     def text(self, text: str) -> str:
         return clip_text(text, self._limit)
@@ -133,6 +197,7 @@ class _Writer:
             "r": self.text(item.recording_id),
             "g": self._graph_number.get(example.activity_id, -1),
             "e": show_clock(example.end),
+            "E": example.end if math.isfinite(example.end) else 0,
             "s": example.state,
             "z": int(example.noisy),
             "q": self.text(item.question),
@@ -143,6 +208,9 @@ class _Writer:
         }
         if graph is not None:
             record |= self._states(derive_step_states(example, graph))
+        spans = [_span(p) for p in example.performed]
+        if any(spans):
+            record["T"] = spans
         if example.mistake_texts:
             record["m"] = [self.text(t) for t in example.mistake_texts]
         if verdicts:
@@ -212,11 +280,12 @@ class _Writer:
             "note": self.text(verdict.note),
         }
 
-    def answer(self, item: Item, run: str) -> list[Any] | int:
+    def answer(self, item: Item, run: str, shown: _Shown) -> list[Any] | int:
         """Everything about one answer; 0 when it was not asked for.
 
-        Answer, failure, rationale, judge, deciding gold, judge's failure, number of frames, which frames, details of the
-        answer and of the judgement as far as they differ within the run.
+        Answer, failure, rationale, judge, deciding gold, judge's failure, number of frames, which frames and captions of
+        those of the item (from 1 on), details of the answer and of the judgement as far as they differ within the run,
+        what other judges said, people's marks.
         """
         prediction: Prediction | None = self._predictions[run].get(item.id)
         judgement: Judgement | None = self._judgements[run].get(item.id)
@@ -230,16 +299,69 @@ class _Writer:
             None if judgement is None else judgement.gold,
             "" if judgement is None else self.text(judgement.failure or ""),
             len(prediction.frame_times) or len(prediction.frame_indices),
-            show_frames(prediction),
+            shown.frame_number(prediction),
+            shown.caption_number(tuple(map(self.text, self._captions.get(run, {}).get(item.id, ())))),
             self._own_details(prediction, self._same[run][0]),
             [] if judgement is None else self._own_details(judgement, self._same[run][1]),
+            self._opinions.get((run, item.id), []),
+            self._votes.get((run, item.id), []),
         ]
         while fields and fields[-1] in (None, "", 0, []):
             fields.pop()
         return fields
 
-    def _own_details(self, record: Prediction | Judgement, same: Mapping[str, str]) -> list[list[str]]:
-        return self.texts({k: v for k, v in record.details.items() if k not in same})
+    def _own_details(self, record: Prediction | Judgement, same: Mapping[str, str]) -> list[int | str]:
+        """Return number of the name and value in turn; the names stand in ``keys``."""
+        found: list[int | str] = []
+        for key, value in sorted(record.details.items()):
+            if key not in same:
+                found += [self._key_number.setdefault(key, len(self._key_number)), self.text(value)]
+        return found
+
+
+def _span(performed: Performed) -> list[float | int] | int:
+    """Return start and end of a performed step in seconds and whether it went wrong; 0 where times are not known."""
+    start, end = performed.start, performed.end
+    if start is None or end is None or not (math.isfinite(start) and math.isfinite(end)):
+        return 0
+    return [round(start, 1), round(end, 1), int(bool(performed.mistakes))]
+
+
+def _setup(judgement: Judgement) -> JudgeSetup:
+    return JudgeSetup(
+        judgement.judge,
+        judgement.details.get("template", ""),
+        "binary" if judgement.details.get("scale") == "binary" else "ternary",
+    )
+
+
+def _opinions(
+    data: ReportData, text: Callable[[str], str]
+) -> tuple[dict[tuple[str, str], list[list[Any]]], list[list[str]]]:
+    """Return what further judges say of each answer: number of the judge, mark, reason; and the judges' names.
+
+    Reasons are kept of those judges only that have the rubric which the run's score is made with: what a judge says with five
+    other rubrics would be most of the page.
+    """
+    found: dict[tuple[str, str], list[list[Any]]] = {}
+    setups = sorted({_setup(j) for run in data.runs for j in data.opinions.get(run.name, ())})
+    number = {setup: n for n, setup in enumerate(setups)}
+    for run in data.runs:
+        rubrics = {judge_parts(_setup(j))[1] for j in run.judgements}
+        for judgement in data.opinions.get(run.name, ()):
+            setup = _setup(judgement)
+            said = found.setdefault((run.name, judgement.item_id), [])
+            if any(n == number[setup] for n, *_ in said):
+                continue  # of several repeats the first one counts, as everywhere
+            told = judge_parts(setup)[1] in rubrics
+            reason = text(judgement.rationale or judgement.failure or "") if told else ""
+            said.append([number[setup], judgement.score, *([reason] if reason else [])])
+    for said in found.values():
+        said.sort(key=lambda entry: entry[0])
+    names = name_judges(setups)
+    return found, [
+        [text(s.name), text(names[s.name].title), text(names[s.name].view), s.scale] for s in setups
+    ]
 
 
 def _same_details(records: Sequence[Prediction] | Sequence[Judgement]) -> dict[str, str]:
@@ -258,14 +380,14 @@ class FramePick:
     """Pictures that go into the page.
 
     Attributes:
-        islands: item number to pairs of clock time and base64 JPEG.
+        islands: item number to clock time, base64 JPEG and seconds of each picture.
         items: how many items had pictures.
         bytes: of all pictures taken.
         left_out: items whose pictures did not fit into the limit.
         unreadable: pictures that were not JPEG.
     """
 
-    islands: Mapping[int, list[tuple[str, str]]]
+    islands: Mapping[int, list[tuple[str, str, float]]]
     items: int
     bytes: int
     left_out: int
@@ -274,7 +396,7 @@ class FramePick:
 
 def pick_frames(data: ReportData, options: ReportOptions) -> FramePick:
     """Choose the pictures: few an item, items in order until the limit of the page is reached."""
-    islands: dict[int, list[tuple[str, str]]] = {}
+    islands: dict[int, list[tuple[str, str, float]]] = {}
     total = left_out = unreadable = offered = 0
     for n, item in enumerate(data.items):
         frames = data.frames.get(item.id, ())
@@ -289,7 +411,9 @@ def pick_frames(data: ReportData, options: ReportOptions) -> FramePick:
             left_out += 1
             continue
         total += size
-        islands[n] = [(show_clock(f.time), base64.b64encode(f.jpeg).decode("ascii")) for f in chosen]
+        islands[n] = [
+            (show_clock(f.time), base64.b64encode(f.jpeg).decode("ascii"), round(f.time, 2)) for f in chosen
+        ]
     return FramePick(islands, offered, total, left_out, unreadable)
 
 

@@ -163,6 +163,7 @@ def _floors(rows: Sequence[Row], slices: Sequence[Slice]) -> dict[str, Floor]:
 
 def _row(row: Row, slices: Sequence[Slice], floors: Mapping[str, Floor]) -> ExperimentRow:
     predictions = row.run.predictions
+    failed = {p.item_id for p in predictions if p.answer is None}
     counts = [len(p.frame_times or p.frame_indices) for p in predictions if p.answer is not None]
     lifts = {}
     if row.run.role != "floor":
@@ -179,7 +180,8 @@ def _row(row: Row, slices: Sequence[Slice], floors: Mapping[str, Floor]) -> Expe
         sampling=common(p.details.get("sampling", "") for p in predictions),
         lifts=lifts,
         answering=_usage(predictions),
-        judging=_usage(row.run.judgements),
+        # An answer that failed was never sent to the judge, so nothing is unknown about it.
+        judging=_usage([j for j in row.run.judgements if j.item_id not in failed]),
         shrunk=dict(
             Counter(p.details["shrunk"] for p in predictions if p.details.get("shrunk")).most_common()
         ),

@@ -31,6 +31,8 @@ from proctor.report.drawing import (
 )
 from proctor.report.examples import describe_examples, pick_frames, show_clock
 from proctor.report.experiment import describe_experiment
+from proctor.report.failures import describe_failures
+from proctor.report.figures.tradeoff import money
 from proctor.report.judging import describe_judging, judge_names
 from proctor.report.naming import name_runs
 from proctor.report.plaintext import clip_text, json_island
@@ -39,6 +41,7 @@ from proctor.report.states import STATE_WORDS, derive_step_states, list_steps
 from proctor.report.statistics import PUBLISHED_PROMQA, DatasetStatistics, compute_statistics
 from proctor.report.summary import ALPHA, Link, Name, decided, summarize
 from proctor.report.tables import show_interval, show_value
+from proctor.report.views import describe_views
 
 __all__ = ["render_report", "write_report"]
 
@@ -74,8 +77,13 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
     frames = pick_frames(data, options)
     needs_viz = any(drawing.dot for drawing in drawings.values())
     judging = describe_judging(data)
+    experiment = describe_experiment(standings)
     runs = name_runs([row.run for row in standings.rows])
-    style = asset("base.css") + (asset("figures.css") if judging else "") + asset("report.css")
+    style = (
+        asset("base.css")
+        + (asset("figures.css") if judging or experiment.usage else "")
+        + asset("report.css")
+    )
     script = asset("report.js")
     viz = asset("viz/viz-global.js") if needs_viz else ""
     template = _environment().get_template("report.html.j2")
@@ -93,7 +101,10 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         few_recordings=_few_recordings(standings),
         standings=standings,
         statistics=statistics,
-        experiment=describe_experiment(standings),
+        experiment=experiment,
+        failures=describe_failures(data, standings),
+        questions={item.id: item.question for item in data.items},
+        views=describe_views(standings, experiment, runs),
         judging=judging,
         comparisons=_pairs(standings),
         matrix=_matrix(standings),
@@ -127,7 +138,9 @@ def _environment() -> Environment:
     environment.globals["alpha"] = ALPHA
     environment.tests["name"] = lambda part: isinstance(part, Name)
     environment.tests["link"] = lambda part: isinstance(part, Link)
-    environment.filters.update(value=show_value, interval=show_interval, p=_show_p, signed=_signed)
+    environment.filters.update(
+        value=show_value, interval=show_interval, p=_show_p, signed=_signed, money=money
+    )
     return environment
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
+from proctor.evaluate.prediction import Judgement
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage
@@ -17,6 +18,7 @@ from proctor.stages.calibrate import corrected_scores, load_calibration, load_ev
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
 from proctor.stages.rehearsal.marker import played_in
+from proctor.stages.report_calls import described_frames
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
 from proctor.stages.verify import open_store
@@ -31,6 +33,8 @@ __all__ = ["DEFAULTS", "report"]
 DEFAULTS: dict[str, Any] = {"frames": 4, "height": 180, "title": ""}
 
 _MAX_ITEMS_WITH_FRAMES: Final = 400
+_QUALITY: Final = 60
+"""Of the pictures in the page: enough to see what was shown, and four for each of some hundred questions stay a few MB."""
 
 
 def report(
@@ -60,18 +64,23 @@ def report(
     items = load_items(workspace, graphs)
     settings = workspace.settings("report", {"frames": frames, "title": title}, DEFAULTS)
     candidates = _candidates(workspace)
-    pictures, skipped = _frames(workspace, items, settings, videos, seen)
+    runs = tuple(_run(workspace, name, items) for name in workspace.run_names())
+    pictures, skipped = _frames(workspace, items, runs, settings, videos, seen)
+    described = described_frames(workspace, runs)
     data = ReportData(
         items=tuple(items),
         title=settings["title"],
         about=_about(workspace),
         graphs=graphs,
-        runs=tuple(_run(workspace, name, items) for name in workspace.run_names()),
+        runs=runs,
         candidates=tuple(candidates),
         verdicts=tuple(_verdicts(workspace)),
         funnel=tuple(_funnel(workspace.stages())),
         frames=pictures,
         judging=_judging(workspace, items),
+        shared=described.costs,
+        opinions={run.name: found for run in runs if (found := _opinions(workspace, run, items))},
+        captions=described.captions,
     )
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
     options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
@@ -84,6 +93,7 @@ def report(
         "runs": [r.name for r in data.runs],
         "items_with_frames": len(pictures),
         "without_frames": skipped,
+        "without_descriptions": described.missing,
     }
 
 
@@ -112,6 +122,20 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
         predictions=tuple(load_predictions(folder, items)),
         judgements=tuple(load_judgements(folder, items) if is_there(judged) else ()),
     )
+
+
+def _opinions(workspace: Workspace, run: Run, items: Sequence[Item]) -> tuple[Judgement, ...]:
+    """Return what further judges said of a run's answers: all that is not what the run's score is made with."""
+    known = {item.id for item in items}
+    own = {(j.judge, j.details.get("template", ""), j.item_id) for j in run.judgements}
+    found: list[Judgement] = []
+    for path in sorted(workspace.run_folder(run.name).glob("judgements/*.jsonl")):
+        judgements: list[Judgement] = read_jsonl(path, Judgement)
+        places = [(j.judge, j.details.get("template", ""), j.item_id) for j in judgements]
+        found += [
+            j for j, place in zip(judgements, places, strict=True) if j.item_id in known and place not in own
+        ]
+    return tuple(found)
 
 
 def _judging(workspace: Workspace, items: Sequence[Item]) -> Judging | None:
@@ -177,6 +201,7 @@ def _dropped(record: StageRecord) -> dict[str, int]:
 def _frames(
     workspace: Workspace,
     items: Sequence[Item],
+    runs: Sequence[Run],
     settings: Mapping[str, Any],
     folder: Path | None,
     seen: Callable[[], None] | None,
@@ -202,9 +227,10 @@ def _frames(
             by_video.setdefault(path, []).append(item)
     skipped["beyond the limit"] += max(0, len(items) - _MAX_ITEMS_WITH_FRAMES)
     found: dict[str, tuple[Frame, ...]] = {}
+    times = _times(items, runs, settings["frames"])
     for path, members in by_video.items():
         try:
-            found |= _frames_of(path, members, settings)
+            found |= _frames_of(path, members, times, settings)
         except UserError:
             skipped["video cannot be read"] += len(members)
         for _ in members:
@@ -213,16 +239,39 @@ def _frames(
     return found, {k: n for k, n in skipped.items() if n}
 
 
+def _times(items: Sequence[Item], runs: Sequence[Run], count: int) -> dict[str, list[float]]:
+    """Choose the moments to show of each item: of what the run that saw most was shown, evenly, the last one among them.
+
+    What no run saw says nothing about an answer; only where no run saw anything the moments are spread over the clip.
+    """
+    from proctor.media.sampling import uniform
+
+    seen: dict[str, tuple[float, ...]] = {}
+    for run in runs:
+        for p in run.predictions:
+            if len(p.frame_times) > len(seen.get(p.item_id, ())):
+                seen[p.item_id] = p.frame_times
+    return {
+        item.id: _spread(seen[item.id], count) if item.id in seen else uniform(count, item.example.end)
+        for item in items
+    }
+
+
+def _spread(times: Sequence[float], count: int) -> list[float]:
+    """Take some of them, evenly spread, the last one always."""
+    kept = min(len(times), count)
+    return sorted({times[-1 - (len(times) * k) // kept] for k in range(kept)})
+
+
 def _frames_of(
-    path: Path, items: Sequence[Item], settings: Mapping[str, Any]
+    path: Path, items: Sequence[Item], wanted: Mapping[str, Sequence[float]], settings: Mapping[str, Any]
 ) -> dict[str, tuple[Frame, ...]]:
     """Decode all wanted times of one video in one pass and hand them to its items."""
     from proctor.media.frames import extract_frames
     from proctor.media.paint import encode_jpeg
-    from proctor.media.sampling import uniform
 
-    wanted = {item.id: uniform(settings["frames"], item.example.end) for item in items}
+    wanted = {item.id: wanted[item.id] for item in items}
     times = sorted({t for some in wanted.values() for t in some})
     pictures = dict(zip(times, extract_frames(path, times, height=settings["height"]), strict=True))
-    jpeg = {t: encode_jpeg(f.image, quality=80) for t, f in pictures.items()}
+    jpeg = {t: encode_jpeg(f.image, quality=_QUALITY) for t, f in pictures.items()}
     return {i: tuple(Frame(pictures[t].time, jpeg[t]) for t in some) for i, some in wanted.items()}

@@ -135,9 +135,12 @@
   const distinct = (key) => [...new Set(items.map((i) => i[key]))];
   $("f-type").append(option("", "all"), ...distinct("t").map((t) => option(t, t)));
   $("f-activity").append(option("", "all"), ...distinct("a").sort().map((a) => option(a, a)));
-  $("f-run").append(option("", "any"), ...runs.map(([name], n) => option(n, name)));
-  $("f-mark").append(option("", "any"), ...["2", "1", "0", "failed", "unscored", "absent"].map((k) => option(k, OUTCOME[k])),
-    ...(runs.length > 1 ? [option("differ", "runs differ")] : []));
+  const runLabel = ([, , title, view]) => (view ? `${title}, ${view}` : title);
+  $("f-run").append(option("", "any"), ...runs.map((run, n) => option(n, `${n + 1}. ${runLabel(run)}`)));
+  $("f-other").append(option("", "–"), ...runs.map((run, n) => option(n, `${n + 1}. ${runLabel(run)}`)));
+  $("f-mark").append(option("", "any"), ...["2", "1", "0"].map((k) => option(k, OUTCOME[k])), option("marked", "any mark"), option("less", "not a match"),
+    ...["failed", "unscored", "absent"].map((k) => option(k, OUTCOME[k])),
+    ...(runs.length > 1 ? [option("differ", "runs differ"), option("better", "better than compared"), option("worse", "worse than compared"), option("unlike", "unlike compared")] : []));
   $("f-verdict").append(...[["", "any"], ["none", "none"], ["wrong", "an answer is wrong"], ["unsure", "cannot tell"], ["disagree", "annotators differ"]].map(([v, l]) => option(v, l)));
 
   const blobs = [];
@@ -158,15 +161,28 @@
   }
   function markMatches(item, run, mark) {
     if (mark === "differ") return new Set(item.O).size > 1;
-    return run === "" ? item.O.includes(mark) : item.O[Number(run)] === mark;
+    if (run === "") return item.O.some((outcome) => isMark(outcome, mark));
+    return isMark(item.O[Number(run)], mark);
+  }
+  const POINTS = { 2: 2, 1: 1, 0: 0 };
+  function isMark(outcome, mark) {
+    if (mark === "marked") return outcome in POINTS;
+    if (mark === "less") return outcome === "1" || outcome === "0";
+    return outcome === mark;
+  }
+  function comparedMatches(item, f) {
+    if (f.run === "" || f.other === "") return false;
+    const a = POINTS[item.O[Number(f.run)]], b = POINTS[item.O[Number(f.other)]];
+    if (a === undefined || b === undefined) return false;
+    return f.mark === "better" ? a > b : f.mark === "worse" ? a < b : a !== b;
   }
   function matches(item, n, f) {
     return (!f.type || item.t === f.type) && (!f.activity || item.a === f.activity) && (f.noisy === "" || item.z === Number(f.noisy))
-      && (!f.mark || markMatches(item, f.run, f.mark)) && (!f.verdict || verdictMatches(item, f.verdict))
+      && (!f.mark || (["better", "worse", "unlike"].includes(f.mark) ? comparedMatches(item, f) : markMatches(item, f.run, f.mark))) && (!f.verdict || verdictMatches(item, f.verdict))
       && f.words.every((w) => blob(n).includes(w));
   }
   function filters() {
-    const f = Object.fromEntries(["type", "activity", "noisy", "run", "mark", "verdict"].map((k) => [k, $(`f-${k}`).value]));
+    const f = Object.fromEntries(["type", "activity", "noisy", "run", "other", "mark", "verdict"].map((k) => [k, $(`f-${k}`).value]));
     return { ...f, words: $("f-text").value.toLowerCase().split(/\s+/).filter(Boolean) };
   }
   function applyFilters() {
@@ -201,23 +217,64 @@
     return [el("h4", {}, item.G.length === 1 ? "Accepted answer" : `${item.G.length} accepted answers`),
       el("ol", { cls: "golds" }, item.G.map(([t, source, approved, kind]) => el("li", {}, text(t), " ", soft(`${kind} · written by ${source} · approved by ${approved}`))))];
   }
+  const pairs = (flat) => { const found = []; for (let k = 0; k + 1 < flat.length; k += 2) found.push([data.keys[flat[k]], flat[k + 1]]); return found; };
+  const facts = (list) => el("dl", { cls: "provenance" }, list.map(([a, b]) => [el("dt", {}, text(a)), el("dd", {}, el("code", {}, text(b)))]).flat());
+  const markWord = (score, scale) => (score === null || score === undefined ? "no mark" : scale === "binary" ? (score > 0 ? "right" : "wrong") : OUTCOME[score] || String(score));
+  function others(opinions, votes) {
+    if (!opinions.length && !votes.length) return null;
+    const rows = opinions.map(([n, score, reason]) => { const [full, title, view, scale] = data.judges[n];
+      return el("li", { title: full }, text(title), view ? soft(` ${view}`) : null, ": ", el("b", {}, markWord(score, scale)), reason ? [" ", soft("— "), text(reason)] : null); });
+    if (votes.length) rows.unshift(el("li", {}, "people: ", el("b", {}, votes.map((v) => markWord(v)).join(", "))));
+    return el("details", { cls: "call" }, el("summary", {}, votes.length ? "People and other judges" : "Other judges"), el("ul", { cls: "opinions" }, rows));
+  }
+  function oneAnswer(item, k) {
+    const [name, , title, view] = runs[k], outcome = item.O[k], p = item.P[k] || [];
+    const [answer, failure, rationale, judge, gold, judgeFailure, frames, which, captions, own, judged, opinions, votes] = p;
+    const said = answer === null || answer === undefined ? soft(failure ? ["No answer: ", text(failure)] : outcome === "absent" ? "This run was not asked." : "No answer.") : el("span", { cls: "said" }, text(answer));
+    const notes = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? `decided by accepted answer ${gold + 1}` : null,
+      judge && text(judge), frames ? `${frames} ${captions ? "frames described" : "frames shown"}` : null].filter(Boolean);
+    const [sameAnswers, sameJudgements] = data.calls[k];
+    const mine = item.P[k] ? [["run", name], ...pairs(own || []), ...sameAnswers] : [], his = judge && item.P[k] ? [...pairs(judged || []), ...sameJudgements] : [];
+    const times = which ? item.F[which - 1][0] : "";
+    const call = item.P[k] && (mine.length > 1 || his.length || times) ? el("details", { cls: "call" }, el("summary", {}, times ? "Frames and call" : "Call"), times ? el("p", {}, "Frames shown (number, time): ", text(times)) : null,
+      el("p", {}, "Answering"), facts(mine), his.length ? [el("p", {}, "Judging"), facts(his)] : null) : null;
+    const told = captions ? el("details", { cls: "call" }, el("summary", {}, "What the frames were said to show"), el("ol", { cls: "captions" }, item.K[captions - 1].map((c) => el("li", {}, text(c))))) : null;
+    const why = notes.flatMap((note, n) => (n ? [" · ", note] : [note]));
+    return el("tr", {}, el("th", { scope: "row", title: name }, text(title), view ? el("span", { cls: "view" }, text(view)) : null), el("td", { cls: "mark" }, el("span", { cls: `pill pill-${outcome}` }, OUTCOME[outcome])),
+      el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null, others(opinions || [], votes || []), told, call));
+  }
   function answers(item) {
     if (!runs.length) return [];
-    const rows = runs.map(([name], k) => {
-      const outcome = item.O[k], p = item.P[k] || [];
-      const [answer, failure, rationale, judge, gold, judgeFailure, frames, which, own, judged] = p;
-      const said = answer === null || answer === undefined ? soft(failure ? ["No answer: ", text(failure)] : outcome === "absent" ? "This run was not asked." : "No answer.") : el("span", { cls: "said" }, text(answer));
-      const notes = [rationale && text(rationale), judgeFailure && text(judgeFailure), typeof gold === "number" && gold >= 0 ? `decided by accepted answer ${gold + 1}` : null,
-        judge && text(judge), frames ? `${frames} frames shown` : null].filter(Boolean);
-      const [sameAnswers, sameJudgements] = data.calls[k];
-      const facts = item.P[k] ? [...(own || []), ...sameAnswers, ...(judge ? [...(judged || []), ...sameJudgements].map(([a, b]) => [`judge: ${a}`, b]) : [])] : [];
-      const call = which || facts.length ? el("details", { cls: "call" }, el("summary", {}, which ? "Frames and call" : "Call"), which ? el("p", {}, "Frames shown (number, time): ", text(which)) : null,
-        facts.length ? el("dl", { cls: "provenance" }, facts.map(([a, b]) => [el("dt", {}, text(a)), el("dd", {}, el("code", {}, text(b)))]).flat()) : null) : null;
-      const why = notes.flatMap((note, n) => (n ? [" · ", note] : [note]));
-      return el("tr", {}, el("th", { scope: "row" }, text(name)), el("td", { cls: "mark" }, el("span", { cls: `pill pill-${outcome}` }, OUTCOME[outcome])),
-        el("td", {}, said, why.length ? el("span", { cls: "why" }, why) : null, call));
-    });
+    const chosen = [$("f-run").value, $("f-other").value].filter((v) => v !== "").map(Number);
+    const order = [...new Set(chosen), ...runs.map((_, k) => k).filter((k) => !chosen.includes(k))];
+    const rows = order.map((k) => oneAnswer(item, k));
+    for (const row of rows.slice(0, new Set(chosen).size)) row.classList.add("chosen");
     return [el("h4", {}, "Answers of the runs"), el("table", { cls: "answers" }, el("tbody", {}, rows))];
+  }
+  // When each run looked: one line for the steps, one for each different choice of frames
+  function svgEl(tag, props, ...children) {
+    const e = document.createElementNS(SVG, tag);
+    for (const [k, v] of Object.entries(props)) e.setAttribute(k, String(v));
+    e.append(...children);
+    return e;
+  }
+  function strip(marks) {
+    return svgEl("svg", { class: "strip-line", width: "100%", height: 16, "aria-hidden": "true", focusable: "false" }, svgEl("line", { class: "base", x1: 0, x2: "100%", y1: 8, y2: 8 }), ...marks);
+  }
+  function looked(item) {
+    const seen = (item.F || []).map(([, times], n) => [times, runs.filter((_, k) => item.P[k] && item.P[k][7] === n + 1)]).filter(([times, who]) => times.length && who.length);
+    const end = item.E;
+    if (!seen.length || !(end > 0)) return [];
+    const at = (t) => `${Math.max(0, Math.min(100, (100 * t) / end)).toFixed(2)}%`;
+    const tip = (t) => svgEl("title", {}, document.createTextNode(t));
+    const lines = [];
+    if (item.T) lines.push(el("li", {}, el("span", { cls: "who-looked" }, "steps performed"), strip(item.T.flatMap((span, k) => span ? [svgEl("rect", { class: span[2] ? "step bad" : "step", x: at(span[0]), y: 3, height: 10, width: at(Math.min(end, span[1]) - Math.max(0, span[0])) }, tip(item.D[k][0]))] : []))));
+    for (const [times, who] of seen) {
+      const views = [...new Set(who.map((run) => run[3] || run[2]))].join("; ");
+      lines.push(el("li", {}, el("span", { cls: "who-looked", title: who.map(runLabel).join("; ") }, text(views), soft(` ${who.length} ${who.length === 1 ? "run" : "runs"}`)),
+        strip(times.map((t) => svgEl("line", { class: "look", x1: at(t), x2: at(t), y1: 2, y2: 14 }, tip(`${t} s`))))));
+    }
+    return [el("h4", {}, "When the runs looked"), el("ul", { cls: "looked" }, lines, el("li", { cls: "ends" }, el("span", {}, ""), el("span", { cls: "ends-text" }, el("span", {}, "0:00"), el("span", {}, item.e))))];
   }
   function history(item) {
     const rows = item.D.map(([what, mistakes, when, id, told], k) => {
@@ -278,11 +335,16 @@
     });
     return copy;
   }
+  function sawIt(item, seconds) {
+    const near = (item.F || []).map(([, times]) => times.some((t) => Math.abs(t - seconds) < 0.06));
+    const count = runs.filter((_, k) => item.P[k] && item.P[k][7] && near[item.P[k][7] - 1]).length;
+    return item.F ? soft(count ? ` · seen by ${count} ${count === 1 ? "run" : "runs"}` : " · seen by no run") : null;
+  }
   function frames(n) {
     const pictures = island(`frames-${n}`);
     if (!pictures) return [];
-    return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, jpeg]) =>
-      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, decoding: "async" }), el("figcaption", {}, time))))];
+    return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, jpeg, seconds]) =>
+      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, decoding: "async" }), el("figcaption", {}, time, sawIt(items[n], seconds)))))];
   }
   function verdicts(item) {
     if (!item.V) return [];
@@ -311,7 +373,7 @@
     }
     const n = shown[at], item = items[n];
     $("position").textContent = `${at + 1} of ${shown.length}${shown.length < items.length ? ` that match, of ${items.length}` : ""}`;
-    $("item").replaceChildren(...head(item), ...golds(item), ...answers(item), ...frames(n), ...history(item), ...moment(item), ...verdicts(item), ...provenance(item));
+    $("item").replaceChildren(...head(item), ...golds(item), ...frames(n), ...looked(item), ...answers(item), ...history(item), ...moment(item), ...verdicts(item), ...provenance(item));
     paintList();
     if (!keepHash) rememberItem(item.i);
     if (focus) $("item").focus({ preventScroll: true });
@@ -352,7 +414,10 @@
   let timer = 0;
   $("f-text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(applyFilters, 120); });
   $("f-clear").addEventListener("click", () => { clear(); applyFilters(); });
-  addEventListener("hashchange", () => fromHash(false));
+  addEventListener("hashchange", () => {
+    const box = $("examples").getBoundingClientRect();
+    fromHash(box.top > innerHeight || box.bottom < 0); // a link from another part of the page leads here
+  });
   addEventListener("keydown", (e) => {
     if (e.altKey || e.ctrlKey || e.metaKey || e.shiftKey || e.defaultPrevented) return;
     if (e.target.closest && e.target.closest("input, select, textarea, .scroll, .drawing, .frames")) return;
