@@ -9,13 +9,11 @@ import re
 import shlex
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 
-import av
-import numpy as np
 import pytest
 from tests.conftest import find_shared_data
+from tests.media.make_video import make_grey_video
 
 from proctor.benchmark.item import Item
 from proctor.llm.standin import Standin
@@ -32,17 +30,11 @@ COMMANDS = [
 
 
 def write_videos(folder: Path, data: Path) -> None:
-    """Write a small video of each recording: a frame every ten seconds."""
-    folder.mkdir()
+    """Write a small video of each recording."""
     found = json.loads((data / "annotation_json" / "complete_step_annotations.json").read_text())
     for name, recording in found.items():
-        with av.open(str(folder / f"{name}.mp4"), "w") as container:
-            stream = container.add_stream("mpeg4", rate=Fraction(1, 10))
-            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-            for second in range(0, int(max(step["end_time"] for step in recording["steps"])) + 12, 10):
-                picture = np.full((48, 64, 3), second % 250, dtype=np.uint8)
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-            container.mux(stream.encode())
+        last = max(step["end_time"] for step in recording["steps"])
+        make_grey_video(folder / f"{name}.mp4", int(last) + 12, every=10)
 
 
 def test_the_page_has_the_whole_way() -> None:

@@ -11,7 +11,7 @@ import av
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Recipe", "make_audio", "make_video", "number_in"]
+__all__ = ["Recipe", "make_audio", "make_grey_video", "make_video", "number_in"]
 
 BITS = 10
 
@@ -111,3 +111,15 @@ def _sound(container: av.container.OutputContainer, stream: av.AudioStream, seco
         frame.sample_rate, frame.pts, frame.time_base = 16_000, start, Fraction(1, 16_000)
         container.mux(stream.encode(frame))
     container.mux(stream.encode(None))
+
+
+def make_grey_video(path: Path, seconds: int, every: int = 1) -> None:
+    """Write a tiny video with a frame every so many seconds, each of another grey."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=Fraction(1, every), options={"g": "10"})
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for second in range(0, seconds, every):
+            grey = np.full((48, 64, 3), second % 250, dtype=np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(grey, format="rgb24")))
+        container.mux(stream.encode())

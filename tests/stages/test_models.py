@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import av
-import numpy as np
 import pytest
+from tests.media.make_video import make_grey_video
 
 from proctor.errors import UserError
 from proctor.evaluate.view import View
@@ -328,7 +327,7 @@ def test_pictures_of_procedure_and_recording_are_really_attached(
     shown = set(videos[: len(videos) // 2])
     assert shown
     for video in shown:
-        tiny_video(tmp_path / "videos" / video)
+        make_grey_video(tmp_path / "videos" / video, 600)
     options: dict[str, Any] = {"sample": "all", "frames": 3, "height": 32, "videos": tmp_path / "videos"}
     told = generate(bench, generator=name, template="image-frames", sampling="uniform", **options)
     after_start = [e for e in examples if e.video in shown and e.end > 1]
@@ -347,7 +346,7 @@ def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Stand
     candidates = read_jsonl(bench / "candidates.jsonl", Candidate)
     video = next(examples[c.example_id].video for c in candidates if examples[c.example_id].end > 1)
     assert video is not None
-    tiny_video(tmp_path / "videos" / video)
+    make_grey_video(tmp_path / "videos" / video, 600)
     name, view = model(standin, "reviewer"), View(frames=2, height=32, sampling="uniform")
     told = verify_with_model(bench, name, view=view, videos=tmp_path / "videos")
     there = [
@@ -361,18 +360,6 @@ def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Stand
     assert standin.count == sent
     blind = verify_with_model(bench, name)  # another way of reviewing, so all of them anew
     assert blind["judged_now"] == len(candidates)
-
-
-def tiny_video(path: Path) -> None:
-    """Write ten minutes in one frame a second, each of another grey."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=1, options={"g": "10"})
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for second in range(600):
-            picture = np.full((48, 64, 3), second % 250, dtype=np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        container.mux(stream.encode())
 
 
 def test_settings_of_a_model_hold_from_then_on(bench: Path, standin: Standin) -> None:

@@ -8,13 +8,12 @@ import os
 import re
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
-import numpy as np
 import pytest
+from tests.conftest import find_shared_data
+from tests.media.make_video import make_grey_video
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.prediction import Judgement, Prediction
@@ -49,28 +48,17 @@ def videos(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
     folder = tmp_path_factory.mktemp("videos")
     found = json.loads((data / "annotation_json" / "complete_step_annotations.json").read_text())
     for name, recording in found.items():
-        write_grey(folder / f"{name}_360p.mp4", int(max(step["end_time"] for step in recording["steps"])) + 2)
+        last = max(step["end_time"] for step in recording["steps"])
+        make_grey_video(folder / f"{name}_360p.mp4", int(last) + 12, every=10)
     return folder
 
 
 @pytest.fixture(scope="module")
 def data() -> Path:
-    from tests.conftest import find_shared_data
-
     found = find_shared_data()
     if found is None:
         pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
     return found / "captaincook4d"
-
-
-def write_grey(path: Path, seconds: int) -> None:
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("mpeg4", rate=Fraction(1, 10), options={"g": "60"})
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for second in range(0, seconds, 10):
-            picture = np.full((48, 64, 3), second % 250, dtype=np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-        container.mux(stream.encode())
 
 
 def run(server: Standin, *words: object) -> dict[str, Any]:
