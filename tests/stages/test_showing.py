@@ -7,7 +7,10 @@ import io
 import json
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -172,8 +175,8 @@ def test_the_frames_that_arrive_are_those_of_the_record(
         assert "shrunk" not in prediction.details
         call = next(c for c in shown.calls if tuple(p.sha256 for p in c.media) == media)
         assert {(p.kind, p.mime, p.width, p.height) for p in call.media} == {("image", "image/jpeg", *SIZE)}
-        for time in prediction.frame_times:
-            assert f"at {time:.2f} s" in call.text
+        for moment in prediction.frame_times:
+            assert f"at {moment:.2f} s" in call.text
 
 
 def test_questions_about_one_moment_share_their_frames(
@@ -237,7 +240,7 @@ def test_more_frames_than_the_provider_takes_are_fewer_frames_of_the_same_sampli
     bench: Path, standin: Standin, shown: Shown, videos: Path, provider: str
 ) -> None:
     most = media_limits(MODELS[provider].format(standin.url)).images
-    asked = View.parse("frames:510@48p:uniform")
+    asked = View.parse(f"frames:{min(most or 100, 500) + 10}@48p:uniform")
     name = MODELS[provider].format(standin.url)
     only(bench, 7.5, 12.5, 82.0)
     told = predict(bench, name, run="r", view=asked, videos=videos)
@@ -257,7 +260,7 @@ def test_more_frames_than_the_provider_takes_are_fewer_frames_of_the_same_sampli
         assert [int(t * RATE + 1e-9) for t in smaller] == [
             int(t * RATE + 1e-9) for t in prediction.frame_times
         ]
-        assert prediction.details["frames"] == "510"
+        assert prediction.details["frames"] == str(asked.frames)
     assert (fewer > 0) == (provider in ("openai", "anthropic"))
     assert sum(told["shrunk"].values()) == fewer
     assert max(len(call.media) for call in shown.calls) <= (most or 1_000)
@@ -581,6 +584,41 @@ def test_an_interrupt_in_the_middle_keeps_what_was_answered(
     calm = predict(bench, name, run="calm", view=view, videos=videos)
     assert calm["calls"]["sent"] == 0
     assert predictions(bench, "r") == predictions(bench, "calm")
+
+
+def test_a_real_ctrl_c_keeps_what_was_answered(bench: Path, standin: Standin, shown: Shown) -> None:
+    standin.script({"latency": {"seconds": 0.2}}, answer=shown)
+    name = MODELS["compat"].format(standin.url)
+    command = [
+        sys.executable,
+        "-c",
+        "from proctor.cli.main import main; main()",
+        "predict",
+        str(bench),
+        "-p",
+        name,
+    ]
+    options = ["--show", "recipe", "--run", "r", "--max-connections", "2"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while (
+            standin.log.summary()["answered"] < 6 and process.poll() is None and time.monotonic() < deadline
+        ):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    there = predictions(bench, "r")
+    assert len(there) >= 4
+    assert all(p.answer is not None for p in there)
+    standin.script(answer=shown)
+    rest = predict(bench, name, run="r", view=View(kind="recipe"))
+    assert rest["asked_now"] == rest["items"] - len(there)
+    assert rest["failed"] == 0
+    assert all(times == 1 for times in standin.counts.values())
 
 
 def test_another_run_of_that_name_is_replaced_with_a_note(bench: Path, standin: Standin) -> None:
