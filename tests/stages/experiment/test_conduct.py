@@ -168,6 +168,21 @@ def test_a_missing_key_is_named_before_anything_is_done(sample: Source, plan: Pl
     assert not any(root.iterdir())
 
 
+def test_lacking_videos_are_told_before_anything_is_asked(
+    sample: Source, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "sk-none")
+    seeing = msgspec.structs.replace(plan, views=("recipe", "frames:2@48p"))
+    (tmp_path / "bench").mkdir()
+    with pytest.raises(UserError, match="recordings has a video") as error:
+        conduct(tmp_path / "bench", seeing, source=sample, show=quietly)
+    assert "--videos" in error.value.render()
+    with pytest.raises(UserError, match="recordings has a video"):
+        foresee(tmp_path / "other", seeing, source=sample)
+    assert not (tmp_path / "bench" / CALLS).exists()
+
+
 def test_a_workspace_without_recordings_needs_a_source(plan: Plan, tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     with pytest.raises(UserError, match="no recordings yet") as error:

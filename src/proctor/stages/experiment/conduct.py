@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from proctor.stages.exchange import import_published
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
 from proctor.stages.experiment.sheet import write_sheet
 from proctor.stages.generate import generate
-from proctor.stages.inputs import load_items
+from proctor.stages.inputs import load_items, load_recordings
 from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS, predict
@@ -28,9 +28,10 @@ from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
 from proctor.stages.verify import verify, verify_with_model
+from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["SHEET_FILE", "Done", "Part", "Rehearsing", "Show", "conduct", "prepare"]
+__all__ = ["SHEET_FILE", "Done", "Part", "Rehearsing", "Show", "conduct", "prepare", "require_videos"]
 
 SHEET_FILE = "to-mark.csv"
 """Answers for people to mark, in the workspace."""
@@ -128,6 +129,8 @@ def conduct(
     done = Done()
     _require_keys(workspace, plan, limits)
     prepare(root, plan, source, done)
+    if rehearsal is None:
+        require_videos(workspace, plan)
     write_json(workspace.file(PLAN_FILE), plan)
     name = "rehearsal" if rehearsal is not None else None
     videos = plan.video_folder
@@ -230,6 +233,31 @@ def _marks(root: Path, plan: Plan, limits: Limits, done: Done, show: Show) -> bo
         if not done.add(f"judge/{model} · {rubric.name}", marked):
             return False
     return True
+
+
+def require_videos(workspace: Workspace, plan: Plan) -> None:
+    """See that there is a video before questions are paid for that nobody can be shown.
+
+    Raises:
+        UserError: if somebody is to see videos, and not one recording has one.
+    """
+    if not any(system.view.sees_video for system in plan.systems):
+        return
+    graphs = workspace.graphs()
+    if is_there(workspace.file("recordings.jsonl")):
+        recordings = {r.id: r.video for r in load_recordings(workspace, graphs)}
+    else:  # the workspace came with its items
+        recordings = {i.recording_id: i.example.video for i in load_items(workspace, graphs)}
+    videos = workspace_videos(workspace, plan.video_folder, recordings)
+    for recording_id, named in recordings.items():
+        with suppress(UserError):
+            if videos.find(recording_id, named) is not None:
+                return
+    raise UserError(
+        f"none of the {len(recordings):,} recordings has a video.",
+        where=str(videos.folder or workspace.root),
+        hint="say where they are (--videos FOLDER), or show no pictures (--show question --show recipe)",
+    )
 
 
 def _require_keys(workspace: Workspace, plan: Plan, limits: Limits) -> None:

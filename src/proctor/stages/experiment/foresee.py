@@ -20,7 +20,7 @@ from proctor.llm.estimate import Estimate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import write_jsonl
 from proctor.stages.build import build
-from proctor.stages.experiment.conduct import Done, prepare
+from proctor.stages.experiment.conduct import Done, prepare, require_videos
 from proctor.stages.experiment.plan import Plan, Source
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.inputs import load_items, load_predictions
@@ -70,6 +70,7 @@ def foresee(
         if not limits.calls and is_there(root / CALLS):
             limits = replace(limits, calls=str((root / CALLS).resolve()))
         prepare(copy, plan, source, Done())
+        require_videos(Workspace(copy), plan)
         return _together(list(_parts(copy, plan, limits)))
 
 
