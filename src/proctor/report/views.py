@@ -14,6 +14,7 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.report.experiment import Experiment, ExperimentRow
+from proctor.report.figures.parts import scrolling
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff
 from proctor.report.naming import RunName
 from proctor.report.standings import Standings
@@ -139,9 +140,10 @@ def _picture(models: Sequence[ModelViews], experiment: Experiment, standings: St
     people = [r.score.value for r in standings.rows if r.run.role == "human" and r.scored]
     lines += [("upper bound", max(uppers))] if uppers else []
     lines += [("people", max(people))] if people else []
-    return draw_tradeoff(
+    drawn = draw_tradeoff(
         Tradeoff("Score against cost", points, tuple(lines), f"US dollars for {QUESTIONS:,} questions")
     )
+    return scrolling("Score against cost", drawn)
 
 
 def _tag(name: RunName) -> str:
