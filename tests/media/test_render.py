@@ -66,6 +66,15 @@ def test_same_scenes_same_bytes_here_and_in_other_processes(tmp_path: Path) -> N
     assert (tmp_path / "other.mp4").read_bytes() != (tmp_path / "here.mp4").read_bytes()
 
 
+def test_jobs_have_sizes_and_rates_of_their_own(tmp_path: Path) -> None:
+    slow = Job(tmp_path / "slow.mp4", SCENES, seed=4, width=160, height=90, fps=1)
+    usual = Job(tmp_path / "usual.mp4", SCENES, seed=4)
+    for processes in (1, 2):
+        render_many([slow, usual], processes=processes)
+        found = [probe(job.path) for job in (slow, usual)]
+        assert [(i.width, i.height, i.fps, i.frames) for i in found] == [(160, 90, 1, 10), (480, 270, 8, 80)]
+
+
 def test_what_was_in_memory_before_changes_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.media.test_render import SCENES, render_recording;"

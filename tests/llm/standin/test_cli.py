@@ -205,6 +205,11 @@ def test_what_makes_no_sense_is_told(
     assert "latency" in refuse("--latency", "2..1")
     assert "latency" in refuse("--latency", "-1")
     assert "check" in refuse("--check", "some")
+    assert "--workspace" in refuse("--quality", "0.5")
+    assert "no such workspace" in refuse("--workspace", str(tmp_path / "none"))
+    for quality in ("good", "mini=", "1.5", "mini=-1", "(=0.5"):
+        assert "quality" in refuse("--workspace", str(tmp_path), "--quality", quality)
+    assert "two qualities" in refuse("--workspace", str(tmp_path), "--quality", "0.5", "--quality", "0.6")
     assert "cannot listen" in refuse("--host", "203.0.113.1")
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -212,3 +217,47 @@ def test_what_makes_no_sense_is_told(
 def test_the_command_is_loaded_without_the_server() -> None:
     code = "import sys, proctor.cli.standin; sys.exit('aiohttp' in sys.modules or 'xxhash' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> None:
+    from proctor.evaluate.predict import make_task
+    from proctor.evaluate.predict_prompt import evaluation_prompts, recipe_prompt
+    from proctor.llm.fence import FenceSecret
+    from proctor.samples import copy_sample
+    from proctor.stages.build import build
+    from proctor.stages.derive import derive
+    from proctor.stages.generate import generate
+    from proctor.stages.inputs import load_items
+    from proctor.stages.read import read
+    from proctor.stages.rehearsal.answers import answer_sheet
+    from proctor.stages.verify import verify
+    from proctor.workspace import Workspace
+
+    bench = tmp_path / "bench"
+    copy_sample(tmp_path / "sample")
+    read("plain", tmp_path / "sample", bench)
+    process, printed = start("--workspace", str(bench), "--quality", "1", "--quality", "mini=0")
+    # What the stages write while the server runs is known to it.
+    derive(bench)
+    generate(bench, sample="all", limit=40, seed=1)
+    verify(bench)
+    build(bench)
+    graphs = Workspace(bench).graphs()
+    client = openai.OpenAI(base_url=printed["url"] + "/v1", api_key="standin")
+    right = dict.fromkeys(("maxi", "mini"), 0)
+    items = load_items(Workspace(bench), graphs)
+    for item in items:
+        graph = graphs[item.example.activity_id]
+        prompt = recipe_prompt(make_task(item, graph), evaluation_prompts(), FenceSecret(b"s" * 32))
+        messages: list[Any] = [{"role": m.role, "content": m.text} for m in prompt.messages]
+        for model in right:
+            said = client.chat.completions.create(model=model, messages=messages).choices[0].message
+            right[model] += any(text in (said.content or "") for text in answer_sheet(item, graph).right)
+    assert right["maxi"] > len(items) / 4 > right["mini"]
+    (bench / "items.jsonl").write_text("{}\n")
+    client.chat.completions.create(model="maxi", messages=messages)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "could not be used" in error
+    assert "items.jsonl" in error

@@ -1,4 +1,4 @@
-"""Answers to an item, right and wrong, made from the task graph and the annotations, and what one would guess without them.
+"""Answers to an item, right and wrong, made from the task graph and the annotations.
 
 What is right or wrong here is so by the rule-based judge: an answer counts as right when the item's golds make it a match.
 """
@@ -12,14 +12,13 @@ from typing import Final
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.bound import AnnotationBound, Facts
-from proctor.evaluate.floors import ConstantFloor, RecipeTextFloor
 from proctor.evaluate.judge import compare_answer
 from proctor.evaluate.phrasing import as_sentence
-from proctor.evaluate.predict import item_rng, make_task
+from proctor.evaluate.predict import item_rng
 from proctor.evaluate.reading import is_yes_no
 from proctor.procedure.graph import TaskGraph
 
-__all__ = ["AnswerSheet", "answer_sheet", "guess_blind", "guess_by_recipe", "mark_answer", "wrong_answers"]
+__all__ = ["AnswerSheet", "answer_sheet", "choices", "mark_answer", "wrong_answers"]
 
 _MATCH: Final = 0.7
 _PARTIAL: Final = 0.4
@@ -62,7 +61,9 @@ def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
 
     The first right one is what the annotations say in plain words, where the golds agree with it; the others are golds.
     """
-    golds = [gold.text for gold in item.golds]
+    golds = sorted(
+        gold.text for gold in item.golds
+    )  # their order may follow from ids, which no reply depends on
 
     def mark(text: str) -> int:
         return mark_answer(text, golds, item.question, graph, item.type)
@@ -75,7 +76,7 @@ def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
     halves = [text for text in wrong if marks[text] == 1]
     if right and not halves:
         halves = [text for z in zeros if mark(text := f"{right[0].rstrip('.')}. {z}") == 1]
-    blind = tuple(text for text in _BLIND if mark(text) < 2)
+    blind = tuple(sorted((text for text in _BLIND if mark(text) < 2), key=mark))[:3]
     return AnswerSheet(tuple(right or golds[:1]), (*zeros, *halves[: _WRONG - len(zeros)]), blind)
 
 
@@ -84,7 +85,7 @@ def wrong_answers(item: Item, graph: TaskGraph) -> list[str]:
     facts = Facts(item.example, graph)
     yes_no = is_yes_no(item.question)
     found = []
-    for step in _neighbours(facts, item.id):
+    for step in _neighbours(facts, f"{item.question} {item.example.id}"):
         words = facts.phrase(step)
         if item.type == "missing":
             text = f"{'Yes, ' if yes_no else ''}you forgot to {words.imperative}"
@@ -100,7 +101,7 @@ def wrong_answers(item: Item, graph: TaskGraph) -> list[str]:
 
 
 def _neighbours(facts: Facts, seed: str) -> Iterator[str]:
-    """Yield steps near the moment, then the others, in an order that depends on the item alone."""
+    """Yield steps near the moment, then the others, in an order that depends on question and moment alone."""
     graph = facts.graph
     ids = [step.id for step in graph.actions]
     right = {*facts.next, *facts.missing, *facts.early}
@@ -113,13 +114,9 @@ def _neighbours(facts: Facts, seed: str) -> Iterator[str]:
     yield from (i for i in (*near, *far) if i not in right)
 
 
-def guess_by_recipe(item: Item, graph: TaskGraph, constant: ConstantFloor) -> str:
-    """Guess from question and procedure: a step where one is asked for, otherwise what is mostly the answer."""
-    if is_yes_no(item.question):
-        return guess_blind(item, constant)
-    return RecipeTextFloor().predict(make_task(item, graph), item_rng(0, item.id)).answer or ""
+def choices(item: Item, graph: TaskGraph) -> int:
+    """Return how many answers somebody has to choose from who knows the procedure and was not there.
 
-
-def guess_blind(item: Item, constant: ConstantFloor) -> str:
-    """Guess from the question alone: what is mostly the answer to questions of this type."""
-    return constant.constant(item.type, item.recording_id)
+    A question for yes or no leaves two sides; any other one as many answers as there are steps.
+    """
+    return 2 if is_yes_no(item.question) else max(2, len(graph.actions))

@@ -8,7 +8,9 @@ one downwards. So judges differ from each other as calibration tables expect, an
 
 from __future__ import annotations
 
+import copy
 import re
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -58,6 +60,7 @@ def leniency(model: str, seed: int = 0) -> float:
 
 def play_judge(asked: Asked, now: Now, quality: float, seed: int) -> Answer:
     """Mark an answer."""
+    asked = _regardless_of_order(asked)
     call = asked.call
     binary = _BINARY.search(asked.words) is not None
     mark = true_mark(asked, now)
@@ -65,6 +68,14 @@ def play_judge(asked: Asked, now: Now, quality: float, seed: int) -> Answer:
     if binary:
         return _say(asked, _slip_binary(call, mark, share, lenient, seed), 1, seed)
     return _say(asked, _slip(call, mark, share, lenient, seed), 2, seed)
+
+
+def _regardless_of_order(asked: Asked) -> Asked:
+    """Return the request under a name that the order of the references does not change: it may follow from ids."""
+    texts = sorted((label.rstrip("0123456789"), text) for label, text in asked.blocks.items())
+    own = copy.copy(asked.call)
+    own.key = f"{draw(own.model, asked.words, asked.round, texts)}"
+    return replace(asked, call=own)
 
 
 def true_mark(asked: Asked, now: Now) -> int:

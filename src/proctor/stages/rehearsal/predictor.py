@@ -2,12 +2,12 @@
 
 One number *u*, drawn from seed, model and item, decides:
 
-- ``u < q ** e``: it has seen what matters and answers rightly. The exponent *e* counts the places where a fact can get lost
-  on its way: 1 for the model itself, ``2 / frames`` for moments between frames, ``20 / height`` for what is too small to
-  see, and 1 more where another model's words stand between picture and answer. Who is shown nothing of the recording never
-  gets here.
-- ``u < q``: it makes the best of the rest and guesses as a careful reader would: by the procedure where it has one, else
-  what is mostly the answer.
+- ``u < p``: it answers rightly. Who sees the recording has ``p = q ** e``; the exponent counts the places where a fact can get
+  lost on its way: 1 for the model itself, ``2 / frames`` for moments between frames, ``20 / height`` for what is too small to
+  see, and 1 more where another model's words stand between picture and answer. Who has the procedure picks one of the *k*
+  answers that it leaves open, so that p is never less than ``q / k``: two sides of a yes or no, else as many as there are
+  steps. Who has the question alone has ``p = 0``.
+- ``u < q``: it gives what is mostly the answer to questions of this type about other recordings (the ``constant`` floor).
 - else it makes one of the mistakes that models make (``proctor.llm.standin.player``).
 
 So pictures beat descriptions, descriptions beat the procedure alone, and that beats the question alone, at any quality between
@@ -24,11 +24,12 @@ from proctor.llm.standin.answer import Answer
 from proctor.llm.standin.behaviours import pick
 from proctor.llm.standin.call import Call, draw
 from proctor.llm.standin.player import Known, Player
-from proctor.stages.rehearsal.answers import guess_blind, guess_by_recipe
+from proctor.procedure.graph import TaskGraph
+from proctor.stages.rehearsal.answers import choices
 from proctor.stages.rehearsal.files import Now, activity_names
 from proctor.stages.rehearsal.reading import Asked
 
-__all__ = ["exponent", "find_item", "play_predictor", "sees"]
+__all__ = ["exponent", "find_item", "knows", "play_predictor"]
 
 _BETWEEN_FRAMES: Final = 2.0
 _TOO_SMALL: Final = 20.0
@@ -46,15 +47,16 @@ def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer 
     blind = "procedure" not in asked.blocks
     if blind:
         wrong = sheet.blind
-    if own.draw("right", seed) >= sees(asked, player.quality_of(own.model)):
-        right = (guess_blind(item, now.constant) if blind else guess_by_recipe(item, graph, now.constant),)
+    if own.draw("right", seed) >= knows(asked, item, graph, player.quality_of(own.model)):
+        right = (now.constant.constant(item.type, item.recording_id),)
     return player.play(own, Known(right, wrong))
 
 
-def sees(asked: Asked, quality: float) -> float:
-    """Return how likely a model of this quality is to see what matters in what it is shown."""
+def knows(asked: Asked, item: Item, graph: TaskGraph, quality: float) -> float:
+    """Return how likely a model of this quality is to know the answer from what it is shown."""
     lost = exponent(asked)
-    return 0.0 if lost is None else quality**lost
+    by_procedure = quality / choices(item, graph) if "procedure" in asked.blocks else 0.0
+    return by_procedure if lost is None else max(quality**lost, by_procedure)
 
 
 def exponent(asked: Asked) -> float | None:
@@ -84,7 +86,9 @@ def find_item(asked: Asked, now: Now) -> Item | None:
         found = [i for i in found if f"{i.example.end:.2f}" == asked.end]
     if not found:
         return None
-    chosen: Item = pick(asked.call, sorted(found, key=lambda i: i.id), "item")
+    chosen: Item = pick(
+        asked.call, sorted(found, key=lambda i: (i.recording_id, i.example.end, i.id)), "item"
+    )
     return chosen
 
 

@@ -53,7 +53,7 @@ class Asked:
 
     def each(self, label: str) -> tuple[str, ...]:
         """Return the texts of numbered fences (``reference answer 1``, ``reference answer 2``, ...)."""
-        found = []
+        found: list[str] = []
         while (text := self.blocks.get(f"{label} {len(found) + 1}")) is not None:
             found.append(text)
         return tuple(found)
@@ -89,7 +89,8 @@ def read_call(call: Call) -> Asked | None:
         blocks, words = _open(text, token)
         role = _role(blocks, words, images=sum(a.kind == "image" for a in call.content.attached))
         if role is not None:
-            return Asked(role, _steady(call, token), blocks, words, 1 if len(turns) == first + 1 else 2)
+            said = words.replace(token, _SAME)
+            return Asked(role, _steady(call, token), blocks, said, 1 if len(turns) == first + 1 else 2)
     return None
 
 
