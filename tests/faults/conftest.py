@@ -38,14 +38,35 @@ TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect")
 
 touched = 0
 
-def die_at(point, root):
-    def hook(event, arguments):
+def die_at(point, root, writes):
+    """Count touches of files below a folder and die at one; with ``writes`` only those that change files, in more detail."""
+    def touch(path):
         global touched
-        if event in TOUCHES and arguments and root in str(arguments[0]):
+        if root in str(path):
             touched += 1
             if touched == point:
                 os.kill(os.getpid(), signal.SIGKILL)
+
+    def is_writing(mode):
+        return any(c in str(mode) for c in "wax+")
+
+    def hook(event, arguments):
+        if event in TOUCHES and arguments and not (writes and event == "open" and not is_writing(arguments[1])):
+            touch(arguments[0])
+
+    def opened(path, mode="r", *rest, **more):
+        stream = really_open(path, mode, *rest, **more)
+        if is_writing(mode):
+            touch(path)  # it is there and empty
+        return stream
+
+    def synced(number):
+        touch(os.readlink(f"/proc/self/fd/{number}"))
+        really_sync(number)
+
     sys.addaudithook(hook)
+    if writes:
+        really_open, io.open, really_sync, os.fsync = io.open, opened, os.fsync, synced
 
 def drop_powers():
     """Be an ordinary user as far as permissions of files go, even as root: no capability is left."""
@@ -64,7 +85,7 @@ def work(order):
     if order["powerless"]:
         drop_powers()
     if order["point"]:
-        die_at(order["point"], order["root"])
+        die_at(order["point"], order["root"], order["writes"])
     sys.argv = ["proctor", *order["arguments"]]
     from proctor.cli.main import main
     status = 1
@@ -126,6 +147,7 @@ class Launcher:
         fsize: int | None = None,
         point: int = 0,
         root: Path | None = None,
+        writes: bool = False,
         powerless: bool = False,
     ) -> Running:
         """Start a command.
@@ -137,6 +159,7 @@ class Launcher:
             point: the process kills itself when it touches (opens, renames, removes) a file of ``root`` this many times;
                 below 0 it lives and says at its end how many times it did ("touched 30").
             root: see ``point``.
+            writes: count only what changes files, and also the moments after opening and before syncing one.
             powerless: permissions of files hold, even for root.
         """
         self._count += 1
@@ -147,6 +170,7 @@ class Launcher:
             "fsize": fsize,
             "point": point,
             "root": str(root),
+            "writes": writes,
             "powerless": powerless,
             "out": out,
             "err": err,

@@ -186,3 +186,40 @@ def told_by_http(models: Any) -> dict[str, int]:
     with urllib.request.urlopen(f"{models.server.url}/standin/log?keys=1", timeout=30) as reply:
         told: dict[str, int] = json.load(reply)["by_key"]
     return {key[:20]: times for key, times in told.items()}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_at_each_moment_of_writing_no_file_is_ever_half_there(
+    stage: str,
+    bench: Path,
+    tmp_path: Path,
+    models: Any,
+    launcher: Any,
+    contents: Callable[[Path], dict[str, bytes]],
+) -> None:
+    """Before and after each file is opened, before it is synced and before it is renamed; all calls are stored."""
+    if stage == "judge":
+        assert launcher.run(*arguments("predict", bench, models)).status == 0
+    first = Path(shutil.copytree(bench, tmp_path / "first"))
+    before = contents(first)
+    assert launcher.run(*arguments(stage, bench, models)).status == 0
+    expected = contents(bench)
+    sent = models.server.count
+    kills = 0
+    while True:
+        rough = Path(shutil.copytree(first, tmp_path / "rough"))
+        line = [*arguments(stage, rough, models), "--calls", bench / "calls.sqlite"]
+        ended = launcher.run(*line, point=kills + 1, root=rough, writes=True)
+        if ended.status == 0:
+            break
+        assert ended.status == -signal.SIGKILL, ended.err
+        kills += 1
+        for name, data in contents(rough).items():
+            assert data in (before.get(name), expected.get(name)), f"{name} is half-written at kill {kills}"
+        if kills % 3 == 0:
+            again = launcher.run(*line)
+            assert again.status == 0, again.err
+            assert contents(rough) == expected
+        shutil.rmtree(rough)
+    assert kills >= 12  # three files or more, at four moments each
+    assert models.server.count == sent
