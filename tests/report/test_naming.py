@@ -37,6 +37,7 @@ def test_model_and_view_stand_apart_and_the_usual_sampling_is_not_told() -> None
     assert name == RunName(long, "google/gemini-1.5-pro", "10 frames · 144p", 1)
     assert name.label == "google/gemini-1.5-pro, 10 frames · 144p"
     assert name.short == "gemini-1.5-pro, 10 frames · 144p"
+    assert (name.model, name.tag) == ("gemini-1.5-pro", "10f · 144p")
 
 
 @pytest.mark.parametrize(

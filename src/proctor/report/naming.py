@@ -22,6 +22,12 @@ USUAL_SAMPLING: Final = "published"
 """Not told: it is what the paper did and what is done when nothing is said."""
 
 _MOST_NAMED: Final = 3
+_LETTERS: Final[Mapping[str, str]] = {
+    "question alone": "question",
+    "question and recipe": "recipe",
+    " frames": "f",
+    " frame": "f",
+}
 _ADDRESS: Final = re.compile(r"@https?://.*", re.DOTALL)
 _JUDGE: Final = re.compile(r"(?P<model>.+) \((?P<rubric>\S+) (?P<hash>[0-9a-f]{6,16})\)", re.DOTALL)
 
@@ -48,10 +54,22 @@ class RunName:
         return f"{self.title}, {self.view}" if self.view else self.title
 
     @property
+    def tag(self) -> str:
+        """The view in the few letters that a mark in a picture or a narrow column can carry: ``10f · 144p``."""
+        text = self.view
+        for words, letters in _LETTERS.items():
+            text = text.replace(words, letters)
+        return text
+
+    @property
+    def model(self) -> str:
+        """The title without a provider."""
+        return self.title.rpartition("/")[2] or self.title
+
+    @property
     def short(self) -> str:
         """Both in one line, the model without its provider."""
-        title = self.title.rpartition("/")[2] or self.title
-        return f"{title}, {self.view}" if self.view else title
+        return f"{self.model}, {self.view}" if self.view else self.model
 
 
 def name_runs(runs: Sequence[Run]) -> dict[str, RunName]:

@@ -146,23 +146,10 @@ def _picture(models: Sequence[ModelViews], experiment: Experiment, standings: St
     return scrolling("Score against cost", drawn)
 
 
-def _tag(name: RunName) -> str:
-    """Return the view in the few letters that a mark can carry: ``10f · 144p``."""
-    text = name.view or name.title
-    for long, short in (
-        ("question alone", "question"),
-        ("question and recipe", "recipe"),
-        (" frames", "f"),
-        (" frame", "f"),
-    ):
-        text = text.replace(long, short)
-    return text
-
-
 def _point(model: str, v: ViewLine) -> TradeoffPoint:
     score = v.row.row.score
     return TradeoffPoint(
-        label=_tag(v.name),
+        label=v.name.tag or v.name.title,
         group=model,
         cost=v.cost or 0.0,
         value=score.value,

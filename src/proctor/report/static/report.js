@@ -54,10 +54,10 @@
   addEventListener("load", tellWide);
   document.addEventListener("toggle", tellWide, true);
 
-  // -- printing: what is folded away is unfolded, except drawings, which the reader chooses --------------------
+  // -- printing: what is folded away is unfolded, except what would be pages and what the reader chooses --------------------
   let unfolded = [];
   addEventListener("beforeprint", () => {
-    unfolded = [...document.querySelectorAll("details:not([open]):not(.activity)")];
+    unfolded = [...document.querySelectorAll("details:not([open]):not(.activity):not(.call):not(.long)")];
     for (const d of unfolded) d.open = true;
   });
   addEventListener("afterprint", () => { for (const d of unfolded) d.open = false; unfolded = []; });
