@@ -140,8 +140,8 @@ class Flow:
         self._events.clear()
         return taken
 
-    def places(self, endpoint: str) -> int:
-        """How many calls may be in flight to begin with."""
+    def starts_with(self, endpoint: str) -> int:
+        """Return how many calls may be in flight to begin with."""
         return self._settings.of(endpoint).concurrency
 
     def state(self) -> tuple[EndpointState, ...]:

@@ -206,7 +206,7 @@ class Models:
 
     def _paces(self) -> list[Pace]:
         endpoints = dict.fromkeys(event.endpoint for event in self._history)
-        return [pace_of(name, self._flow.places(name), self._history) for name in endpoints]
+        return [pace_of(name, self._flow.starts_with(name), self._history) for name in endpoints]
 
 
 @contextmanager
