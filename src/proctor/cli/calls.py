@@ -16,7 +16,9 @@ from proctor.errors import UserError
 if TYPE_CHECKING:
     from proctor.llm.store import CallStore, StoredCall, Total
 
-app = command_app(help="List, sum up, export, prune and replay the calls of models that a store holds.")
+app = command_app(
+    help="List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace."
+)
 
 StoreArgument = Annotated[
     str,
@@ -40,7 +42,7 @@ _SHOWN = 60
 
 @app.callback()
 def _group() -> None:
-    """List, sum up, export, prune and replay the calls of models that a store holds."""
+    """List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace."""
 
 
 @app.command("list")
