@@ -10,7 +10,8 @@ import pytest
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.evaluate.predict import make_task
-from proctor.evaluate.view import View, shown_frames
+from proctor.evaluate.showing import shown_frames
+from proctor.evaluate.view import View
 from proctor.llm.media import MediaStore
 from proctor.media.probe import probe
 from proctor.records import read_jsonl, write_jsonl
