@@ -109,15 +109,15 @@ class _Costs:
 
 
 def money_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten between two powers of ten; only the ones where those would crowd."""
-    for factors in ((1, 2, 5), (1, 3), (1,)):
+    """Return round amounts between two powers of ten, at most about seven: the rounder, the wider the span."""
+    for factors in ((1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
         found = [
             f * 10.0**power
             for power in range(math.floor(low), math.ceil(high) + 1)
             for f in factors
             if low - 1e-9 <= math.log10(f) + power <= high + 1e-9
         ]
-        if len(found) <= 8:
+        if len(found) <= 7:
             break
     return found[:: 1 + len(found) // 9]
 
