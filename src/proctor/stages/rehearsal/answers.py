@@ -12,7 +12,7 @@ from typing import Final
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.bound import AnnotationBound, Facts
-from proctor.evaluate.judge import compare_answer
+from proctor.evaluate.judge import RuleJudge, compare_answer
 from proctor.evaluate.phrasing import as_sentence
 from proctor.evaluate.predict import item_rng
 from proctor.evaluate.reading import is_yes_no
@@ -20,9 +20,7 @@ from proctor.procedure.graph import TaskGraph
 
 __all__ = ["AnswerSheet", "answer_sheet", "choices", "mark_answer", "wrong_answers"]
 
-_MATCH: Final = 0.7
-_PARTIAL: Final = 0.4
-"""Thresholds of the rule-based judge."""
+_RULES: Final = RuleJudge()
 _WRONG: Final = 4
 """Wrong answers that a model chooses from."""
 _BLIND: Final = (
@@ -53,7 +51,7 @@ def mark_answer(answer: str, golds: Sequence[str], question: str, graph: TaskGra
     if not golds:
         return 0
     value = compare_answer(answer, golds, question, graph, type_=type_).value + 1e-9
-    return 2 if value >= _MATCH else 1 if value >= _PARTIAL else 0
+    return 2 if value >= _RULES.match else 1 if value >= _RULES.partial else 0
 
 
 def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:

@@ -37,6 +37,9 @@ class Rehearsal:
     seed and on what the request says, its fences' token left out: order, concurrency, resuming and the workspace's secret
     change no reply.
 
+    Templates of the user's own are understood as long as they keep the labels of the fences and, for generation, the words that
+    say which kind of question is wanted; other requests are left to the server's other rules.
+
     Args:
         root: the workspace.
         quality: how often a model is right, 0 to 1; or by regular expressions found in its name, in order.
