@@ -175,7 +175,11 @@ def _right_pairs(call: Call, example: Example, graph: TaskGraph, wanted: int, se
         answer = AnnotationBound().predict_item(item, graph, item_rng(0, item.id)).answer
         if answer:
             found.setdefault(question, (answer,))
-    return list(found.items())[:wanted]
+    return [(_one_line(q), tuple(map(_one_line, answers))) for q, answers in found.items()][:wanted]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _item(example: Example, question: str) -> Item:
