@@ -140,6 +140,12 @@ def test_a_rehearsal_says_so_before_anything_else(rich: ReportData) -> None:
     assert "ehearsal" not in Seen(real).text
 
 
+def test_captions_that_were_not_found_are_told(rich: ReportData) -> None:
+    assert "descriptions of frames of" not in Seen(render_report(rich, options=QUICK)).text
+    seen = Seen(render_report(replace(rich, captions={}, missing_captions=1234), options=QUICK))
+    assert "The descriptions of frames of 1,234 answers are not shown" in seen.text
+
+
 def test_full_names_of_runs_are_tooltips_and_stand_in_the_details(rich: ReportData) -> None:
     page = render_report(rich, options=QUICK)
     board = page[page.index('class="board"') : page.index('id="h-types"')]

@@ -174,6 +174,7 @@ class ReportData:
         shared: costs that belong to no single run.
         opinions: run to what further judges, and the same judge with other rubrics, say of its answers.
         captions: run to item id to the descriptions that stood in place of frames, in the order of the frames.
+        missing_captions: answers given from descriptions that are not here.
     """
 
     items: tuple[Item, ...]
@@ -189,6 +190,7 @@ class ReportData:
     shared: tuple[SharedCost, ...] = ()
     opinions: Mapping[str, tuple[Judgement, ...]] = field(default_factory=dict)
     captions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    missing_captions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

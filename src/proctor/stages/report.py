@@ -81,6 +81,7 @@ def report(
         shared=described.costs,
         opinions={run.name: found for run in runs if (found := _opinions(workspace, run, items))},
         captions=described.captions,
+        missing_captions=described.missing,
     )
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
     options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
