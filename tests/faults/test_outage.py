@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
+from proctor.errors import UserError
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.scores import ScoreRow
 from proctor.evaluate.view import View
-from proctor.generate.candidate import Candidate
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore
-from proctor.records import Dropped, read_jsonl
+from proctor.records import read_jsonl
 from proctor.stages.generate import generate
 from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
@@ -192,17 +192,18 @@ def test_a_provider_that_is_down_from_the_start_gives_no_answer_at_all(bench: Pa
     assert (row.n, row.failed, row.value) == (0, told["items"], None)
 
 
-def test_candidates_of_a_total_failure_have_their_reasons(bench: Path, models: Any) -> None:
+def test_a_total_failure_leaves_the_candidates_that_are_there(bench: Path, models: Any) -> None:
     models.script(faults=ALL)
-    told = ask(bench, models)
-    assert told["candidates"] == 0
-    assert sum(told["dropped"].values()) == 48
-    dropped: list[Dropped] = read_jsonl(bench / "generate.dropped.jsonl", Dropped)
-    assert {d.reason for d in dropped} == set(told["dropped"])
+    with pytest.raises(UserError, match="no model replied; 48 of 48 times: server"):
+        ask(bench, models)
+    assert not (bench / "candidates.jsonl").exists()
     models.script()
     assert ask(bench, models)["candidates"] > 30
-    candidates: list[Candidate] = read_jsonl(bench / "candidates.jsonl", Candidate)
-    assert candidates
+    before = (bench / "candidates.jsonl").read_bytes()
+    models.script(faults=ALL)
+    with pytest.raises(UserError, match="no model replied"):
+        generate(bench, generator=models.name("asker"), template="dot-steps")
+    assert (bench / "candidates.jsonl").read_bytes() == before
 
 
 def test_a_key_that_is_refused_ends_the_run_at_once(bench: Path, models: Any) -> None:

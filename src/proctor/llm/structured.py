@@ -212,7 +212,7 @@ def repair_messages(
         "contradictory": "it gives more than one verdict at once",
         "scale": "its verdict is not on the scale that was asked for",
     }.get(problem.reason, "it does not have the wanted form")
-    asked = f"Your reply could not be read: {why}. Do not judge anew; repeat your result in this form and write nothing else.\n{form}"
+    asked = f"Your reply could not be read: {why}. Change nothing in what it says; repeat it in this form and write nothing else.\n{form}"
     said = escape_text(reply[-20_000:])
     if not said.strip():
         return (*messages, user(asked))

@@ -129,13 +129,15 @@ def generate(
                 dropped.extend(made.dropped)
                 funnels[name] = msgspec.to_builtins(made.funnel)
             calls, remarks = models.closing(), models.remarks()
+    reasons = workspace.write_dropped("generate", dropped)
+    _require_replies(candidates, dropped, funnels)
     write_jsonl(workspace.file("candidates.jsonl"), candidates)
     counts = {
         "examples": len(all_examples),
         "sampled": len(chosen),
         "candidates": len(candidates),
         "by_type": dict(Counter(c.type for c in candidates)),
-        "dropped": workspace.write_dropped("generate", dropped),
+        "dropped": reasons,
         "sampling": cells,
         **remarks,
     }
@@ -181,6 +183,28 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
             raise UserError(f"rules have no {name}.", hint="name a model as well: --generator PROVIDER/MODEL")
         del settings[name]
     return settings
+
+
+def _require_replies(
+    candidates: Sequence[Candidate], dropped: Sequence[Dropped], funnels: Mapping[str, Mapping[str, int]]
+) -> None:
+    """Keep what is there when models were asked and none of them said anything.
+
+    Raises:
+        UserError: with the commonest reason.
+    """
+    if (
+        candidates
+        or not any(f["asked"] for f in funnels.values())
+        or any(f["replied"] for f in funnels.values())
+    ):
+        return
+    reason, number = Counter(d.reason for d in dropped).most_common(1)[0]
+    detail = next(d.detail for d in dropped if d.reason == reason)
+    raise UserError(
+        f"no model replied; {number:,} of {len(dropped):,} times: {reason}: {detail[:200]}",
+        hint="all reasons are in generate.dropped.jsonl, candidates.jsonl is as it was; the same command asks again",
+    )
 
 
 def _models(settings: Mapping[str, Any]) -> list[str]:
