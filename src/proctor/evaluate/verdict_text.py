@@ -76,7 +76,10 @@ _TAG = re.compile(rf"<(?P<tag>{_LABEL})>\s*(?P<rest>[^<>]{{0,40}}?)\s*</(?P=tag)
 _ROW = re.compile(
     rf"\|{_WRAP}(?:final\s+)?{_LABEL}{_WRAP}\|{_WRAP}(?P<rest>[^|]{{0,60}}?){_WRAP}\|\s*", re.IGNORECASE
 )
-_RESULT = re.compile(r"\[RESULT\]\s*:?\s*(?P<rest>.*)")
+_RESULT = re.compile(
+    rf"{_LIST_MARK}{_WRAP}\[{{1,2}}\s*(?:result|{_LEAD}{_LABEL})\s*\]{{1,2}}{_WRAP}:?{_WRAP}(?P<rest>.*)",
+    re.IGNORECASE,
+)
 _BOX = re.compile(r"(?:\$*\\boxed\{\s*(?P<a>[^{}]{1,12}?)\s*\}\$*|\[\[\s*(?P<b>[^\[\]]{1,12}?)\s*\]\])\.?")
 
 _NUMBER = re.compile(
