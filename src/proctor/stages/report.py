@@ -169,7 +169,7 @@ def _about(workspace: Workspace) -> About:
     rehearsal = ""
     if (played := played_in(workspace.root)) is not None:
         rehearsal = (
-            "No model and no person has said anything here: models were played, right with probability "
+            "Models were played, right with probability "
             f"{played.quality:g}, and so were people's marks; recordings without a video were drawn. Scores, tokens and "
             "costs show what the real experiment's page will look like, and nothing about any model."
         )
