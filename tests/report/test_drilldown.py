@@ -134,7 +134,9 @@ def test_a_rehearsal_says_so_before_anything_else(rich: ReportData) -> None:
     page = render_report(rich, options=QUICK)
     seen = Seen(page)
     assert "<title>Rehearsal: Small</title>" in page
-    assert seen.text.index("A rehearsal: no model and no person has said anything here.") < seen.text.index("12 questions about")
+    assert seen.text.index("A rehearsal: no model and no person has said anything here.") < seen.text.index(
+        "12 questions about"
+    )
     assert "Models were played." in seen.text
     real = render_report(replace(rich, about=About(name="Small")), options=QUICK)
     assert "ehearsal" not in Seen(real).text

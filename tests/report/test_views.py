@@ -123,6 +123,16 @@ def test_without_anything_seen_there_is_no_section(small: ReportData, options: R
     assert 'id="h-views"' not in render_report(small, options=options)
 
 
+def test_columns_that_nothing_stands_in_are_left_out(data: ReportData, options: ReportOptions) -> None:
+    page = render_report(data, options=options)
+    assert "By seeing" in page
+    assert "Above the best floor" in page
+    alone = render_report(replace(data, runs=data.runs[2:4]), options=options)
+    assert 'id="h-views"' in alone
+    assert "By seeing" not in alone
+    assert "Above the best floor" not in alone
+
+
 def test_without_prices_there_is_a_table_and_no_picture(data: ReportData, options: ReportOptions) -> None:
     page = render_report(replace(data, runs=data.runs[4:]), options=options)
     assert 'id="h-views"' in page

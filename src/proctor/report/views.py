@@ -73,6 +73,11 @@ class Views:
     picture: Markup | None
     guide: str = TRADEOFF_GUIDE
 
+    @property
+    def gains(self) -> bool:
+        """True when some model has a run without the recording to be held against."""
+        return any(line.gain is not None for m in self.models for line in m.lines)
+
 
 def describe_views(
     standings: Standings, experiment: Experiment, names: Mapping[str, RunName]
