@@ -106,3 +106,19 @@ def test_a_dry_run_says_what_cannot_be(
     done = proctor("judge", bench, *options, "--dry-run")
     assert done.status == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("judge", ("--judge",)), ("predict", ("--show", "recipe", "-p")), ("verify", ("--verifier",))],
+)
+def test_a_command_to_which_no_model_said_anything_ends_with_status_1(
+    bench: Path, standin: Standin, proctor: Command, command: str, options: tuple[str, ...]
+) -> None:
+    standin.script({"faults": [{"status": 401}]})
+    outcome = proctor(command, bench, *options, marker(standin))
+    assert outcome.status == 1
+    assert "no model said anything" in outcome.err
+    assert "auth" in outcome.out
+    standin.script({"rules": [{"reply": "Sorry, no.", "outcome": "refusal"}]})
+    assert proctor(command, bench, *options, marker(standin)).status == 0  # a refusal is something, too

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -81,3 +81,4 @@ def judge(
     text += f"\n{closing_text(result['calls'])}" if "calls" in result else ""
     text += f"\nnext: proctor score {workspace}"
     emit(result, text, as_json=as_json)
+    end_with_status(result.get("calls"))

@@ -8,14 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from proctor.cli.console import emit
+from proctor.cli.console import emit, warn
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "DryRunFlag",
     "closing_text",
     "emit_estimates",
+    "end_with_status",
     "estimate_text",
     "limits_of",
     "with_limits",
@@ -198,3 +199,14 @@ def closing_text(calls: dict[str, Any]) -> str:
         if any(pace[name] for name in ("reasons", "pauses", "breaks", "stopped")):  # else it only grew
             text += f"\nconcurrency {pace['story']} ({pace['endpoint']})"
     return text + (f"\nstopped: {calls['stopped']}" if calls["stopped"] else "")
+
+
+def end_with_status(*calls: Mapping[str, Any] | None) -> None:
+    """End a command with status 1 when models were asked and not one has said anything, so that scripts do not go on.
+
+    Args:
+        *calls: of each part of the command; None for parts that asked nobody.
+    """
+    if any(made is not None and made["mute"] for made in calls):
+        warn("no model said anything; what was asked is asked again by the same command")
+        raise typer.Exit(1)

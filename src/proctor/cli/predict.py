@@ -17,7 +17,7 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
 
 if TYPE_CHECKING:
     from proctor.evaluate.view import View
@@ -134,6 +134,7 @@ def predict(
     text = table(rows, ("run", "items", "answered", "asked now", "failed"))
     text += "".join(f"\n\n{r['run']}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=as_json)
+    end_with_status(*(r.get("calls") for r in results))
 
 
 def _view(show: str, frames: int | None, height: int | None, sampling: str | None, captioner: str) -> View:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -115,3 +115,4 @@ def verify(
         text += "\n\n" + table(result["funnel"].items(), ("funnel", "candidates"))
         text += f"\n\nwithout a verdict: {dropped}\n{closing_text(result['calls'])}"
     emit(result, text + f"\n\nnext: proctor build {workspace}", as_json=as_json)
+    end_with_status(result.get("calls"))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -35,6 +35,10 @@ CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
 MEDIA = "media"
 """Name of the folder of pictures in a workspace."""
+
+
+_SAID: Final = frozenset({"reply", "refusal", "truncated", "content_filter"})
+"""Outcomes in which a model has done something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +193,11 @@ class Models:
         return estimator.result()
 
     def closing(self) -> dict[str, Any]:
-        """Return the closing line of a stage: calls, outcomes by kind, cost, what may have been charged, and why it stopped, if it did."""
+        """Return the closing line of a stage.
+
+        It has the calls, outcomes by kind, cost, what may have been charged, why the stage stopped, if it did, and whether
+        not one call that was sent came to anything (``mute``).
+        """
         tally = self.caller.tally
         return {
             "sent": tally.sent,
@@ -202,6 +210,7 @@ class Models:
             **self.remarks(),
             "flow": [msgspec.to_builtins(pace) for pace in self._paces()],
             "stopped": tally.stopped,
+            "mute": tally.sent > 0 and not _SAID & tally.kinds.keys(),
         }
 
     def _paces(self) -> list[Pace]:

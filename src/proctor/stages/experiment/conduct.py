@@ -95,7 +95,8 @@ class Done:
         """Write down a stage; return whether the next one may begin."""
         part = Part(name, counts)
         self.parts.append(part)
-        self.stopped = self.stopped or str(part.calls.get("stopped") or "")
+        mute = f"{name}: no model said anything" if part.calls.get("mute") else ""
+        self.stopped = self.stopped or str(part.calls.get("stopped") or mute)
         return not self.stopped
 
 
