@@ -195,6 +195,17 @@ def test_everybodys_word() -> None:
     assert sorted(build(about, *votes, rules="majority")[0]) == ["a", "b"]
 
 
+def test_models_alone_may_decide() -> None:
+    about = candidate("c1", "a", "b", "c")
+    people = [says(about, "ana", "+ +++"), says(about, "oracle", "+ +++", kind="oracle")]
+    votes = [says(about, f"vlm{n}", said, kind="model") for n, said in enumerate(("+ ++-", "+ +--", "+ ++-"))]
+    assert sorted(build(about, *people, *votes, rules="models")[0]) == ["a", "b"]
+    assert build(about, *people, rules="models") == ([], ["not-verified"])
+    assert build(about, *people, says(about, "vlm", "-", kind="model"), rules="models")[1] == [
+        "question-rejected"
+    ]
+
+
 def test_every_answer_must_stand() -> None:
     about = candidate()
     verdict = says(about, "oracle", "+ +-", kind="oracle")

@@ -91,6 +91,13 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
             own_answers="ignore",
             every_answer=True,
         ),
+        "models": BuildRules(
+            name="models",
+            question=Acceptance(by=("model",), quorum="majority"),
+            answers=Acceptance(by=("model",), quorum="majority"),
+            conflict="drop",
+            own_answers="ignore",
+        ),
         "any": _everybody("any"),
         "all": _everybody("all"),
         "majority": _everybody("majority"),
@@ -98,8 +105,9 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
 )
 """Named rules. ``humans``: people agree or an adjudicator decides. ``published``: the same with the answers in the
 published order, which reproduces imported releases to the letter. ``oracle``: the task graph is sure enough of every
-answer, so that the golds are complete. ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those who are
-sure. The last three make no difference between people and machines."""
+answer, so that the golds are complete. ``models``: most of the models that verified and are sure (``proctor verify
+--verifier``). ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those
+who are sure. The last three make no difference between people and machines."""
 
 
 def parse_rules(value: str | Mapping[str, Any]) -> BuildRules:

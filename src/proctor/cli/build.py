@@ -17,7 +17,7 @@ def build(
     accept: Annotated[
         str | None,
         typer.Option(
-            help="Who must accept: 'oracle' (default), 'humans' (as published), 'any', 'all', 'majority'."
+            help="Who must accept: 'oracle' (default), 'humans' (as published), 'models', 'any', 'all', 'majority'."
         ),
     ] = None,
     min_confidence: Annotated[

@@ -55,7 +55,7 @@ def experiment(
     ] = None,
     accept: Annotated[
         str | None,
-        typer.Option(help="Who lets a question in: oracle (default), humans, any, all or majority."),
+        typer.Option(help="Who lets a question in: oracle (default), humans, models, any, all or majority."),
     ] = None,
     min_confidence: Annotated[
         float | None, typer.Option(min=0, max=1, help="Verdicts below this count as unsure (default 0.8).")
