@@ -94,7 +94,6 @@ def report(
         "runs": [r.name for r in data.runs],
         "items_with_frames": len(pictures),
         "without_frames": skipped,
-        "without_descriptions": described.missing,
     }
 
 

@@ -236,7 +236,7 @@
     const [sameAnswers, sameJudgements] = data.calls[k];
     const mine = item.P[k] ? [["run", name], ...pairs(own || []), ...sameAnswers] : [], his = judge && item.P[k] ? [...pairs(judged || []), ...sameJudgements] : [];
     const times = which ? item.F[which - 1][0] : "";
-    const call = item.P[k] && (mine.length > 1 || his.length || times) ? el("details", { cls: "call" }, el("summary", {}, times ? "Frames and call" : "Call"), times ? el("p", {}, "Frames shown (number, time): ", text(times)) : null,
+    const call = item.P[k] && (mine.length > 1 || his.length || times) ? el("details", { cls: "call" }, el("summary", {}, times ? "Frames and call" : "Call"), times ? el("p", {}, "Frames shown (time stamp in the stream, clock): ", text(times)) : null,
       el("p", {}, "Answering"), facts(mine), his.length ? [el("p", {}, "Judging"), facts(his)] : null) : null;
     const told = captions ? el("details", { cls: "call" }, el("summary", {}, "What the frames were said to show"), el("ol", { cls: "captions" }, item.K[captions - 1].map((c) => el("li", {}, text(c))))) : null;
     const why = notes.flatMap((note, n) => (n ? [" · ", note] : [note]));
