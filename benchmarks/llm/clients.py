@@ -288,7 +288,9 @@ def openai_client(job: dict[str, Any], folder: Path, clock: Clock) -> int:
     urls = data_urls(job["images"])
 
     async def main() -> int:
-        async with AsyncOpenAI(base_url=job["url"] + "/v1", api_key="standin", max_retries=0) as client:
+        # (its own limit on connecting, 5 s, is reached on two cores with hundreds of large requests in flight)
+        address = job["url"] + "/v1"
+        async with AsyncOpenAI(base_url=address, api_key="standin", max_retries=0, timeout=600.0) as client:
             gate = asyncio.Semaphore(job["in_flight"])
 
             async def one(number: int) -> bool:
