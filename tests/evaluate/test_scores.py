@@ -98,6 +98,15 @@ def test_unjudged_predictions_have_failed_not_scored_zero(release):
     assert (row.value, row.n, row.failed) == (100.0, 1, len(release) - 1)
 
 
+def test_a_mark_of_an_answer_that_has_failed_since_is_none(release):
+    asked = [one(item.id) for item in release]
+    marks = [mark(item.id, score=2) for item in release]
+    asked[0] = one(release[0].id, failure="refusal: no", answer=None)
+    table = score_run(release, asked, marks, benchmark="b@1", resamples=100)
+    assert (table.row("all").value, table.row("all").failed) == (100.0, 1)
+    assert table.item_marks[release[0].id] is None
+
+
 def one(item_id, **more):
     return Prediction(item_id=item_id, **{"predictor": "p", "answer": "a", **more})
 

@@ -150,7 +150,10 @@ def score_run(
         )
     judge = judges[0] if judges else "none"
     recordings = {item.id: item.recording_id for item in items}
-    marks = {item.id: _mark(judged.get(item.id)) for item in items if item.id in asked}
+    # A judgement of an answer that is no longer there, because the run was done again, is no mark.
+    marks = {
+        i.id: _mark(judged.get(i.id) if asked[i.id].failure is None else None) for i in items if i.id in asked
+    }
     signature = answer_signature(
         benchmark=_part(benchmark),
         judge=_part(judge),
