@@ -120,7 +120,7 @@ def experiment(
 
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """
-    from proctor.stages.experiment import Plan, Source, conduct, foresee, kept_plan
+    from proctor.stages.experiment import FORMER_RUNS, Plan, Source, conduct, foresee, kept_plan
     from proctor.stages.experiment.rehearse import open_rehearsal
     from proctor.stages.rehearsal.marker import require_no_rehearsal
     from proctor.workspace import Workspace
@@ -163,6 +163,11 @@ def experiment(
             if not as_json:
                 note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
         done = conduct(workspace, plan, limits=limits, human=human or (), show=showing, **options)
+    for part in done.parts:
+        if part.name == "set aside":
+            warn(
+                f"these runs answered other questions and are now in {FORMER_RUNS}: {', '.join(part.counts['runs'])}"
+            )
     if done.stopped:
         warn(f"stopped early: {done.stopped}; the same command goes on from here")
     emit(_facts(done, plan), _text(done, workspace), as_json=as_json)

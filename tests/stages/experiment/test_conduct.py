@@ -20,9 +20,11 @@ from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
-from proctor.stages.experiment import PLAN_FILE, Done, Plan, Source, conduct, foresee, kept_plan
+from proctor.stages.experiment import FORMER_RUNS, PLAN_FILE, Done, Plan, Source, conduct, foresee, kept_plan
+from proctor.stages.experiment.conduct import set_former_runs_aside
 from proctor.stages.experiment.rehearse import open_rehearsal
 from proctor.stages.models import CALLS, Limits
+from proctor.stages.predict import PREDICTORS
 from proctor.stages.rehearsal.marker import REHEARSAL_FILE
 from proctor.workspace import Workspace
 
@@ -158,6 +160,61 @@ def test_the_estimate_is_near_what_it_takes(finished: tuple[Path, Plan, Done, in
     after = foresee(root, plan)
     assert after.new == 0
     assert after.cost == 0
+
+
+def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Plan, Done, int], tmp_path: Path) -> None:
+    root, plan, _, _ = finished
+    other = tmp_path / "bench"
+    shutil.copytree(root, other)
+    (other / "videos").mkdir()
+    os.mkfifo(other / "videos" / "pipe")  # nobody can copy this, and nobody should: videos are large
+    changed = msgspec.structs.replace(plan, examples=12, predictors=(A,))
+    before = foresee(other, changed)
+    assert not (other / FORMER_RUNS).exists()
+    done, server = rehearsed(other, changed)
+    assert done.report
+    assert 0 < server.count < 2 * before.new
+    kept = {system.run for system in changed.systems}
+    former = {system.run for system in plan.systems} - kept
+    assert former
+    assert {path.name for path in (other / FORMER_RUNS).iterdir()} == former
+    assert {"set aside": sorted(former)} == {
+        p.name: p.counts["runs"] for p in done.parts if p.name == "set aside"
+    }
+    assert done.scores is not None
+    assert done.scores.tables.keys() == {*PREDICTORS, *kept}
+    assert foresee(other, changed).new == 0
+    again, server = rehearsed(other, changed)
+    assert server.count == 0
+    assert "set aside" not in [part.name for part in again.parts]
+
+
+def test_former_runs_never_replace_each_other(finished: tuple[Path, Plan, Done, int], tmp_path: Path) -> None:
+    root, plan, _, _ = finished
+    other = tmp_path / "bench"
+    shutil.copytree(root, other)
+    run = next(iter(plan.systems)).run
+    (other / FORMER_RUNS / run).mkdir(parents=True)
+    (other / "runs" / run / "run.json").unlink()  # killed before it said what it answered
+    less = msgspec.structs.replace(plan, predictors=(B,))
+    assert set_former_runs_aside(Workspace(other), less) == [run]
+    assert (other / FORMER_RUNS / f"{run}-2" / "predictions.jsonl").exists()
+    assert not any((other / FORMER_RUNS / run).iterdir())
+
+
+def test_what_was_read_is_not_called_something_else(
+    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+) -> None:
+    root, plan, _, _ = finished
+    other = tmp_path / "bench"
+    shutil.copytree(root, other)
+    kept = (other / PLAN_FILE).read_bytes()
+    published = msgspec.structs.replace(plan, protocol="published")
+    with pytest.raises(UserError, match="read by the protocol 'corrected'"):
+        rehearsed(other, published)
+    with pytest.raises(UserError, match="read by the protocol 'corrected'"):
+        foresee(other, published)
+    assert (other / PLAN_FILE).read_bytes() == kept
 
 
 def test_a_missing_key_is_named_before_anything_is_done(sample: Source, plan: Plan, tmp_path: Path) -> None:

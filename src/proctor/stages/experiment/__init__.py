@@ -1,7 +1,18 @@
 """The whole experiment in one go: what it is (``plan``), doing it (``conduct``), and what it would take (``foresee``)."""
 
-from proctor.stages.experiment.conduct import Done, Show, conduct
+from proctor.stages.experiment.conduct import FORMER_RUNS, Done, Show, conduct
 from proctor.stages.experiment.foresee import foresee
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source, System, kept_plan
 
-__all__ = ["PLAN_FILE", "Done", "Plan", "Show", "Source", "System", "conduct", "foresee", "kept_plan"]
+__all__ = [
+    "FORMER_RUNS",
+    "PLAN_FILE",
+    "Done",
+    "Plan",
+    "Show",
+    "Source",
+    "System",
+    "conduct",
+    "foresee",
+    "kept_plan",
+]

@@ -23,7 +23,7 @@ from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items, load_recordings
 from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
-from proctor.stages.predict import PREDICTORS, predict
+from proctor.stages.predict import PREDICTORS, items_hash, predict, read_run_info
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
@@ -31,10 +31,24 @@ from proctor.stages.verify import verify, verify_with_model
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["SHEET_FILE", "Done", "Part", "Rehearsing", "Show", "conduct", "prepare", "require_videos"]
+__all__ = [
+    "FORMER_RUNS",
+    "SHEET_FILE",
+    "Done",
+    "Part",
+    "Rehearsing",
+    "Show",
+    "answers_to",
+    "conduct",
+    "prepare",
+    "require_videos",
+    "set_former_runs_aside",
+]
 
 SHEET_FILE = "to-mark.csv"
 """Answers for people to mark, in the workspace."""
+FORMER_RUNS = "former-runs"
+"""Folder of runs that answered other questions than the plan now asks, in the workspace."""
 
 
 class Show(Protocol):
@@ -139,6 +153,8 @@ def conduct(
         return done
     if rehearsal is not None and videos is None and any(s.view.sees_video for s in plan.systems):
         videos = rehearsal.videos()
+    if former := set_former_runs_aside(workspace, plan):
+        done.add("set aside", {"runs": former})
     if not _answers(root, plan, videos, limits, done, show):
         return done
     marks = [*human, *(rehearsal.marks() if rehearsal is not None and not human else ())]
@@ -166,9 +182,10 @@ def prepare(root: Path, plan: Plan, source: Source | None, done: Done) -> None:
     """Bring recordings and examples into the workspace, where they are not there.
 
     Raises:
-        UserError: if there is neither a source nor anything in the workspace.
+        UserError: if there is neither a source nor anything in the workspace, or it was read by another protocol.
     """
     workspace = Workspace(root)
+    _require_protocol(workspace, plan)
     there = is_there(workspace.file("recordings.jsonl")) or is_there(workspace.file("items.jsonl"))
     if not there and source is None:
         raise UserError(
@@ -184,6 +201,56 @@ def prepare(root: Path, plan: Plan, source: Source | None, done: Done) -> None:
         done.add("read", read(source.dataset, source.folder, root, plan.protocol)["counts"])
     if not is_there(workspace.file("examples.jsonl")) and is_there(workspace.file("recordings.jsonl")):
         done.add("derive", derive(root, plan.protocol))
+
+
+def _require_protocol(workspace: Workspace, plan: Plan) -> None:
+    """See that recordings and examples that are there were made as the plan says: they are not made again.
+
+    Raises:
+        UserError: if they were made by another protocol.
+    """
+    stages = workspace.stages()
+    made = ""
+    if "derive" in stages:
+        made = stages["derive"].settings.get("protocol", "")
+    elif "read" in stages:
+        made = stages["read"].settings.get("corrections", "")
+    if made in ("corrected", "published") and made != plan.protocol:
+        raise UserError(
+            f"the data were read by the protocol '{made}', but the plan says '{plan.protocol}'.",
+            where=str(workspace.root),
+            hint=f"go on with --protocol {made}, or begin the experiment in another folder",
+        )
+
+
+def answers_to(folder: Path, asked: str) -> bool:
+    """Tell whether a run's answers are to the items with this hash; one that does not say so was cut off."""
+    return is_there(folder / "run.json") and read_run_info(folder).items == asked
+
+
+def set_former_runs_aside(workspace: Workspace, plan: Plan) -> list[str]:
+    """Move runs away that answered other questions, unless the plan names them: those it asks again.
+
+    They cannot be marked or compared with what is asked now; what was paid for stays in the folder ``FORMER_RUNS``.
+
+    Returns:
+        Their names.
+    """
+    asked = items_hash(load_items(workspace, workspace.graphs()))
+    planned = {*PREDICTORS, *(system.run for system in plan.systems)}
+    moved = []
+    for name in workspace.run_names():
+        folder = workspace.run_folder(name)
+        if name in planned or answers_to(folder, asked):
+            continue
+        number, target = 1, workspace.file(FORMER_RUNS) / name
+        while target.exists():
+            number, target = number + 1, target.with_name(f"{name}-{number + 1}")
+        target.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # another process was first
+            folder.rename(target)
+            moved.append(name)
+    return moved
 
 
 def _questions(root: Path, plan: Plan, limits: Limits, done: Done, show: Show, name: str | None) -> bool:

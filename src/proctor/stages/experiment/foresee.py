@@ -10,23 +10,32 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.evaluate.prediction import Prediction
 from proctor.llm.estimate import Estimate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import write_jsonl
 from proctor.stages.build import build
-from proctor.stages.experiment.conduct import Done, prepare, require_videos
+from proctor.stages.experiment.conduct import (
+    FORMER_RUNS,
+    Done,
+    answers_to,
+    prepare,
+    require_videos,
+    set_former_runs_aside,
+)
 from proctor.stages.experiment.plan import Plan, Source
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.judge import estimate_judging
-from proctor.stages.models import CALLS, MEDIA, Limits
-from proctor.stages.predict import PREDICTORS, estimate_prediction, predict
+from proctor.stages.models import CALLS, Limits
+from proctor.stages.predict import PREDICTORS, estimate_prediction, items_hash, predict
 from proctor.stages.verify import estimate_verification, verify
 from proctor.workspace import Workspace, is_there
 
@@ -85,7 +94,7 @@ def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
         )  # fmt: skip
         if found is not None:
             yield found
-        if not is_there(workspace.file("items.jsonl")):
+        if not _asked_as_planned(workspace, plan):
             _proxies(root, plan)
         for name in plan.verifiers:
             yield estimate_verification(root, name, limits=limits)
@@ -95,25 +104,48 @@ def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
         )
     if not plan.judges:
         return
+    set_former_runs_aside(workspace, plan)
     for name in PREDICTORS:
         predict(root, name, seed=plan.seed)
     for system in plan.systems:
-        if system.run not in workspace.run_names():
-            _answers_in_place_of(root, system.run)
+        _answers_in_place_of(root, system.run)
     for model, rubric in plan.markings:
         marking = estimate_judging(root, judge=model, rubric=rubric, repeats=plan.repeats, limits=limits)
         if marking is not None:
             yield marking
 
 
+def _asked_as_planned(workspace: Workspace, plan: Plan) -> bool:
+    """Tell whether the items that are there are those of this plan, or will be made anew."""
+    stages = workspace.stages()
+    if not is_there(workspace.file("items.jsonl")) or not {"generate", "build"} <= stages.keys():
+        return False
+    asked = {
+        "generator": list(plan.generators), "sample": plan.sample, "examples": plan.examples, "seed": plan.seed,
+    }  # fmt: skip
+    if any("/" in name for name in plan.generators):
+        asked["template"] = plan.template
+    accepted = {"accept": plan.accept, "min_confidence": plan.min_confidence}
+    return all(
+        stages[stage].settings.get(name) == value
+        for stage, settings in (("generate", asked), ("build", accepted))
+        for name, value in settings.items()
+    )
+
+
 def _answers_in_place_of(root: Path, run: str) -> None:
-    """Give a run answers; they name it, since the same answer of two runs would be marked once."""
-    predict(root, _PROXY, run=run)
+    """Give a run the answers that it lacks; they name it, since the same answer of two runs would be marked once."""
     workspace = Workspace(root)
     items = load_items(workspace, workspace.graphs())
     folder = workspace.run_folder(run)
+    given: dict[str, Prediction] = {}
+    if run in workspace.run_names() and answers_to(folder, items_hash(items)):
+        given = {p.item_id: p for p in load_predictions(folder, items) if p.failure is None}
+    if len(given) == len(items):
+        return
+    predict(root, _PROXY, run=run)
     answers = [
-        msgspec.structs.replace(p, answer=p.answer and f"{p.answer} ({run})")
+        given.get(p.item_id) or msgspec.structs.replace(p, answer=p.answer and f"{p.answer} ({run})")
         for p in load_predictions(folder, items)
     ]
     write_jsonl(folder / "predictions.jsonl", answers)
@@ -130,15 +162,19 @@ def _proxies(root: Path, plan: Plan) -> None:
 
 
 def _copied(root: Path, copy: Path) -> None:
-    """Copy a workspace without its calls; pictures are shared, since they are made once and stay right."""
+    """Copy a workspace's files and runs; its other folders (pictures, videos) may be large and are shared."""
     copy.mkdir()
     if not root.is_dir():
         return
-    media = (root / MEDIA).resolve()
-    left_out = shutil.ignore_patterns(f"{CALLS}*", MEDIA, "release", "report.html")
-    shutil.copytree(root, copy, ignore=left_out, dirs_exist_ok=True)
-    if media.is_dir():
-        (copy / MEDIA).symlink_to(media, target_is_directory=True)
+    for path in root.resolve().iterdir():
+        if path.name == "runs":
+            shutil.copytree(path, copy / path.name)
+        elif path.is_dir():
+            if path.name not in ("release", FORMER_RUNS):
+                (copy / path.name).symlink_to(path, target_is_directory=True)
+        elif not path.name.startswith(CALLS) and path.name != "report.html":
+            with suppress(FileNotFoundError):  # another process is at work
+                shutil.copy2(path, copy / path.name)
     if (root / FENCE_FILE).exists() and not (copy / FENCE_FILE).exists():
         raise UserError("the secret of the workspace's fences cannot be read.", where=str(root / FENCE_FILE))
 
