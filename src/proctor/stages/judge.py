@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.records import write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.naming import file_name
 from proctor.stages.predict import items_hash, read_run_info
 from proctor.workspace import Workspace
 
@@ -98,7 +98,7 @@ def _judge_with_model(
             predictions = load_predictions(folder, items)
             for who in reversed(judges):  # the first one is the one that scores are made of
                 marks = who.judge(items, predictions, models.ask(f"judge/{name}", seen))
-                write_jsonl(folder / "judgements" / f"{_slug(who.name)}.jsonl", marks)
+                write_jsonl(folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
             write_jsonl(folder / "judgements.jsonl", marks)
             result[name] = _count(marks)
             workspace.record(
@@ -173,11 +173,6 @@ def _is_model(judge: str) -> bool:
             f"there is no judge '{judge}'.", hint="known: rules, or a model such as openai/gpt-4o-2024-08-06"
         )
     return "/" in judge
-
-
-def _slug(name: str) -> str:
-    bare = re.sub(r"@https?://[^ ]*", "", name)
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", bare).strip("-.")[:120]
 
 
 def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash, read_json, write_json, write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.naming import file_name
 from proctor.stages.videos import workspace_videos
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
@@ -39,8 +39,6 @@ __all__ = [
 ]
 
 PREDICTORS: Final = FLOOR_NAMES
-
-_LONGEST_NAME: Final = 120
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,11 +231,7 @@ def estimate_prediction(
 
 def run_name(model: str, view: View) -> str:
     """Return the name of a model's run: the model without its address, and what it is shown."""
-    bare = re.sub(r"@https?://.*", "", model)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{bare}-{view.label}").strip("-.")
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 9]}-{content_hash(name)[:8]}"  # or long names could be cut to the same
+    return file_name(f"{model} {view.label}")
 
 
 def _begin_model(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 from proctor.stages.inputs import load_candidates, load_examples
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.naming import file_name
 from proctor.stages.pictures import ExamplePictures
 from proctor.stages.videos import workspace_videos
 from proctor.verify.llm_prompt import verification_prompts
@@ -135,7 +135,7 @@ def verify_with_model(
     candidates = load_candidates(workspace, examples.values())
     settings = workspace.settings("verify", {"store": store}, DEFAULTS)
     by_id = {c.id: c for c in candidates}
-    stage = f"verify/{_slug(model)}"
+    stage = f"verify/{file_name(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, limits) as models:
         who = model_verifier(
             models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
@@ -194,7 +194,7 @@ def estimate_verification(
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
             with open_store(workspace, settings, create=False) as verdicts:
                 todo = _unreviewed(candidates, who, verdicts)
-        return models.estimate([(f"verify/{_slug(model)}", who.requests(todo[:limit], examples))])
+        return models.estimate([(f"verify/{file_name(model)}", who.requests(todo[:limit], examples))])
 
 
 def model_verifier(
@@ -239,11 +239,6 @@ def _generated(workspace: Workspace) -> dict[str, int]:
     funnel = record.counts.get("funnel") if record is not None else None
     steps = ("asked", "replied", "parsed", "picked")
     return {step: funnel[step] for step in steps if step in funnel} if isinstance(funnel, dict) else {}
-
-
-def _slug(model: str) -> str:
-    bare = re.sub(r"@https?://.*", "", model)
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", bare).strip("-.")[:80]
 
 
 def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:

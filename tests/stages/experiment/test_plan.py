@@ -77,6 +77,7 @@ def test_models_are_named_once() -> None:
         ({"predictors": (A, A)}, "would be called"),
         ({"predictors": (A,), "judges": ("x",)}, "not the name of a model"),
         ({"predictors": (A,), "generators": ("oracle",)}, "not the name of a model"),
+        ({"predictors": (A,), "judges": ("compat/q@http://a/v1", "compat/q@http://b/v1")}, "two judges"),
         ({"predictors": (A,), "rubrics": ()}, "no rubric"),
         ({"predictors": (A,), "rubrics": ("quaternary",)}, "ternary-step"),
         ({"predictors": (A,), "protocol": "mine"}, "'corrected' or 'published'"),

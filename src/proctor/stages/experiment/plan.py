@@ -15,6 +15,7 @@ from proctor.evaluate.view import View
 from proctor.generate.promqa_prompt import DEFAULT_TEMPLATE
 from proctor.llm.model import ModelName
 from proctor.records import read_json
+from proctor.stages.naming import file_name
 from proctor.stages.predict import run_name
 from proctor.workspace import Workspace, is_there
 
@@ -113,6 +114,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         twice = next((run for run in runs if runs.count(run) > 1), None)
         if twice is not None:
             raise UserError(f"two systems would be called '{twice}'.", hint="name every model and view once")
+        judges = [file_name(judge) for judge in dict.fromkeys(self.judges)]
+        alike = next((judge for judge in judges if judges.count(judge) > 1), None)
+        if alike is not None:
+            raise UserError(
+                f"two judges would be called '{alike}'.",
+                hint="an address does not tell judges apart: let their servers give the model two names",
+            )
         if not self.rubrics:
             raise UserError("no rubric was named.", hint=f"the published one is {_RUBRICS[0]}")
         list(self.markings)
