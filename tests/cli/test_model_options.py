@@ -183,7 +183,7 @@ def test_a_timeout_is_kept_and_told(bench: Path, standin: Standin, proctor: Comm
     standin.script({"rules": [{"reply": "Verdict: 1"}]}, faults=[{"kind": "stall", "seconds": 30}])
     options = ("--timeout", 0.1, "--deadline", 0.2, "--max-calls", 1, "--json")
     done = judge(proctor, bench, standin, *options)
-    assert done.status == 0, done.err
+    assert done.status == 1, done.err  # nobody said anything
     assert done.json["calls"]["outcomes"]["timeout"] == 1
 
 

@@ -205,12 +205,12 @@ def _text(done: Done, workspace: Path) -> str:
         scored = [
             (
                 name,
-                f"{row.value:.1f}",
+                f"{row.value:.1f}" if row.value is not None else "not scored",
                 f"[{row.low:.1f}, {row.high:.1f}]" if row.low is not None else "",
                 row.n,
             )
             for name, scores in done.scores.tables.items()
-            if (row := scores.row("all")).value is not None
+            for row in (scores.row("all"),)
         ]
         text += "\n\n" + table(scored, ("run", "score", "interval", "n"))
     if done.report:
