@@ -44,6 +44,22 @@ def test_a_video_reaches_behind_the_last_moment_that_is_asked_about(bench: Path,
     assert len(drawn) == 3
 
 
+def test_a_video_is_drawn_again_when_later_moments_are_asked_about(bench: Path, tmp_path: Path) -> None:
+    items = read_jsonl(bench / "items.jsonl", Item)
+    ends = last_moments(bench)
+    name = next(r for r in sorted(ends) if len({i.example.end for i in items if i.recording_id == r}) > 1)
+    mine = sorted((i for i in items if i.recording_id == name), key=lambda i: i.example.end)
+    write_jsonl(bench / "items.jsonl", mine[:1])
+    (path,) = render_videos(bench, tmp_path / "videos")
+    assert probe(path).duration < ends[name]
+    write_jsonl(bench / "items.jsonl", mine)
+    assert render_videos(bench, tmp_path / "videos") == [path]
+    assert probe(path).duration > ends[name]
+    path.write_bytes(b"no video")
+    render_videos(bench, tmp_path / "videos")
+    assert probe(path).duration > ends[name]
+
+
 def test_the_same_annotations_give_the_same_bytes_and_recordings_differ(bench: Path, tmp_path: Path) -> None:
     one = render_videos(bench, tmp_path / "one", most=2)
     two = render_videos(bench, tmp_path / "two", most=2)

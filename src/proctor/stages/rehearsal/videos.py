@@ -9,6 +9,7 @@ from typing import Final
 
 from proctor.errors import UserError
 from proctor.examples.example import Example
+from proctor.media.probe import probe
 from proctor.media.render import Job, render_many
 from proctor.media.scene import scenes_from_segments
 from proctor.procedure.recording import Recording
@@ -28,7 +29,7 @@ def render_videos(
     """Draw the recordings that the items are about (the examples, where there are no items): ``<recording id>.mp4``.
 
     A video shows what was really performed, one frame a second, up to a second after the last moment that is asked about. The
-    same annotations give the same bytes. Videos that are there already stay as they are.
+    same annotations give the same bytes. Videos that are there already and reach as far stay as they are.
 
     Args:
         root: the workspace.
@@ -66,7 +67,9 @@ def render_videos(
         raise UserError(f"the folder cannot be made: {error.strerror or error}.", where=str(folder)) from None
     names = sorted(until)[:most]
     paths = {name: _path(folder, name) for name in names}
-    jobs = [_job(paths[n], recordings[n], until[n]) for n in names if not paths[n].exists()]
+    jobs = [
+        _job(paths[n], recordings[n], until[n]) for n in names if not _reaches(paths[n], until[n] - _AFTER)
+    ]
     render_many(jobs, seen=seen)
     return list(paths.values())
 
@@ -75,6 +78,17 @@ def _path(folder: Path, recording_id: str) -> Path:
     if not recording_id or recording_id.startswith(".") or any(c in recording_id for c in "/\\\0"):
         raise UserError(f"the recording '{recording_id[:80]}' cannot name a file.")
     return folder / f"{recording_id}.mp4"
+
+
+def _reaches(path: Path, moment: float) -> bool:
+    """Tell whether a video is there and goes on until a moment (seconds); later questions need more of a recording."""
+    if not path.exists():
+        return False
+    try:
+        duration = probe(path).duration
+    except UserError:  # damaged
+        return False
+    return duration is not None and duration > moment
 
 
 def _job(path: Path, recording: Recording, until: float) -> Job:
