@@ -189,6 +189,26 @@ def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Plan, Done, i
     assert "set aside" not in [part.name for part in again.parts]
 
 
+def test_people_are_not_forgotten_when_their_file_is_not_named_again(
+    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+) -> None:
+    root, plan, first, _ = finished
+    other = tmp_path / "bench"
+    shutil.copytree(root, other)
+    with open_rehearsal(other, QUALITY, seed=plan.seed, show=quietly) as models:
+        done = conduct(other, plan, limits=Limits(resolve=models.resolve), show=quietly)
+    assert done.calibration is not None
+    assert first.calibration is not None
+    assert done.calibration.hash == first.calibration.hash
+    assert done.sheet == ""
+
+
+def test_a_file_of_marks_that_is_not_there_is_told_first(sample: Source, plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        rehearsed(tmp_path / "bench", plan, source=sample, human=[tmp_path / "marks.csv"])
+    assert not (tmp_path / "bench" / "recordings.jsonl").exists()
+
+
 def test_former_runs_never_replace_each_other(finished: tuple[Path, Plan, Done, int], tmp_path: Path) -> None:
     root, plan, _, _ = finished
     other = tmp_path / "bench"

@@ -139,6 +139,9 @@ def conduct(
         UserError: if something about the plan, the data or the workspace is wrong, or a key is missing.
     """
     plan.check()
+    for path in human:
+        if not is_there(path):  # told now, not after all has been paid for
+            raise UserError("there is no such file.", where=str(path), hint="check the path and its spelling")
     limits = (limits or Limits()).shared()
     workspace = Workspace(root)
     done = Done()
@@ -164,7 +167,8 @@ def conduct(
     ]
     if not finished and unmarked:
         return done
-    if marks or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
+    marked = "calibrate" in workspace.stages()  # by people in files that are named in its settings
+    if marks or marked or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
         done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
     elif plan.judges:
         sheet = workspace.file(SHEET_FILE)
