@@ -15,6 +15,7 @@ from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, 
 from proctor.cli.models import DryRunFlag, estimate_text, with_limits
 
 if TYPE_CHECKING:
+    from proctor.errors import UserError
     from proctor.stages.experiment import Done, Plan
     from proctor.stages.models import Limits
 
@@ -145,6 +146,12 @@ def experiment(
     }
     kept = kept_plan(Workspace(workspace)) or Plan()
     plan = msgspec.structs.replace(kept, **{k: v for k, v in given.items() if v not in (None, ())})
+    if published is not None and data is None:
+        raise UserError(
+            "published questions need the annotations that they are about.",
+            where=str(published),
+            hint="name their folder, too: --data FOLDER",
+        )
     source = Source(data, dataset, published) if data is not None else None
     options: dict[str, Any] = {"source": source}
     if dry_run:

@@ -329,3 +329,21 @@ def fingerprints(root: Path) -> dict[str, str]:
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     assert PLAN_FILE in found
     return found
+
+
+def test_a_stop_among_the_marks_makes_no_leaderboard(
+    finished: tuple[Path, Plan, Done, int], sample: Source, tmp_path: Path
+) -> None:
+    root, plan, done, count = finished
+    last = done.parts[-2]
+    assert last.name == f"judge/{A} · ternary-step"
+    other = tmp_path / "bench"
+    other.mkdir()
+    shutil.copy(root / FENCE_FILE, other / FENCE_FILE)
+    most = count - last.calls["sent"] // 2
+    stopped, _ = rehearsed(other, plan, source=sample, limits=Limits(max_calls=most))
+    assert stopped.parts[-1].name == last.name
+    assert stopped.stopped
+    assert (stopped.scores, stopped.report) == (None, "")
+    again, _ = rehearsed(other, plan)
+    assert again.report

@@ -161,12 +161,8 @@ def conduct(
     if not _answers(root, plan, videos, limits, done, show):
         return done
     marks = [*human, *(rehearsal.marks() if rehearsal is not None and not human else ())]
-    finished = _marks(root, plan, limits, done, show)
-    unmarked = [
-        r for r in workspace.run_names() if not is_there(workspace.run_folder(r) / "judgements.jsonl")
-    ]
-    if not finished and unmarked:
-        return done
+    if not _marks(root, plan, limits, done, show):
+        return done  # a leaderboard of what happened to be marked in time would mislead
     marked = "calibrate" in workspace.stages()  # by people in files that are named in its settings
     if marks or marked or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
         done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
