@@ -264,3 +264,10 @@ def test_the_same_picture_is_described_once_for_each_activity(tmp_path):
     alone = Port(say)
     who.predict(items[:1], alone)
     assert {r.key for r in alone.asked} <= {r.key for r in port.asked}
+    # a frame without a description fails with the code of the call that should have described it
+    refused = Port(
+        lambda r: Failure(kind="budget", message="no money") if "tea" in r.messages[-1].text else say(r)
+    )
+    failed = who.predict(items, refused)
+    assert [p.answer for p in failed] == [None, "so it is", None]
+    assert failed[0].failure == "budget: 2 of 2 frames could not be described, the first: no money"

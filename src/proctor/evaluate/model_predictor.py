@@ -180,7 +180,8 @@ class ModelPredictor:
         except TooLargeError:
             raise
         except UserError as error:
-            prepared.failed[item.id] = f"not_shown: {error.message}"
+            why = self._undescribed(item, task, prepared)
+            prepared.failed[item.id] = why or f"not_shown: {error.message}"
             prepared.errors.append(error)
             return None
         prepared.rendered[item.id] = rendered
@@ -259,9 +260,24 @@ class ModelPredictor:
 
         found = {}
         for request, outcome in ask(requests()):
-            if why_no_reply(outcome) is None and isinstance(outcome, Reply):
+            why = why_no_reply(outcome)
+            if why is None and isinstance(outcome, Reply):
                 found[picture[request.key]] = outcome.text.strip()
+            elif why is not None:
+                prepared.undescribed[picture[request.key]] = why
         return found
+
+    def _undescribed(self, item: Item, task: Task, prepared: _Prepared) -> str:
+        """Return why a frame of an item has no description, with the code of the call that failed; empty if all have one."""
+        exhibit = prepared.exhibits.get(item.id)
+        frames = exhibit.frames if exhibit is not None and self.view.kind == "captions" else ()
+        reasons = [
+            why for f in frames if (why := prepared.undescribed.get((task.activity_name, f.image.sha256)))
+        ]
+        if not reasons:
+            return ""
+        code, _, message = reasons[0].partition(": ")
+        return f"{code}: {len(reasons)} of {len(frames)} frames could not be described, the first: {message}"
 
     def _caption_requests(self, item: Item, prepared: _Prepared) -> Iterator[tuple[_Described, Request]]:
         task = self._task(item)
@@ -314,4 +330,5 @@ class _Prepared:
     rendered: dict[str, Rendered] = field(default_factory=dict)
     key_of: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    undescribed: dict[_Described, str] = field(default_factory=dict)
     errors: list[UserError] = field(default_factory=list)

@@ -50,6 +50,7 @@ __all__ = [
     "corrected_scores",
     "load_calibration",
     "load_evidence",
+    "require_marked_items",
 ]
 
 CALIBRATION_FILE: Final = "calibration.json"
@@ -439,8 +440,23 @@ def _read_people(path: Path, workspace: Workspace) -> list[Judgement]:
             )
         score = _score(table, row, mark)
         found.append(Judgement(item_id=item_id, predictor=name, judge=people[row], score=score))
+    _require_known(table, workspace)
+    return found
+
+
+def require_marked_items(files: Iterable[Path], workspace: Workspace) -> None:
+    """See that people marked answers to questions that the benchmark has.
+
+    Raises:
+        UserError: for the first mark of another question, or a file that cannot be read.
+    """
+    for path in files:
+        _require_known(read_table(path), workspace)
+
+
+def _require_known(table: Table, workspace: Workspace) -> None:
     known = {i.id for i in load_items(workspace, workspace.graphs())}
-    for row, item_id in enumerate(ids):
+    for row, item_id in enumerate(table.texts(*_ITEM)):
         if item_id not in known:
             raise table.wrong(
                 row,
@@ -448,7 +464,6 @@ def _read_people(path: Path, workspace: Workspace) -> list[Judgement]:
                 f"there is no item '{item_id[:80]}'.",
                 "was it marked on another release?",
             )
-    return found
 
 
 class _RunNames:

@@ -316,6 +316,7 @@ def test_frames_and_captions_of_drawn_videos(sample: Source, plan: Plan, tmp_pat
         assert len(shown) >= len(answers) / 2
         assert all(len(a.frame_times) == len(a.frame_indices) > 0 for a in shown)
     assert "data:image/jpeg" in Path(done.report).read_text()
+    assert foresee(root, seeing).new == 0  # told with the videos that were drawn
 
 
 def fingerprints(root: Path) -> dict[str, str]:
@@ -347,3 +348,17 @@ def test_a_stop_among_the_marks_makes_no_leaderboard(
     assert (stopped.scores, stopped.report) == (None, "")
     again, _ = rehearsed(other, plan)
     assert again.report
+
+
+def test_marks_of_questions_that_are_gone_are_told_before_anything_is_asked(
+    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+) -> None:
+    root, plan, _, _ = finished
+    copy = Path(shutil.copytree(root, tmp_path / "bench"))
+    marks = tmp_path / "marks.csv"
+    text = (copy / "rehearsal-marks.csv").read_text().splitlines()
+    marks.write_text("\n".join([text[0], *text[1:40], "gone__x," + text[1].partition(",")[2]]) + "\n")
+    with pytest.raises(UserError, match="there is no item 'gone__x'"):
+        rehearsed(copy, msgspec.structs.replace(plan, judges=(B, A)), human=[marks])
+    with pytest.raises(UserError, match="no such file"):
+        rehearsed(copy, plan, human=[tmp_path / "absent.csv"])

@@ -14,7 +14,7 @@ from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore
 from proctor.records import write_json
 from proctor.stages.build import build
-from proctor.stages.calibrate import Calibrated, calibrate, load_evidence
+from proctor.stages.calibrate import Calibrated, calibrate, load_evidence, require_marked_items
 from proctor.stages.derive import derive
 from proctor.stages.exchange import import_published
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
@@ -158,13 +158,15 @@ def conduct(
         videos = rehearsal.videos()
     if former := set_former_runs_aside(workspace, plan):
         done.add("set aside", {"runs": former})
+    marked = workspace.stages().get("calibrate")  # by people in files that its settings name
+    kept = [Path(name) for name in marked.settings["human"]] if marked is not None else []
+    require_marked_items([] if rehearsal is not None and not human else human or kept, workspace)
     if not _answers(root, plan, videos, limits, done, show):
         return done
     marks = [*human, *(rehearsal.marks() if rehearsal is not None and not human else ())]
     if not _marks(root, plan, limits, done, show):
         return done  # a leaderboard of what happened to be marked in time would mislead
-    marked = "calibrate" in workspace.stages()  # by people in files that are named in its settings
-    if marks or marked or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
+    if marks or kept or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
         done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
     elif plan.judges:
         sheet = workspace.file(SHEET_FILE)

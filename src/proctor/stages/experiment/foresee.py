@@ -31,6 +31,7 @@ from proctor.stages.experiment.conduct import (
     set_former_runs_aside,
 )
 from proctor.stages.experiment.plan import Plan, Source
+from proctor.stages.experiment.rehearse import REHEARSAL_VIDEOS
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.judge import estimate_judging
@@ -78,6 +79,8 @@ def foresee(
         _copied(root, copy)
         if not limits.calls and is_there(root / CALLS):
             limits = replace(limits, calls=str((root / CALLS).resolve()))
+        if not plan.videos and (root / REHEARSAL_VIDEOS).is_dir():
+            plan = msgspec.structs.replace(plan, videos=str((root / REHEARSAL_VIDEOS).resolve()))
         prepare(copy, plan, source, Done())
         require_videos(Workspace(copy), plan)
         return _together(list(_parts(copy, plan, limits)))

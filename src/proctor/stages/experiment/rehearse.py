@@ -18,7 +18,7 @@ from proctor.stages.rehearsal import rehearse, render_videos, write_marks
 from proctor.stages.rehearsal.marker import Played, mark_rehearsal
 from proctor.workspace import Workspace
 
-__all__ = ["RehearsedModels", "open_rehearsal"]
+__all__ = ["REHEARSAL_VIDEOS", "RehearsedModels", "open_rehearsal"]
 
 _PLAYED: Final[Mapping[str, tuple[str, str]]] = {
     "openai": ("openai", "/v1"),
@@ -29,7 +29,7 @@ _PLAYED: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Providers that are played, by which of ours, and where the server speaks their protocol. Others need no network."""
 _MARKS: Final = "rehearsal-marks.csv"
-_VIDEOS: Final = "rehearsal-videos"
+REHEARSAL_VIDEOS: Final = "rehearsal-videos"
 _SHARE: Final = 0.5
 """Of the answers that the rehearsal's people mark."""
 
@@ -65,7 +65,7 @@ class RehearsedModels:
 
     def videos(self) -> Path:
         """Draw the videos of the recordings that are asked about, and return their folder."""
-        folder = self.root / _VIDEOS
+        folder = self.root / REHEARSAL_VIDEOS
         with self.show("drawing videos in place of recordings") as seen:
             render_videos(self.root, folder, seen=lambda _: seen())
         return folder
