@@ -347,6 +347,17 @@ def server() -> Iterator[Standin]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def calmed(server: Standin) -> Callable[[], Standin]:
+    """Makes the stand-in play as it should, for fixtures that live longer than a test and come after one."""
+
+    def calm() -> Standin:
+        server.script(answer=play)
+        return server
+
+    return calm
+
+
 @pytest.fixture
 def models(server: Standin) -> Iterator[Models]:
     """A stand-in that plays all models; a test fails when its rules fail."""

@@ -25,10 +25,10 @@ def options(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def once_answered(built: Path, tmp_path_factory: pytest.TempPathFactory, server: Any, launcher: Any) -> Path:
+def once_answered(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Any, launcher: Any) -> Path:
     """The benchmark with one run to be judged, not to be changed."""
     copy = Path(shutil.copytree(built, tmp_path_factory.mktemp("answered") / "bench"))
-    name = f"compat/answerer-0@{server.url}/v1"
+    name = f"compat/answerer-0@{calmed().url}/v1"
     done = launcher.run("predict", copy, "-p", name, "--run", "first")
     assert done.status == 0, done.err
     return copy

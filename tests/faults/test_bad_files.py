@@ -44,11 +44,11 @@ def proctor(*arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def finished(built: Path, tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
+def finished(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Any) -> Path:
     """A benchmark with a run of a model, judged by a model; not to be changed."""
     copy = Path(shutil.copytree(built, tmp_path_factory.mktemp("finished") / "bench"))
-    assert proctor("predict", copy, "-p", f"compat/answerer@{server.url}/v1", "--run", "toy")[0] == 0
-    assert proctor("judge", copy, "--judge", f"compat/marker@{server.url}/v1")[0] == 0
+    assert proctor("predict", copy, "-p", f"compat/answerer@{calmed().url}/v1", "--run", "toy")[0] == 0
+    assert proctor("judge", copy, "--judge", f"compat/marker@{calmed().url}/v1")[0] == 0
     return copy
 
 

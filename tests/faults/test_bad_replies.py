@@ -97,12 +97,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def three(built: Path, tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
+def three(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Any) -> Path:
     """The first three items with the answers of a run to be judged; not to be changed."""
     bench = Path(shutil.copytree(built, tmp_path_factory.mktemp("three") / "bench"))
     lines = (bench / "items.jsonl").read_text().splitlines(keepends=True)
     (bench / "items.jsonl").write_text("".join(lines[:ITEMS]))
-    predict(bench, f"compat/answerer@{server.url}/v1", run="good")
+    predict(bench, f"compat/answerer@{calmed().url}/v1", run="good")
     (bench / CALLS).unlink()
     return bench
 

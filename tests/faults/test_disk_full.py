@@ -34,9 +34,10 @@ def arguments(stage: str, bench: Path, models: Any) -> list[object]:
 
 @pytest.fixture(scope="module")
 def calm(
-    built: Path, tmp_path_factory: pytest.TempPathFactory, server: Any, launcher: Any
+    built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Callable[[], Any], launcher: Any
 ) -> dict[str, Path]:
     """The benchmark before each stage, and after the last; not to be changed."""
+    server = calmed()
     home = tmp_path_factory.mktemp("calm")
     last = built
     found = {}

@@ -193,6 +193,7 @@ def test_a_provider_that_is_down_from_the_start_gives_no_answer_at_all(bench: Pa
 
 
 def test_a_total_failure_leaves_the_candidates_that_are_there(bench: Path, models: Any) -> None:
+    (bench / "candidates.jsonl").unlink()
     models.script(faults=ALL)
     with pytest.raises(UserError, match="no model replied; 48 of 48 times: server"):
         ask(bench, models)

@@ -27,19 +27,22 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return Source(folder, "plain")
 
 
+PLAN = Plan(
+    examples=24,
+    generators=(A, B),
+    predictors=(A, B),
+    views=("question", "recipe"),
+    judges=(A, B),
+    rubrics=("ternary-step", "binary"),
+    min_confidence=0.5,
+    seed=2,
+)
+"""Two generators, two predictors in two views, two judges, two rubrics."""
+
+
 @pytest.fixture
 def plan() -> Plan:
-    """Two generators, two predictors in two views, two judges, two rubrics."""
-    return Plan(
-        examples=16,
-        generators=(A, B),
-        predictors=(A, B),
-        views=("question", "recipe"),
-        judges=(A, B),
-        rubrics=("ternary-step", "binary"),
-        min_confidence=0.5,
-        seed=2,
-    )
+    return PLAN
 
 
 @pytest.fixture(autouse=True)

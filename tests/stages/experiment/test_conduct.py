@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.stages.experiment.conftest import A, B, quietly
+from tests.stages.experiment.conftest import PLAN, A, B, quietly
 
 from proctor.errors import UserError
 from proctor.evaluate.prediction import Prediction
@@ -50,18 +50,8 @@ def rehearsed(root: Path, plan: Plan, **options: Any) -> tuple[Done, Standin]:
 def finished(tmp_path_factory: pytest.TempPathFactory, sample: Source) -> tuple[Path, Plan, Done, int]:
     """A finished rehearsal, not to be changed: workspace, plan, what came of it, requests that the server saw."""
     root = tmp_path_factory.mktemp("experiment") / "bench"
-    plan = Plan(
-        examples=24,
-        generators=(A, B),
-        predictors=(A, B),
-        views=("question", "recipe"),
-        judges=(A, B),
-        rubrics=("ternary-step", "binary"),
-        min_confidence=0.5,
-        seed=2,
-    )
-    done, server = rehearsed(root, plan, source=sample)
-    return root, plan, done, server.count
+    done, server = rehearsed(root, PLAN, source=sample)
+    return root, PLAN, done, server.count
 
 
 def test_every_part_is_done_and_called(finished: tuple[Path, Plan, Done, int]) -> None:
