@@ -38,7 +38,7 @@ class StoreKind:
         file_name: of the file, as a hint.
         first: what makes a store where there is none (``verify something first``).
         again: what to do when there is space again (``save again``).
-        schema_version: of the tables; a newer one is refused.
+        schema_version: of the tables; any other is refused.
         lock_key: names the advisory lock of PostgreSQL; every kind its own.
         tables: returns all tables; the first one has the columns ``key`` and ``value``, for the version.
         page_bytes: of a new file; SQLite's own when None.
@@ -234,6 +234,12 @@ class Database:
                 f"it was written by a newer Proctor (schema {version}; this one knows {kind.schema_version}).",
                 where=self.place,
                 hint="pip install --upgrade proctor-bench",
+            )
+        if int(version) < kind.schema_version:
+            raise UserError(
+                f"it was written by an older Proctor (schema {version}; this one needs {kind.schema_version}).",
+                where=self.place,
+                hint="go on with that version, or begin another store",
             )
 
     def _version(self) -> str | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stages.asking import ask
 
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.standin import Answer, Call, Standin
@@ -285,7 +286,7 @@ def contents_fixture() -> Callable[[Path], dict[str, bytes]]:
 def play(call: Call) -> Answer | None:
     """Play generator, predictors and judges, told apart by their models' names."""
     if call.model.startswith("asker"):
-        return _ask(call)
+        return ask(call)
     if call.model.startswith("answerer"):
         return Answer(text=f"You should do step {int(call.draw('answer') * 9)} now.")
     if call.model.startswith("marker"):
@@ -293,17 +294,6 @@ def play(call: Call) -> Answer | None:
             return Answer(text="The two of them agree on 2 of 3 points.")
         return Answer(text=f"The steps differ.\nVerdict: {int(call.draw('mark') * 3)}")
     return None
-
-
-def _ask(call: Call) -> Answer:
-    chance = call.draw("kind")
-    if chance < 0.08:
-        return Answer(text="I cannot help with cooking.", outcome="refusal")
-    if chance < 0.25 and len(call.content.turns) == 1:
-        return Answer(text="Sure! What would you like to know?")
-    number = int(call.draw("number") * 1000)
-    pairs = [f"* Is it time for part {number + n}?\n    * Yes, it is.\n    * No, wait." for n in range(3)]
-    return Answer(text="\n".join(pairs))
 
 
 @dataclass(slots=True)

@@ -592,6 +592,13 @@ def test_a_newer_schema_is_refused(target: str) -> None:
         CallStore.open(target)
 
 
+def test_an_older_schema_is_refused_before_a_column_is_missed(target: str) -> None:
+    with CallStore.open(target) as store, store._database.transaction(write=True) as connection:
+        connection.exec_driver_sql("UPDATE proctor_calls_meta SET value = '1'")
+    with pytest.raises(UserError, match=r"older Proctor \(schema 1; this one needs 2\)"):
+        CallStore.open(target)
+
+
 def test_an_outcome_that_is_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     with CallStore.open(path) as store:

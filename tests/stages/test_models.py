@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.media.make_video import make_grey_video
+from tests.stages.asking import ask
 
 from proctor.errors import UserError
 from proctor.evaluate.view import View
@@ -48,7 +49,7 @@ def play(call: Call) -> Answer | None:
     """Play generator, verifier, predictor and judge, told apart by their models' names."""
     role = call.model
     if role == "asker":
-        return _ask(call)
+        return ask(call)
     if role == "reviewer":
         return _review(call)
     if role == "answerer":
@@ -56,17 +57,6 @@ def play(call: Call) -> Answer | None:
     if role == "marker":
         return Answer(text=f"The steps differ.\nVerdict: {int(call.draw('mark') * 3)}")
     return None
-
-
-def _ask(call: Call) -> Answer:
-    chance = call.draw("kind")
-    if chance < 0.08:
-        return Answer(text="I cannot help with cooking.", outcome="refusal")
-    if chance < 0.25 and len(call.content.turns) == 1:
-        return Answer(text="Sure! What would you like to know?")
-    number = int(call.draw("number") * 1000)
-    pairs = [f"* Is it time for part {number + n}?\n    * Yes, it is.\n    * No, wait." for n in range(3)]
-    return Answer(text="\n".join(pairs))
 
 
 def _review(call: Call) -> Answer:

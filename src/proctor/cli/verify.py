@@ -77,32 +77,21 @@ def verify(
             result = stage.verify(workspace, store=store, threshold=threshold, limit=limit, seen=seen)
     elif threshold is not None:
         raise UserError("--threshold is the oracle's, and a model verifies.", hint="leave one of them out")
-    elif dry_run:
-        estimate = stage.estimate_verification(
-            workspace,
-            verifier,
-            store=store,
-            form=form,  # type: ignore[arg-type]
-            view=view,
-            videos=videos,
-            limit=limit,
-            limits=limits,
-        )
-        emit_estimates([estimate], as_json=as_json)
-        return
     else:
+        options: stage.ReviewOptions = {
+            "store": store,
+            "form": form,  # type: ignore[typeddict-item]
+            "view": view,
+            "videos": videos,
+            "limit": limit,
+            "limits": limits,
+        }
+        if dry_run:
+            estimate = stage.estimate_verification(workspace, verifier, **options)
+            emit_estimates([estimate], as_json=as_json)
+            return
         with progress("verifying", quiet=as_json) as seen:
-            result = stage.verify_with_model(
-                workspace,
-                verifier,
-                store=store,
-                form=form,  # type: ignore[arg-type]
-                view=view,
-                videos=videos,
-                limit=limit,
-                limits=limits,
-                seen=seen,
-            )
+            result = stage.verify_with_model(workspace, verifier, seen=seen, **options)
     values = ("right", "wrong", "unsure")
     rows = [
         (name, what, *(said[what].get(v, 0) for v in values))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CALLS", "SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 
 class Tables(NamedTuple):

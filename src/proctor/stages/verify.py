@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 
@@ -31,7 +31,7 @@ from proctor.verify.verdict import Annotator, Verdict
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["DEFAULTS", "estimate_verification", "open_store", "verify", "verify_with_model"]
+__all__ = ["DEFAULTS", "ReviewOptions", "estimate_verification", "open_store", "verify", "verify_with_model"]
 
 DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT_THRESHOLD}
 
@@ -97,17 +97,32 @@ def verify(
     return {**counts, "judged_now": len(todo)}
 
 
+class ReviewOptions(TypedDict, total=False):
+    """What can be chosen for a model's reviews.
+
+    Attributes:
+        store: of verdicts; file in the workspace, or ``postgresql://`` URL.
+        form: of the reply, ``json`` for structured output; ``text`` by default.
+        view: frames that the model sees beside the steps; none by default.
+        videos: folder that the recordings' videos are relative to; the data set's by default.
+        limit: review at most so many.
+        limits: what the calls may cost, and where they are kept.
+    """
+
+    store: str | None
+    form: Literal["text", "json"]
+    view: View | None
+    videos: Path | None
+    limit: int | None
+    limits: Limits | None
+
+
 def verify_with_model(
     root: Path,
     model: str,
     *,
-    store: str | None = None,
-    form: Literal["text", "json"] = "text",
-    view: View | None = None,
-    videos: Path | None = None,
-    limit: int | None = None,
-    limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
+    **options: Unpack[ReviewOptions],
 ) -> dict[str, Any]:
     """Have every candidate reviewed that a model has not reviewed yet; its verdicts lie beside all others.
 
@@ -117,13 +132,8 @@ def verify_with_model(
     Args:
         root: the workspace.
         model: its name (``openai/gpt-4o``).
-        store: of verdicts; file in the workspace, or ``postgresql://`` URL.
-        form: of the reply, ``json`` for structured output.
-        view: frames that the model sees beside the steps; none by default.
-        videos: folder that the recordings' videos are relative to; the data set's by default.
-        limit: review at most so many.
-        limits: what the calls may cost, and where they are kept.
         seen: called after each call.
+        **options: see ``ReviewOptions``.
 
     Raises:
         UserError: if there are no candidates, no such model, or the store cannot be used.
@@ -133,15 +143,13 @@ def verify_with_model(
     graphs = workspace.graphs()
     examples = {e.id: e for e in load_examples(workspace, graphs)}
     candidates = load_candidates(workspace, examples.values())
-    settings = workspace.settings("verify", {"store": store}, DEFAULTS)
+    settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     by_id = {c.id: c for c in candidates}
     stage = f"verify/{file_name(model)}"
-    with open_store(workspace, settings) as verdicts, open_models(workspace, limits) as models:
-        who = model_verifier(
-            models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
-        )
+    with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
+        who = model_verifier(models, workspace, model, graphs, **options)
         models.expect(stage, model, who.parameters)
-        todo = _unreviewed(candidates, who, verdicts)[:limit]
+        todo = _unreviewed(candidates, who, verdicts)[: options.get("limit")]
         reviewed = who.verify(todo, examples, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
         calls, remarks = models.closing(), models.remarks()
@@ -155,9 +163,8 @@ def verify_with_model(
     }
     inputs = ("candidates.jsonl", "examples.jsonl")
     said = count_verdicts(latest)
-    if not workspace.changed(
-        "verify"
-    ):  # else the oracle has yet to see what changed, and its record must say so
+    # Where something changed, the oracle has yet to see it, and its record must say so.
+    if not workspace.changed("verify"):
         everybody = {"candidates": len(candidates), **said}
         workspace.record("verify", settings=settings, counts=everybody, inputs=inputs)
     workspace.record(stage, settings={"verifier": model, "how": who.how}, counts=counts, inputs=inputs)
@@ -167,13 +174,7 @@ def verify_with_model(
 def estimate_verification(
     root: Path,
     model: str,
-    *,
-    store: str | None = None,
-    form: Literal["text", "json"] = "text",
-    view: View | None = None,
-    videos: Path | None = None,
-    limit: int | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[ReviewOptions],
 ) -> Estimate:
     """Say what a model's reviews would take, from the real prompts; nothing is sent.
 
@@ -185,16 +186,16 @@ def estimate_verification(
     graphs = workspace.graphs()
     examples = {e.id: e for e in load_examples(workspace, graphs)}
     candidates = load_candidates(workspace, examples.values())
-    settings = workspace.settings("verify", {"store": store}, DEFAULTS)
-    with open_models(workspace, limits) as models:
-        who = model_verifier(
-            models, workspace, model, graphs, form=form, view=view, videos=videos, limits=limits
-        )
+    settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
+    with open_models(workspace, options.get("limits")) as models:
+        who = model_verifier(models, workspace, model, graphs, **options)
         todo = candidates
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
             with open_store(workspace, settings, create=False) as verdicts:
                 todo = _unreviewed(candidates, who, verdicts)
-        return models.estimate([(f"verify/{file_name(model)}", who.requests(todo[:limit], examples))])
+        return models.estimate(
+            [(f"verify/{file_name(model)}", who.requests(todo[: options.get("limit")], examples))]
+        )
 
 
 def model_verifier(
@@ -202,17 +203,15 @@ def model_verifier(
     workspace: Workspace,
     model: str,
     graphs: Mapping[str, TaskGraph],
-    *,
-    form: Literal["text", "json"] = "text",
-    view: View | None = None,
-    videos: Path | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[ReviewOptions],
 ) -> ModelVerifier:
     """Return a model as verifier of this workspace."""
+    limits, view = options.get("limits"), options.get("view")
     prompts = verification_prompts(limits.prompts if limits else None)
+    form = options.get("form", "text")
     if view is None:
         return ModelVerifier(model, prompts, models.secret, graphs, form=form)
-    pictures = ExamplePictures(models.media, view, workspace_videos(workspace, videos))
+    pictures = ExamplePictures(models.media, view, workspace_videos(workspace, options.get("videos")))
 
     def attach(example: Example, graph: TaskGraph) -> Attached:
         return pictures(example, graph, TemplateNeeds(frames=True))
