@@ -31,7 +31,7 @@ clean:
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/.demo: pyproject.toml scripts/make-venv
-	scripts/make-venv $(VENV) "video"
+	scripts/make-venv $(VENV) "studio"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml scripts/make-venv scripts/install-torch

@@ -36,6 +36,14 @@ SECTIONS = {
     "Models: a call, side by side against the same stand-in, client and server on this machine": (
         "llm/calls.py",
     ),
+    "Data sets": ("datasets/reading.py", "datasets/trimming.py", "datasets/scale.py"),
+    "The studio: saves of many people at once, pages and start with 100,000 items, SIGKILL, and others' servers": (
+        "studio/load.py",
+        "studio/pages.py",
+        "studio/fault_load.py",
+        "studio/peer_potato.py",
+        "studio/peer_label_studio.py",
+    ),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"

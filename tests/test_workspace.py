@@ -112,6 +112,15 @@ class TestStale:
         assert any("run 'proctor derive' again" in s for s in sentences)
         assert any("changed by hand" in s for s in sentences)
 
+    def test_a_file_belongs_to_the_stage_that_wrote_it_last(self, workspace: Workspace) -> None:
+        self.chain(workspace)
+        workspace.file("recordings.jsonl").write_text("other\n")
+        workspace.record("other", settings={}, counts={}, outputs=["recordings.jsonl"])
+        assert workspace.stages()["read"].outputs == {}
+        assert workspace.stale() == [
+            "recordings.jsonl changed after 'derive' had read it: run 'proctor derive' again"
+        ]
+
     @staticmethod
     def chain(workspace: Workspace) -> None:
         workspace.file("recordings.jsonl").write_text("a\n")

@@ -29,6 +29,7 @@ __all__ = [
     "content_hash",
     "decode",
     "file_sha256",
+    "is_there",
     "iter_jsonl",
     "read_bytes",
     "read_json",
@@ -110,6 +111,11 @@ def _reading(path: Path, read: Callable[[], bytes]) -> bytes:
             where=str(path),
             hint="check the disk, or restore a copy",
         ) from None
+
+
+def is_there(path: Path) -> bool:
+    """True when there is a file or a link, even one that leads nowhere: that has to be told, not passed over."""
+    return path.exists() or path.is_symlink()
 
 
 def read_bytes(path: Path) -> bytes:

@@ -272,7 +272,7 @@ class Workspace:
         outputs: Iterable[str] = (),
         kept: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write down what a stage did.
+        """Write down what a stage did. A file belongs to the stage that wrote it last.
 
         Args:
             stage: its name; ``<stage>/<run>`` for the stages of a run.
@@ -290,7 +290,8 @@ class Workspace:
             outputs={n: file_sha256(self.file(n)) for n in outputs},
         )
         with self._alone():
-            write_json(self.file("stages.json"), {**self.stages(), stage: record})
+            others = {name: _without(old, record.outputs) for name, old in self.stages().items()}
+            write_json(self.file("stages.json"), {**others, stage: record})
             if stage in STAGES:
                 self._keep(stage, settings if kept is None else kept)
 
@@ -338,6 +339,12 @@ class Workspace:
             return file_sha256(path) if path.is_file() else ""
 
         return [name for name, digest in digests.items() if now(name) != digest]
+
+
+def _without(record: StageRecord, names: Iterable[str]) -> StageRecord:
+    """Return a stage's record without the files that another has written since."""
+    outputs = {name: digest for name, digest in record.outputs.items() if name not in set(names)}
+    return msgspec.structs.replace(record, outputs=outputs)
 
 
 def _place_in_job(stage: str) -> tuple[int, str]:

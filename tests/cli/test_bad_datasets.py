@@ -81,6 +81,9 @@ PLAIN_FINE = {
 }
 
 
+WORDS = {"read": ["read"], "check": ["datasets", "check"]}
+
+
 @pytest.mark.parametrize("command", ["read", "check"])
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("way", WAYS)
@@ -89,7 +92,7 @@ def test_a_broken_file_of_our_format(
 ) -> None:
     WAYS[way](sample / name)
     place = [tmp_path / "bench"] if command == "read" else []
-    outcome = proctor(command, "plain", sample, *place)
+    outcome = proctor(*WORDS[command], "plain", sample, *place)
     if (name, way) in PLAIN_FINE:
         assert outcome.status == 0, outcome.err
         return
@@ -160,7 +163,7 @@ def test_a_data_set_that_is_not_there(
     (tmp_path / "file").write_text("x")
     (tmp_path / "loop").symlink_to("loop")
     assert_helpful(proctor("read", dataset, tmp_path / folder, tmp_path / "bench"), folder)
-    assert_helpful(proctor("check", dataset, tmp_path / folder), folder)
+    assert_helpful(proctor("datasets", "check", dataset, tmp_path / folder), folder)
 
 
 def test_a_data_set_that_nobody_reads(tmp_path: Path, proctor: Callable[..., Any]) -> None:
@@ -227,7 +230,7 @@ def test_the_small_folder_is_sound(
 ) -> None:
     """Without this the tests below could pass because something else is wrong."""
     assert proctor("read", "captaincook4d", annotations, tmp_path / "bench").status == 0
-    assert proctor("check", "captaincook4d", annotations).status == 0
+    assert proctor("datasets", "check", "captaincook4d", annotations).status == 0
     file = tests_data / "promqa/tiny.json"
     for command in USES:
         outcome = proctor(*USES[command](file, annotations, tmp_path / "imported"))
@@ -250,7 +253,7 @@ def test_a_broken_file_of_captaincook4d(
 ) -> None:
     place = [tmp_path / "bench"] if command == "read" else []
     WAYS[way](annotations / name)
-    outcome = proctor(command, "captaincook4d", annotations, *place)
+    outcome = proctor(*WORDS[command], "captaincook4d", annotations, *place)
     if (name, way, command) in CAPTAINCOOK4D_FINE or (name, way) in CAPTAINCOOK4D_FINE:
         assert outcome.status == 0, outcome.err
         return

@@ -35,7 +35,7 @@ KEYS = {
     "score": {"tables", "comparisons"},
     "report": {"report", "bytes", "items", "runs", "items_with_frames", "without_frames"},
     "doctor": {"proctor", "python", "extras", "graphviz", "files", "runs", "leftovers", "problems"},
-    "check": {"dataset", "counts", "findings"},
+    "check": {"dataset", "changed", "counts", "rules", "findings"},
 }
 
 
@@ -45,7 +45,7 @@ def arguments(command: str, home: Path) -> list[object]:
         case "read":
             return ["read", "plain", home / "sample", home / "bench"]
         case "check":
-            return ["check", "plain", home / "sample"]
+            return ["datasets", "check", "plain", home / "sample"]
         case _:
             return [command, home / "bench"]
 
@@ -299,7 +299,7 @@ def test_text_from_data_cannot_steer_the_terminal(home: Path, proctor: Proctor) 
     path.write_text(json.dumps(recording), encoding="utf-8")
     bench = home / "evil"
     steps = [
-        ("check", "plain", home / "sample"),
+        ("datasets", "check", "plain", home / "sample"),
         ("read", "plain", home / "sample", bench),
         ("derive", bench),
     ]

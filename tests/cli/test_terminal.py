@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from proctor.cli import console
+from proctor.cli.datasets import _COMMANDS as DATASET_COMMANDS
 from proctor.cli.main import _COMMANDS
 
 Proctor = Callable[..., Any]
@@ -41,12 +42,19 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
 # -- help --------------------------------------------------------------------------------------------------------
 
 PATHS = [
-    *([name] for name in _COMMANDS if name not in ("import", "export", "reproduce", "oracle", "calls")),
+    *(
+        [name]
+        for name in _COMMANDS
+        if name not in ("import", "export", "reproduce", "oracle", "calls", "studio", "datasets", "graph")
+    ),
     ["import", "promqa"],
     ["export", "promqa"],
     ["reproduce", "promqa"],
     ["oracle", "evaluate"],
     ["calls", "cost"],
+    *(["studio", name] for name in ("link", "check", "backup", "import", "export", "prepare")),
+    *(["datasets", name] for name in DATASET_COMMANDS),
+    *(["graph", name] for name in ("lint", "convert", "draw", "induce")),
 ]
 
 

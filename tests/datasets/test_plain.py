@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -654,3 +655,52 @@ def test_file_names_that_are_no_text_can_be_told(tmp_path: Path):
     root = write(tmp_path)
     (root / "activities" / os.fsdecode(b"\xff.json")).touch()
     str(complaint(root)).encode()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("start", "begin"), ("end", "Stop"), ("step", "label"), ("kind", "type")]
+)
+def test_other_words_for_a_key_are_known(ours: str, theirs: str, tmp_path: Path) -> None:
+    root = shutil.copytree(Path("tests/data/plain_valid"), tmp_path / "d")
+    path = next(p for p in sorted((root / "recordings").glob("*.json")) if '"kind"' in p.read_text())
+    path.write_text(path.read_text().replace(f'"{ours}":', f'"{theirs}":', 1))
+    with pytest.raises(UserError, match=f"unknown key '{theirs}'") as raised:
+        read_plain(root)
+    assert f"did you mean '{ours}'?" in str(raised.value.message) + str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ('"', "\u201c", "use straight quotes"),
+        ('"', "'", "use double quotes"),
+        (",\n", "\n", "is missing before this place"),
+        ("\n}", ",\n}", "remove the comma before the closing bracket"),
+        ("\n}", "", "is the file complete?"),
+    ],
+)
+def test_broken_json_has_a_hint_that_fits(old: str, new: str, hint: str, tmp_path: Path) -> None:
+    root = shutil.copytree(Path("tests/data/plain_valid"), tmp_path / "d")
+    path = sorted((root / "activities").glob("*.json"))[0]
+    text = json.dumps(json.loads(path.read_text()), indent=1)
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(UserError, match="not valid JSON") as raised:
+        read_plain(root)
+    assert hint in str(raised.value.message) + str(raised.value.hint)
+
+
+def test_a_folder_too_far_out_or_in_is_told(tmp_path: Path) -> None:
+    root = shutil.copytree(Path("tests/data/plain_valid"), tmp_path / "outer" / "inner")
+    for place in (root.parent, root / "activities"):
+        with pytest.raises(UserError, match="not a folder of plain recordings") as raised:
+            read_plain(place)
+        assert (raised.value.hint or "").endswith(str(root))
+
+
+def test_files_of_another_ending_are_named(tmp_path: Path) -> None:
+    root = shutil.copytree(Path("tests/data/plain_valid"), tmp_path / "d")
+    for path in (root / "activities").glob("*.json"):
+        path.rename(path.with_suffix(".yaml"))
+    with pytest.raises(UserError) as raised:
+        read_plain(root)
+    assert (raised.value.hint or "").startswith("only files called *.json are read there, not activities/")

@@ -16,6 +16,7 @@ RETRIEVAL = "metrics/test_retrieval.py::"
 FORENSICS = f"{RETRIEVAL}test_forensics_of_the_specification"
 TABLE_6 = "metrics/test_answer.py::test_smmqg_table_6_is_nearer_to_the_mean_over_questions"
 HERE = "golden/test_expected_smmqg.py::"
+TRIMMING = "golden/test_trimming_golden.py::"
 
 COVERED = {
     "recall_at_k": f"{RETRIEVAL}test_recall_cases_of_the_specification",
@@ -43,6 +44,10 @@ COVERED = {
     "mc_letters": "metrics/choice/test_balance.py::test_balance_expected",
     "mc_letters.n12": f"{HERE}test_letters_of_twelve_questions",
     "mc_letters.chi2_example": SIGNIFICANCE,
+    "trimming.cases": f"{TRIMMING}test_every_case_with_every_variant",
+    "trimming.defaults": f"{TRIMMING}test_defaults_are_those_of_the_file",
+    "trimming.real_goalstep_val_134_videos": f"{TRIMMING}test_variants_measured_on_goalstep",
+    "trimming.real_example": f"{TRIMMING}test_the_real_example",
     "paper_recall_forensics": FORENSICS,
     "paper_tables.T2_recall": FORENSICS,
     "paper_tables.T3_recall": FORENSICS,
@@ -57,7 +62,6 @@ ELSEWHERE = {
     "forms": "forms and pay of the human study: belong to the verification room",
     "candidate_counts": GENERATOR,
     "generation_parse": "parsing of generations: belongs to tests/generate",
-    "trimming": "clips of videos: belong to the trimming of recordings",
     "frames": "frames of videos: belong to tests/media/test_sampling.py",
     "paper_tables.styles": "names of columns",
     "paper_tables.modalities": "names of columns",

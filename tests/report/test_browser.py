@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from proctor.drawing.engines import find_engine
+from proctor.drawing.layout import Layouts
+from proctor.drawing.svg import draw_layout
+from proctor.examples.example import Performed
+from proctor.procedure.recording import Mistake
 from proctor.report import page as page_module
 from proctor.report.data import Frame, ReportData, ReportOptions
 from proctor.report.page import write_report
+from proctor.report.states import derive_step_states, mark_states
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
@@ -189,21 +197,116 @@ def test_states_are_on_the_drawing_as_class_and_sign(opened: Watched) -> None:
     page = opened.page
     if page.locator("#item svg.graph").count() == 0:
         pytest.skip("Graphviz is not installed; the next test draws in the page")
-    assert page.locator("#item .st-c").count() == 1
-    assert page.text_content("#item .st-n .badge text") == "→"
-    assert page.locator("#graphs .st-c").count() == 0
+    assert page.locator("#item .node.is-current").count() == 1
+    assert page.text_content("#item .node.is-next .glyph") == "→"
+    assert page.locator("#graphs .node.is-current").count() == 0
 
 
 def test_the_page_draws_graphs_itself_where_graphviz_is_missing(
     browser: Any, small: ReportData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_module, "find_graphviz", lambda: None)
+    monkeypatch.setattr(page_module, "find_engine", lambda: None)
     path = write_report(tmp_path / "r.html", small, ReportOptions(resamples=20))
     watched = watch(browser, path)
-    watched.page.wait_for_selector("#item svg.graph .st-c .badge")
+    watched.page.wait_for_selector("#item svg.graph .node.is-current .badge")
     assert watched.page.locator("#item svg.graph .node").count() == 6
     assert watched.problems == []
     watched.page.close()
+
+
+def outline(svg: str) -> list[tuple[str, dict[str, str], str]]:
+    """Every element of a drawing with its attributes and its text, classes in any order."""
+    tree = ET.fromstring(svg.replace(' xmlns="http://www.w3.org/2000/svg"', ""))
+    return [
+        (
+            e.tag,
+            {k: " ".join(sorted(v.split())) if k == "class" else v for k, v in e.attrib.items()},
+            e.text or "",
+        )
+        for e in tree.iter()
+    ]
+
+
+def test_what_the_page_marks_is_what_the_server_draws(
+    browser: Any, small: ReportData, tmp_path: Path
+) -> None:
+    engine = find_engine()
+    if engine is None:
+        pytest.skip("no layout program is installed")
+    graph = small.graphs["tea"]
+    wrong = Performed("1", "x", "", (Mistake("timing"), Mistake("measurement"), Mistake("timing")))
+    example = msgspec.structs.replace(
+        small.items[0].example, previous=(wrong,), current=Performed("3", "y", "", (Mistake("other"),))
+    )
+    item = msgspec.structs.replace(small.items[0], example=example)
+    path = write_report(
+        tmp_path / "r.html", ReportData(items=(item,), graphs={"tea": graph}), ReportOptions(resamples=10)
+    )
+    watched = watch(browser, path)
+    watched.page.wait_for_selector("#item svg.graph")
+    marked = watched.page.eval_on_selector("#item svg.graph", "e => new XMLSerializer().serializeToString(e)")
+    marks = mark_states(derive_step_states(example, graph))
+    assert {m.status for m in marks.values()} >= {"done", "current", "missing"}
+    assert any(m.late for m in marks.values())
+    drawn = draw_layout(
+        Layouts(engine=engine).find(graph), graph, marks, label="Task graph: Tea", noun="mistake"
+    )
+    assert outline(marked) == outline(drawn)
+    watched.page.close()
+
+
+def test_what_the_page_places_is_what_the_server_would_place(
+    browser: Any, small: ReportData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same boxes at about the same places: two versions of Graphviz, one DOT."""
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz is not installed")
+    placed = Layouts().find(small.graphs["tea"]).placement
+    assert placed is not None
+    monkeypatch.setattr(page_module, "find_engine", lambda: None)
+    watched = watch(browser, write_report(tmp_path / "r.html", small, ReportOptions(resamples=20)))
+    watched.page.wait_for_selector("#item svg.graph .node.is-current")
+    moves = watched.page.eval_on_selector_all(
+        "#item svg.graph .slot", "all => all.map(e => e.getAttribute('transform'))"
+    )
+    for move, (x, y) in zip(moves, placed.corners, strict=True):
+        found = [float(v) for v in re.findall(r"-?[0-9.]+", move)]
+        assert found == pytest.approx([x, y], abs=12)
+    assert watched.page.locator("#item svg.graph .edges path").count() == len(placed.routes)
+    assert watched.page.locator("#item svg.graph .edges polygon").count() == len(placed.routes)
+    watched.page.close()
+
+
+def test_without_scripts_there_is_a_drawing_with_states(browser: Any, report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    if find_engine() is None:
+        pytest.skip("no layout program is installed")
+    drawing = page.locator("noscript svg.graph, .specimen svg.graph").first
+    assert drawing.is_visible()
+    assert drawing.get_by_role("listitem").count() >= 2
+    assert "just done" in (
+        page.locator(".specimen [aria-label*='just done']").first.get_attribute("aria-label") or ""
+    )
+    page.emulate_media(media="print")
+    assert drawing.is_visible()
+    context.close()
+
+
+def test_boxes_without_places_are_not_shown(
+    browser: Any, small: ReportData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_module, "find_engine", lambda: None)
+    path = write_report(tmp_path / "r.html", small, ReportOptions(resamples=20))
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("svg.graph").count() >= 2
+    assert not any(
+        page.locator("svg.graph").nth(n).is_visible() for n in range(page.locator("svg.graph").count())
+    )
+    context.close()
 
 
 def luminance(page: Any, selector: str, key: str) -> float:

@@ -53,7 +53,7 @@ def test_an_item_holds_its_facts(small: ReportData, quick: ReportOptions) -> Non
         ["Boil two cups of water", [["measurement", "two cups"]], "0:01–1:01", "1", "Boil one cup of water"]
     ]
     assert item["S"] == "cnff"
-    assert item["X"] == {"0": [0, ["measurement"]]}
+    assert item["X"] == {"0": [0, ["measurement"], 1]}
     assert ["generator", "rules 1"] in item["p"]
     assert item["V"][1]["a"][1][:3] == ["wrong", 0.75, "the bag is next"]
 

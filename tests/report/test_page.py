@@ -23,7 +23,7 @@ from proctor.report import page as page_module
 from proctor.report.data import About, Frame, ReportData, ReportOptions, Run, Stage
 from proctor.report.page import render_report, write_report
 
-VOID = {"meta", "link", "input", "br", "img", "rect", "line", "circle", "path"}
+VOID = {"meta", "link", "input", "br", "img", "rect", "line", "circle", "path", "polygon"}
 
 
 class Outline(HTMLParser):
@@ -322,7 +322,7 @@ def test_pictures_left_out_are_stated(small: ReportData) -> None:
 def test_without_graphviz_the_page_draws_and_carries_its_engine(
     small: ReportData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_module, "find_graphviz", lambda: None)
+    monkeypatch.setattr(page_module, "find_engine", lambda: None)
     outline = Outline(render_report(small, options=ReportOptions(resamples=10)))
     policy = next(
         a["content"] for _, a in outline.elements if a.get("http-equiv") == "Content-Security-Policy"

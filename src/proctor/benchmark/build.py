@@ -60,6 +60,7 @@ class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         minimum_golds: fewer accepted answers drop the candidate; at least one is always needed.
         per_example: at most so many items from one example, the first ones in the candidates' order; 0: no limit.
         order: in which adjudication showed the answers (the published one only for imported data).
+        otherwise: name of the rules for candidates that no person has judged; empty: these apply to them, too.
     """
 
     name: str = "custom"
@@ -72,6 +73,7 @@ class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     minimum_golds: int = 1
     per_example: int = 0
     order: Order = "blind"
+    otherwise: Literal["", "oracle", "models"] = ""
 
 
 def _everybody(quorum: Quorum) -> BuildRules:
@@ -98,6 +100,7 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
             conflict="drop",
             own_answers="ignore",
         ),
+        "policy": BuildRules(name="policy", deduplicate=False, otherwise="oracle"),
         "any": _everybody("any"),
         "all": _everybody("all"),
         "majority": _everybody("majority"),
@@ -106,7 +109,8 @@ RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
 """Named rules. ``humans``: people agree or an adjudicator decides. ``published``: the same with the answers in the
 published order, which reproduces imported releases to the letter. ``oracle``: the task graph is sure enough of every
 answer, so that the golds are complete. ``models``: most of the models that verified and are sure (``proctor verify
---verifier``). ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those
+--verifier``). ``policy``: people where people were asked, the oracle elsewhere, for projects in which the studio's
+policy sent only a part to people. ``any``: somebody accepts. ``all``: everybody who was asked accepts. ``majority``: more than half of those
 who are sure. The last three make no difference between people and machines."""
 
 
@@ -153,6 +157,7 @@ def build_items(
     rules: BuildRules | None = None,
     *,
     seed: int = 0,
+    unfinished: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[Item], list[Dropped]]:
     """Let verified candidates in, in their order.
 
@@ -162,10 +167,12 @@ def build_items(
         verdicts: the latest of each annotator and role (``VerdictStore.latest``); their order changes nothing.
         rules: ``RULES["humans"]`` by default.
         seed: of the run; decides the order in which adjudicated answers were shown.
+        unfinished: candidates on which people are still at work, and how far they are; rules under which open things
+            wait for an adjudicator do not let them in.
 
     Returns:
         The items, and what was dropped with one of these reasons: ``example-unknown``, ``example-changed``,
-        ``not-verified``, ``question-rejected``, ``question-in-conflict``, ``needs-adjudication``,
+        ``not-verified``, ``not-finished``, ``question-rejected``, ``question-in-conflict``, ``needs-adjudication``,
         ``adjudication-outdated``, ``no-answer-accepted``, ``too-few-answers``, ``answer-not-accepted``,
         ``example-has-enough``; and for verdicts that were given on something else ``candidate-unknown`` and
         ``candidate-changed``.
@@ -187,7 +194,11 @@ def build_items(
         example = moments.get(candidate.example_id)
         if example is not None and example.id not in hashes:
             hashes[example.id] = content_hash(example)
-        result = _build_one(candidate, example, hashes, said.get(candidate.id, []), rules, seed)
+        given = said.get(candidate.id, [])
+        if candidate.id in unfinished and rules.conflict == "adjudicate":
+            dropped.append(Dropped(candidate.id, "not-finished", unfinished[candidate.id]))
+            continue
+        result = _build_one(candidate, example, hashes, given, _rules_for(given, rules), seed)
         if isinstance(result, Item) and 0 < rules.per_example <= taken.get(candidate.example_id, 0):
             result = Dropped(candidate.id, "example-has-enough", f"example {candidate.example_id}")
         if isinstance(result, Dropped):
@@ -196,6 +207,13 @@ def build_items(
             items.append(result)
             taken[candidate.example_id] = taken.get(candidate.example_id, 0) + 1
     return items, dropped
+
+
+def _rules_for(verdicts: Sequence[Verdict], rules: BuildRules) -> BuildRules:
+    """Return the rules that decide a candidate: others may hold for what no person has judged."""
+    if not rules.otherwise or any(v.annotator_kind == "human" for v in verdicts):
+        return rules
+    return RULES[rules.otherwise]
 
 
 def _build_one(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table, warn
 
 app = command_app()
 
@@ -30,6 +30,10 @@ def derive(
 
     result = stage.derive(workspace, protocol)
     rows = [*result["by_type"].items(), ("all", result["examples"])]
+    if without := result["dropped"].get("no_graph"):
+        warn(
+            f"{without:,} recording(s) have no task graph: 'proctor graph induce {workspace} --write' finds one"
+        )
     dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
     text = (
         table(rows, ("type", "examples"))

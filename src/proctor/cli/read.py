@@ -11,6 +11,9 @@ from proctor.cli.console import JsonFlag, command_app, emit, table, warn
 
 app = command_app()
 
+_SHOWN = 5
+"""Oddities that are told one by one."""
+
 
 @app.command()
 def read(
@@ -43,7 +46,16 @@ def read(
         for key in ("recordings", "activities", "steps", "steps_kept", "corrections", "dropped")
         if key in counts
     ]
-    for sentence in result["findings"][:5]:
+    found = result["findings"]
+    for sentence in found[:_SHOWN]:
         warn(sentence)
-    text = table(rows) + f"\n\nnext: proctor derive {workspace}"
+    if len(found) > _SHOWN:
+        warn(f"{len(found) - _SHOWN:,} more: proctor datasets check {dataset} {folder}")
+    if not counts["task_graphs"]:
+        warn(
+            "there are no task graphs, and nothing can be asked about recordings without; "
+            "'proctor graph induce --write' makes them from recordings"
+        )
+    following = "derive {}" if counts["task_graphs"] else "graph induce {} --write"
+    text = table(rows) + f"\n\nnext: proctor {following.format(workspace)}"
     emit(result, text, as_json=as_json)

@@ -26,14 +26,27 @@ from proctor.records import atomic_write
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import OutputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-__all__ = ["cut_clip", "write_thumbnail"]
+__all__ = [
+    "AUDIO_BLOCK",
+    "AUDIO_RATE",
+    "Samples",
+    "cut_clip",
+    "encode_sound",
+    "sound_blocks",
+    "write_thumbnail",
+]
 
+AUDIO_RATE: Final = 48_000
+"""Samples a second of every clip's sound."""
+AUDIO_BLOCK: Final = 1024
+"""Samples that AAC codes together."""
+Samples = np.ndarray[Any, np.dtype[np.float32]]
+"""Channels × samples."""
 _TICK: Final = Fraction(1, 90_000)
-_AUDIO_RATE: Final = 48_000
-_AUDIO_BLOCK: Final = 1024
 
 
 def cut_clip(
@@ -138,7 +151,7 @@ class _ClipWriter:
         self.video.codec_context.max_b_frames = 0
         if rotation:
             self.video.set_display_rotation(rotation)
-        self.audio: AudioStream | None = out.add_stream("aac", rate=_AUDIO_RATE) if sound else None
+        self.audio: AudioStream | None = out.add_stream("aac", rate=AUDIO_RATE) if sound else None
         self._last: tuple[int, VideoFrame, Fraction] | None = None
 
     def add(self, time: Fraction, frame: VideoFrame) -> None:
@@ -154,14 +167,10 @@ class _ClipWriter:
         self._last = (ticks, scaled, stands)
         self._out.mux(self.video.encode(scaled))
 
-    def sound(self, samples: np.ndarray[Any, np.dtype[np.float32]], first: int) -> None:
-        """Encode a block of samples (channels × samples) that begins at sample number ``first`` of the clip."""
+    def sound(self, samples: Samples, first: int) -> None:
+        """Encode a block of samples that begins at sample number ``first`` of the clip."""
         assert self.audio is not None
-        av = import_av()
-        layout = "stereo" if samples.shape[0] == 2 else "mono"
-        block = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples), format="fltp", layout=layout)
-        block.sample_rate, block.pts, block.time_base = _AUDIO_RATE, first, Fraction(1, _AUDIO_RATE)
-        self._out.mux(self.audio.encode(block))
+        self._out.mux(encode_sound(self.audio, samples, first))
 
     def finish(self, seconds: Fraction) -> None:
         """Hold the last picture until the end of the span if it stands for longer than usual, and flush."""
@@ -175,33 +184,67 @@ class _ClipWriter:
             self._out.mux(self.audio.encode(None))
 
 
+def encode_sound(stream: AudioStream, samples: Samples, first: int) -> list[Packet[AudioStream]]:
+    """Encode a block of samples (one channel or two) that begins at sample number ``first``."""
+    layout = "stereo" if samples.shape[0] == 2 else "mono"
+    block = import_av().AudioFrame.from_ndarray(np.ascontiguousarray(samples), format="fltp", layout=layout)
+    block.sample_rate, block.pts, block.time_base = AUDIO_RATE, first, Fraction(1, AUDIO_RATE)
+    return stream.encode(block)
+
+
 def _copy_sound(
     path: str | os.PathLike[str], writer: _ClipWriter, start: float, end: float, limits: Limits
 ) -> None:
     if writer.audio is None:
         return
-    total = round((end - start) * _AUDIO_RATE)
+    for first, samples in sound_blocks(path, start, end, limits=limits):
+        writer.sound(samples, first)
+
+
+def sound_blocks(
+    path: str | os.PathLike[str], start: float, end: float, *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[int, Samples]]:
+    """Yield the sound of ``[start, end)`` seconds as stereo at 48 kHz in blocks of 1024 samples (the last is shorter).
+
+    Each comes with the number of its first sample. Holes hold silence: a block begins where the one before ended.
+
+    Raises:
+        UserError: if the file has no readable sound.
+    """
+    total = round((end - start) * AUDIO_RATE)
     rest = np.zeros((2, 0), np.float32)
     written = 0
-    for first, samples in _sound(path, start, end, limits):
-        gap = max(0, first - written - rest.shape[1])
-        cut = max(0, written + rest.shape[1] - first)
-        rest = np.concatenate([rest, np.zeros((2, gap), np.float32), samples[:, cut:]], axis=1)
-        rest = rest[:, : total - written]
-        while rest.shape[1] >= _AUDIO_BLOCK:
-            writer.sound(rest[:, :_AUDIO_BLOCK], written)
-            written, rest = written + _AUDIO_BLOCK, rest[:, _AUDIO_BLOCK:]
+    for samples in _without_holes(path, start, end, limits):
+        rest = np.concatenate([rest, samples], axis=1)[:, : total - written]
+        while rest.shape[1] >= AUDIO_BLOCK:
+            yield written, rest[:, :AUDIO_BLOCK]
+            written, rest = written + AUDIO_BLOCK, rest[:, AUDIO_BLOCK:]
     if rest.shape[1]:
-        writer.sound(rest, written)
+        yield written, rest
+
+
+def _without_holes(
+    path: str | os.PathLike[str], start: float, end: float, limits: Limits
+) -> Iterator[Samples]:
+    """Yield stretches that follow each other; a hole is filled a second at a time, however long it is."""
+    reached = 0
+    for first, samples in _sound(path, start, end, limits):
+        while reached < first:
+            silence = min(AUDIO_RATE, first - reached)
+            yield np.zeros((2, silence), np.float32)
+            reached += silence
+        fresh = samples[:, reached - first :]
+        yield fresh
+        reached += fresh.shape[1]
 
 
 def _sound(
     path: str | os.PathLike[str], start: float, end: float, limits: Limits
-) -> Iterator[tuple[int, np.ndarray[Any, np.dtype[np.float32]]]]:
+) -> Iterator[tuple[int, Samples]]:
     """Yield stereo samples of the span at 48 kHz with the number of the first, counted from ``start``."""
     av = import_av()
     deadline = Deadline(limits.seconds, str(path))
-    resampler = av.AudioResampler(format="fltp", layout="stereo", rate=_AUDIO_RATE)
+    resampler = av.AudioResampler(format="fltp", layout="stereo", rate=AUDIO_RATE)
     with open_video(path, limits) as (container, _):
         stream = container.streams.audio[0]
         zero = Fraction(container.start_time or 0, 1_000_000)
@@ -216,7 +259,7 @@ def _sound(
                     time = part.pts * part.time_base - zero - Fraction(start)
                     if time >= end - start:
                         return
-                    first, samples = round(time * _AUDIO_RATE), part.to_ndarray()
+                    first, samples = round(time * AUDIO_RATE), part.to_ndarray()
                     if first + samples.shape[1] > 0:
                         yield max(0, first), samples[:, max(0, -first) :]
         except av.error.FFmpegError as error:

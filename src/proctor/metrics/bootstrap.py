@@ -36,6 +36,7 @@ __all__ = [
     "bootstrap_mean_intervals",
     "bootstrap_replicates",
     "cluster_sums",
+    "iter_draws",
     "iter_resamples",
     "mean_of_sums",
     "require_sizes",
@@ -159,6 +160,27 @@ def iter_resamples(
             _count_draws(counts[:rows, begin : begin + size], stream)
             begin += size
         yield counts[:rows] @ ordered
+
+
+def iter_draws(clusters: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Draw as ``iter_resamples`` does, and yield how often each cluster was drawn.
+
+    It is for many statistics that each read a few of very many clusters: one wide matrix of sums would not fit.
+
+    Args:
+        clusters: how many there are.
+        resamples: number of draws.
+        rng: where they come from.
+
+    Yields:
+        Matrices (some resamples, clusters) that make up ``resamples`` rows together. The memory is used again.
+    """
+    step = min(resamples, max(1, _CELLS // max(1, clusters)))
+    counts = np.empty((step, clusters))
+    for first in range(0, resamples, step):
+        rows = min(step, resamples - first)
+        _count_draws(counts[:rows], rng)
+        yield counts[:rows]
 
 
 def _count_draws(counts: Floats, rng: np.random.Generator) -> None:

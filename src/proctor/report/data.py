@@ -199,7 +199,8 @@ class ReportOptions:
 
     Attributes:
         drawing: ``dot`` draws graphs with the Graphviz program, ``page`` lets the page draw them (adds 1.3 MB),
-            ``none`` keeps the lists only, ``auto`` takes ``dot`` where the program exists, else ``page``.
+            ``none`` keeps the lists only, ``auto`` takes a layout program that is there (Graphviz, else the library
+            fast-sugiyama), else ``page``.
         max_text: characters of one text that are kept; the page states what was cut.
         max_frames: pictures kept per item, evenly spread, the last one always among them.
         max_frame_bytes: bytes of pictures in the whole page; the page states how many items have theirs.

@@ -219,9 +219,9 @@ class _Writer:
         return record
 
     def _states(self, states: Sequence[StepState]) -> dict[str, Any]:
-        """One letter a step, and what is special by step number."""
+        """One letter a step, and what is special by step number: late, kinds of mistakes, number of mistakes."""
         special = {
-            str(n): [int(s.out_of_order), [self.text(kind) for kind in s.mistakes]]
+            str(n): [int(s.out_of_order), [self.text(kind) for kind in s.mistakes], s.errors]
             for n, s in enumerate(states)
             if s.out_of_order or s.mistakes
         }

@@ -16,28 +16,23 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from proctor.drawing.svg import draw_layout, error_pill, late_pill
 from proctor.metrics.significance import Comparison
 from proctor.procedure.graph import TaskGraph
 from proctor.records import atomic_write
 from proctor.report import charts
 from proctor.report.data import ROLES, ReportData, ReportOptions
 from proctor.report.document import asset, content_policy, new_environment
-from proctor.report.drawing import (
-    Drawing,
-    draw_in_page,
-    draw_with_graphviz,
-    find_graphviz,
-    show_step,
-)
+from proctor.report.drawing import Drawing, draw_graphs, draw_in_page, find_engine, show_step
 from proctor.report.examples import describe_examples, pick_frames, show_clock
 from proctor.report.experiment import describe_experiment
 from proctor.report.failures import describe_failures
 from proctor.report.figures.tradeoff import money
 from proctor.report.judging import describe_judging, judge_names
 from proctor.report.naming import name_runs
-from proctor.report.plaintext import clip_text, json_island
+from proctor.report.plaintext import clip_line, clip_text, json_island
 from proctor.report.standings import OUTCOMES, Standings, compute_standings
-from proctor.report.states import STATE_WORDS, derive_step_states, list_steps
+from proctor.report.states import STATE_WORDS, derive_step_states, list_steps, mark_states
 from proctor.report.statistics import PUBLISHED_PROMQA, DatasetStatistics, compute_statistics
 from proctor.report.summary import ALPHA, Link, Name, decided, summarize
 from proctor.report.tables import show_interval, show_value
@@ -47,6 +42,8 @@ __all__ = ["render_report", "write_report"]
 
 WIDE_DRAWING = 820
 """Pixels; a wider drawing stands above its list instead of beside it."""
+MISTAKE = "mistake"
+"""What this page calls a mistake, in drawings too."""
 
 
 def write_report(path: Path, data: ReportData, options: ReportOptions | None = None) -> Path:
@@ -114,10 +111,10 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         published=PUBLISHED_PROMQA if statistics.published else None,
         graphs=_graph_views(data, drawings),
         sources=_dot_sources(data, drawings),
-        specimens=_specimens(data),
+        specimens=_specimens(data, drawings),
         frames=frames,
         islands={n: Markup(json_island(v)) for n, v in frames.islands.items()},  # noqa: S704 - escaped JSON
-        island=Markup(json_island(describe_examples(data, standings, options))),  # noqa: S704 - escaped JSON
+        island=Markup(json_island(_with_pills(describe_examples(data, standings, options)))),  # noqa: S704 - escaped JSON
     )
 
 
@@ -145,14 +142,12 @@ def _environment() -> Environment:
 
 
 def _draw(graphs: Mapping[str, TaskGraph], options: ReportOptions) -> Mapping[str, Drawing]:
-    program = find_graphviz() if options.drawing in ("auto", "dot") else None
     if options.drawing == "none":
         return dict.fromkeys(graphs, Drawing())
-    if program is not None:
-        return draw_with_graphviz(graphs, program)
-    if options.drawing == "dot":
+    engine = find_engine() if options.drawing in ("auto", "dot") else None
+    if options.drawing == "dot" and (engine is None or engine.name != "dot"):
         return dict.fromkeys(graphs, Drawing(note="Not drawn: the Graphviz program 'dot' was not found."))
-    return draw_in_page(graphs.items())
+    return draw_graphs(graphs, engine) if engine is not None else draw_in_page(graphs.items())
 
 
 def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict[str, Any]]:
@@ -181,7 +176,7 @@ def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict
                 "steps": steps,
                 "edges": len(graph.edges),
                 "wide": drawings[key].width > WIDE_DRAWING,
-                "svg": Markup(drawings[key].svg),  # noqa: S704 - rebuilt from an allow-list
+                "svg": Markup(drawings[key].svg),  # noqa: S704 - written by us from escaped text
                 "in_page": bool(drawings[key].dot),
                 "note": drawings[key].note,
             }
@@ -194,7 +189,14 @@ def _dot_sources(data: ReportData, drawings: Mapping[str, Drawing]) -> Markup:
     return Markup(json_island(sources) if any(sources) else "")  # noqa: S704 - escaped JSON
 
 
-def _specimens(data: ReportData) -> list[dict[str, Any]]:
+def _with_pills(island: dict[str, Any]) -> dict[str, Any]:
+    """Add the marks of steps with mistakes and out of order, measured, for the page to put on its drawings."""
+    most = max((s[2] for item in island["items"] for s in item.get("X", {}).values()), default=0)
+    errors = [error_pill(n, MISTAKE) for n in range(1, most + 1)]
+    return {**island, "pills": {"errors": errors, "late": late_pill()}}
+
+
+def _specimens(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict[str, Any]]:
     """One example of each type, for readers without scripts: the first one with a graph, else the first."""
     chosen: dict[str, Any] = {}
     for item in data.items:
@@ -203,7 +205,12 @@ def _specimens(data: ReportData) -> list[dict[str, Any]]:
             graph = data.graphs.get(item.example.activity_id)
             states = derive_step_states(item.example, graph) if graph is not None else ()
             steps = [(show_step(graph[s.step_id]), s.words) for s in states] if graph is not None else []
-            chosen[item.type] = {"item": item, "states": steps}
+            layout = drawings[item.example.activity_id].layout if graph is not None else None
+            svg = ""
+            if graph is not None and layout is not None and layout.placement is not None:
+                name = f"Task graph: {clip_line(graph.name or graph.id, 200)}"
+                svg = draw_layout(layout, graph, mark_states(states), label=name, noun=MISTAKE)
+            chosen[item.type] = {"item": item, "states": steps, "svg": svg}
     return [chosen[key] for key in sorted(chosen)]
 
 

@@ -5,25 +5,11 @@ HTML escaping itself is left to the template engine and to the page's use of tex
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from proctor.drawing.text import show_text
+
 __all__ = ["clip_line", "clip_text", "json_island", "show_text"]
-
-_HIDDEN = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def show_text(text: str) -> str:
-    """Make characters visible that have no shape of their own or that turn the reading direction.
-
-    A right-to-left override in an answer must not rearrange the page, and a NUL must not end a text: both are
-    shown as their code point, ``⟨U+202E⟩``. Line feeds and tabs stay.
-    """
-    return _HIDDEN.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text.replace("\r\n", "\n"))
 
 
 def clip_text(text: str, limit: int) -> str:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from proctor.drawing.sketch import list_steps
+from proctor.drawing.svg import Status, StepMark
 from proctor.examples.example import Example
-from proctor.procedure.graph import Step, TaskGraph
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import derive_progress
 
-__all__ = ["STATE_WORDS", "StepState", "StepStateName", "derive_step_states", "list_steps"]
+__all__ = [
+    "MARK_STATUS",
+    "STATE_WORDS",
+    "StepState",
+    "StepStateName",
+    "derive_step_states",
+    "list_steps",
+    "mark_states",
+]
 
 StepStateName = Literal["done", "current", "next", "missing", "future"]
 
@@ -24,6 +35,15 @@ STATE_WORDS: Final[dict[str, str]] = {
 }
 """The words that stand beside every drawing; colour alone never carries a state."""
 
+MARK_STATUS: Final[dict[str, Status]] = {
+    "done": "done",
+    "current": "current",
+    "next": "next",
+    "missing": "missing",
+    "future": "todo",
+}
+"""State to the status that gives its box a shape."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepState:
@@ -34,12 +54,14 @@ class StepState:
         name: done, current, next, missing or future.
         out_of_order: it was performed before a direct prerequisite.
         mistakes: kinds of the mistakes made in any performance of it, in order, without repeats.
+        errors: how many mistakes these were.
     """
 
     step_id: str
     name: StepStateName
     out_of_order: bool = False
     mistakes: tuple[str, ...] = ()
+    errors: int = 0
 
     @property
     def words(self) -> str:
@@ -54,9 +76,9 @@ class StepState:
         return ", ".join(parts)
 
 
-def list_steps(graph: TaskGraph) -> tuple[Step, ...]:
-    """Return the actions in an order in which they could be done; every list of the report uses it."""
-    return tuple(graph[i] for i in graph.topological_order if i not in (graph.start, graph.end))
+def mark_states(states: Iterable[StepState]) -> dict[str, StepMark]:
+    """Return what a drawing says of every step: step id to mark."""
+    return {s.step_id: StepMark(MARK_STATUS[s.name], s.words, s.errors, late=s.out_of_order) for s in states}
 
 
 def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, ...]:
@@ -69,9 +91,9 @@ def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, .
     progress = derive_progress(graph, history)
     done, following, missing = set(progress.done), set(progress.next), set(progress.missing)
     late = {after for _, after in progress.out_of_order}
-    mistakes: dict[str, dict[str, None]] = {}
+    mistakes: dict[str, list[str]] = {}
     for performed in example.performed:
-        mistakes.setdefault(performed.step_id, {}).update(dict.fromkeys(m.kind for m in performed.mistakes))
+        mistakes.setdefault(performed.step_id, []).extend(m.kind for m in performed.mistakes)
     current = example.current.step_id if example.current is not None else None
 
     def name(step_id: str) -> StepStateName:
@@ -84,5 +106,7 @@ def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, .
         return "next" if step_id in following else "future"
 
     return tuple(
-        StepState(s.id, name(s.id), s.id in late, tuple(mistakes.get(s.id, ()))) for s in list_steps(graph)
+        StepState(s.id, name(s.id), s.id in late, tuple(dict.fromkeys(kinds)), len(kinds))
+        for s in list_steps(graph)
+        for kinds in (mistakes.get(s.id, []),)
     )

@@ -72,8 +72,10 @@ def build(
     settings = workspace.settings("build", given, DEFAULTS)
     rules = build_rules(settings)
     with open_store(workspace, create=False) as store:
-        verdicts = store.latest()
-    items, dropped = build_items(candidates, examples, verdicts, rules, seed=settings["seed"])
+        verdicts, unfinished = store.latest(), store.unfinished()
+    items, dropped = build_items(
+        candidates, examples, verdicts, rules, seed=settings["seed"], unfinished=unfinished
+    )
     reasons = workspace.write_dropped("build", dropped)
     if not items:
         seen = ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "there were no candidates"

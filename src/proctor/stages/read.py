@@ -22,6 +22,12 @@ def read(dataset: str, folder: Path, root: Path, corrections: str | None = None)
     if corrections not in (None, "published", "corrected"):
         raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
     declared = load_dataset(dataset)
+    if declared.kind != "recordings":
+        raise UserError(
+            f"{declared.title} holds {declared.kind}, not recordings.",
+            where=str(folder),
+            hint=f"proctor datasets stats {declared.name} says what is in it",
+        )
     workspace = Workspace(root)
     workspace.create()
     defaults = {"dataset": "", "folder": "", "corrections": "corrected"}
@@ -31,7 +37,9 @@ def read(dataset: str, folder: Path, root: Path, corrections: str | None = None)
     result = declared.read(folder, mode)
     if not result.recordings:
         raise UserError(
-            "no recording could be read.", where=str(folder), hint="see 'proctor check' for the reasons"
+            "no recording could be read.",
+            where=str(folder),
+            hint="see 'proctor datasets check' for the reasons",
         )
     write_jsonl(workspace.file("recordings.jsonl"), result.recordings)
     workspace.write_graphs(result.graphs)
@@ -40,7 +48,8 @@ def read(dataset: str, folder: Path, root: Path, corrections: str | None = None)
     steps = sum(len(r.segments) for r in result.recordings)
     counts: dict[str, Any] = {
         "recordings": len(result.recordings),
-        "activities": len(result.graphs),
+        "activities": len(result.graphs or {r.activity_id for r in result.recordings}),
+        "task_graphs": len(result.graphs),
         "steps": steps,
         **result.counts,
         "steps_kept": steps,

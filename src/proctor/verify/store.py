@@ -19,18 +19,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from proctor.database import Database, StoreKind
+from proctor.database import Database, StoreKind, fetch_all, run
 from proctor.errors import UserError
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, canonical_json, content_hash, decode
+from proctor.verify.schema import SCHEMA_VERSION, tables
 from proctor.verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select, Table
 
-__all__ = ["SCHEMA_VERSION", "StoredVerdict", "VerdictStore", "split_stale", "verdict_key"]
+__all__ = [
+    "VERDICTS",
+    "StoredVerdict",
+    "VerdictStore",
+    "append_verdicts",
+    "latest_verdicts",
+    "split_stale",
+    "unfinished_items",
+    "verdict_key",
+]
 
-SCHEMA_VERSION: Final = 1
 BUSY_SECONDS: Final = 30.0
 """How long a writer waits for its turn before it gives up."""
 
@@ -93,7 +102,7 @@ class VerdictStore:
             UserError: if it cannot be opened, is no store of verdicts, or was written by a newer Proctor.
             MissingExtraError: for a PostgreSQL URL without psycopg.
         """
-        return cls(Database.open(_VERDICTS, target, create=create, busy_seconds=busy_seconds))
+        return cls(Database.open(VERDICTS, target, create=create, busy_seconds=busy_seconds))
 
     def close(self) -> None:
         """Give all connections back. Errors while closing are of no use to anybody."""
@@ -119,21 +128,13 @@ class VerdictStore:
         Raises:
             UserError: if the disk is full, the file cannot be written, or other writers do not finish in time.
         """
-        from sqlalchemy import func, select
-
         rows = [_row_of(verdict) for verdict in verdicts]
         if not rows:
             return 0
-        table = _tables().verdicts
         # One writer at a time keeps sequence numbers in the order of commits, so that a reader who asks for everything
         # after n never misses a verdict that was still on its way.
         with self._database.transaction(write=True) as connection:
-            before = int(
-                connection.execute(select(func.coalesce(func.max(table.c.sequence), 0))).scalar_one()
-            )
-            connection.execute(self._database.insert_new(table), rows)
-            new = select(func.count()).select_from(table).where(table.c.sequence > before)
-            return int(connection.execute(new).scalar_one())
+            return _append(self._database, connection, rows)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class VerdictStore:
         """
         from sqlalchemy import select
 
-        table = _tables().verdicts
+        table = tables().verdicts
         query = select(table.c.sequence, table.c.body).where(table.c.sequence > after)
         if candidate_id is not None:
             query = query.where(table.c.candidate_id == candidate_id)
@@ -158,76 +159,135 @@ class VerdictStore:
         return self._read(query.order_by(table.c.sequence))
 
     def latest(self, candidate_id: str | None = None) -> list[Verdict]:
-        """Return the verdicts that hold: the last one of each annotator and role on each candidate."""
-        from sqlalchemy import func, select
+        """Return the verdicts that hold: the last one of each annotator and role on each candidate.
 
-        table = _tables().verdicts
-        last = select(func.max(table.c.sequence)).group_by(
-            table.c.candidate_id, table.c.annotator, table.c.role
-        )
-        query = select(table.c.sequence, table.c.body).where(table.c.sequence.in_(last.scalar_subquery()))
-        if candidate_id is not None:
-            query = query.where(table.c.candidate_id == candidate_id)
-        return [stored.verdict for stored in self._read(query.order_by(table.c.sequence))]
+        Void ones are passed over, as if they had never been given.
+        """
+        with self._database.transaction() as connection:
+            return latest_verdicts(connection, candidate_id, place=self._database.place)
+
+    def unfinished(self) -> dict[str, str]:
+        """Return the candidates on which people are still at work in the studio, with the state of each."""
+        with self._database.transaction() as connection:
+            return unfinished_items(connection)
 
     def __len__(self) -> int:
         """Return how many verdicts were ever saved."""
         with self._database.transaction() as connection:
-            return _count(connection, _tables().verdicts)
+            return _count(connection, tables().verdicts)
 
     def _read(self, query: Select[Any]) -> list[StoredVerdict]:
         with self._database.transaction() as connection:
-            rows = connection.execute(query).all()
-        return [
-            StoredVerdict(n, decode(_bytes(body), Verdict, f"{self._database.place}: verdict {n}"))
-            for n, body in rows
-        ]
+            return _stored(connection, query, self._database.place)
 
 
-# -- tables --------------------------------------------------------------------------------------------------
+UNFINISHED: Final = ("judging", "case", "held", "returned")
+"""States of the studio's items that nothing may be published of."""
 
 
-class _Tables(NamedTuple):
-    meta: Table
-    verdicts: Table
+# -- inside a transaction ------------------------------------------------------------------------------------
+
+
+def append_verdicts(database: Database, connection: Connection, verdicts: Iterable[Verdict]) -> list[str]:
+    """Save verdicts inside a writing transaction of the caller, and return their digests."""
+    rows = [_row_of(verdict) for verdict in verdicts]
+    if rows:
+        run(connection, _insert_new(database), *rows)
+    return [row["digest"] for row in rows]
+
+
+def unfinished_items(connection: Connection) -> dict[str, str]:
+    """Return the candidates on which people are still at work, with the state of each."""
+    t = tables().items
+    query = t.select().with_only_columns(t.c.candidate_id, t.c.state).where(t.c.state.in_(UNFINISHED))
+    return {row.candidate_id: row.state for row in connection.execute(query)}
+
+
+def latest_verdicts(
+    connection: Connection, candidate_id: str | None = None, *, place: str = "the store of verdicts"
+) -> list[Verdict]:
+    """Return the verdicts that hold, of one candidate or of all: see ``VerdictStore.latest``."""
+    query = _latest() if candidate_id is None else _latest_of_one()
+    values = {} if candidate_id is None else {"candidate": candidate_id}
+    return [stored.verdict for stored in _decoded(fetch_all(connection, query, values), place)]
+
+
+def _append(database: Database, connection: Connection, rows: list[dict[str, str]]) -> int:
+    from sqlalchemy import func, select
+
+    table = tables().verdicts
+    before = int(connection.execute(select(func.coalesce(func.max(table.c.sequence), 0))).scalar_one())
+    connection.execute(database.insert_new(table), rows)
+    new = select(func.count()).select_from(table).where(table.c.sequence > before)
+    return int(connection.execute(new).scalar_one())
+
+
+def _insert_new(database: Database) -> Any:
+    """Return the dialect's insert; making one anew for every verdict costs more than running it."""
+    kind = "sqlite" if database.is_sqlite else "postgresql"
+    if kind not in _INSERTS:
+        _INSERTS[kind] = database.insert_new(tables().verdicts)
+    return _INSERTS[kind]
+
+
+_INSERTS: Final[dict[str, Any]] = {}
 
 
 @cache
-def _tables() -> _Tables:
-    from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text
+def _latest() -> Select[Any]:
+    from sqlalchemy import func, select
 
-    metadata = MetaData()
-    meta = Table(
-        "proctor_verdicts_meta",
-        metadata,
-        Column("key", Text, primary_key=True),
-        Column("value", Text, nullable=False),
+    table, voids = tables().verdicts, tables().voids
+    last = (
+        select(func.max(table.c.sequence))
+        .where(table.c.digest.not_in(select(voids.c.digest)))
+        .group_by(table.c.candidate_id, table.c.annotator, table.c.role)
     )
-    verdicts = Table(
-        "proctor_verdicts",
-        metadata,
-        Column(
-            "sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
-        ),
-        Column("digest", Text, nullable=False, unique=True),
-        Column("candidate_id", Text, nullable=False),
-        Column("annotator", Text, nullable=False),
-        Column("role", Text, nullable=False),
-        Column("body", Text, nullable=False),
-        sqlite_autoincrement=True,
+    query = select(table.c.sequence, table.c.body).where(table.c.sequence.in_(last.scalar_subquery()))
+    return query.order_by(table.c.sequence)
+
+
+@cache
+def _latest_of_one() -> Select[Any]:
+    from sqlalchemy import bindparam, func, select
+
+    table, voids = tables().verdicts, tables().voids
+    last = (
+        select(func.max(table.c.sequence))
+        .where(table.c.candidate_id == bindparam("candidate"))
+        .where(table.c.digest.not_in(select(voids.c.digest)))
+        .group_by(table.c.annotator, table.c.role)
     )
-    Index("proctor_verdicts_key", verdicts.c.candidate_id, verdicts.c.annotator, verdicts.c.role)
-    return _Tables(meta, verdicts)
+    query = select(table.c.sequence, table.c.body).where(table.c.sequence.in_(last.scalar_subquery()))
+    return query.order_by(table.c.sequence)
 
 
-_VERDICTS: Final = StoreKind(
+def _stored(connection: Connection, query: Select[Any], place: str) -> list[StoredVerdict]:
+    return _decoded(connection.execute(query).all(), place)
+
+
+def _decoded(rows: Iterable[Any], place: str) -> list[StoredVerdict]:
+    return [StoredVerdict(n, decode(_bytes(body), Verdict, f"{place}: verdict {n}")) for n, body in rows]
+
+
+# -- the kind of store ---------------------------------------------------------------------------------------
+
+
+def _upgrade(connection: Connection, version: int) -> None:
+    from proctor.verify.migrations import upgrade
+
+    upgrade(connection, version)
+
+
+VERDICTS: Final = StoreKind(
     things="verdicts",
     file_name="verification.sqlite",
     first="verify something first",
     again="save again",
     schema_version=SCHEMA_VERSION,
     lock_key=0x70726F63,
-    tables=_tables,
+    tables=tables,
+    upgrade=_upgrade,
 )
 
 

@@ -49,6 +49,25 @@ class Parsed(Generic[S]):
     complete: bool
 
 
+_OTHER_WORDS: Final = {
+    "start": ("begin", "from", "start_time", "starttime", "onset", "in", "t0"),
+    "end": ("stop", "to", "until", "finish", "end_time", "endtime", "offset", "out", "t1"),
+    "step": ("step_id", "action", "label", "name", "task"),
+    "text": ("description", "instruction", "label", "title", "comment", "note"),
+    "kind": ("type", "category", "tag"),
+    "name": ("title", "label", "text"),
+    "segments": ("steps", "annotations", "actions", "events"),
+    "activity": ("activity_id", "task", "recipe", "procedure"),
+    "video": ("file", "path", "video_path", "media", "url"),
+    "duration": ("length", "seconds", "video_length"),
+    "attributes": ("metadata", "meta", "extra", "person", "place"),
+    "after": ("before", "requires", "prerequisites", "depends_on", "needs", "previous"),
+    "skipped": ("skip", "missing", "omitted", "missed"),
+    "mistakes": ("errors", "mistake", "error"),
+    "licence": ("license",),
+}
+"""What people write for our keys, where spelling does not tell."""
+
 _FORBIDDEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NAMES: Final = {"str": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 _NAMES_MORE: Final = {"object": "an object {…}", "array": "a list […]", "null": "null"}
@@ -110,13 +129,28 @@ def _parse_json(data: bytes, first_line: int) -> object:
         raise _NotJsonError(
             f"not valid JSON: {error.msg} in line {error.lineno + first_line - 1}, column {error.colno}"
             + (f", at {seen!r}." if seen.strip() else ", where the text ends."),
-            "is the file complete? a comma, quote or bracket may be missing or too many",
+            _suggest_repair(error),
         ) from None
     except _NotJsonError:
         raise
     except ValueError as error:  # numbers of thousands of digits
         raise _NotJsonError(f"not readable as JSON: {error}.") from None
     return value
+
+
+def _suggest_repair(error: json.JSONDecodeError) -> str:
+    """Say what most often is the reason: an editor's curly quotes, or a comma that lacks or is too many."""
+    here = error.doc[error.pos : error.pos + 1]
+    before = error.doc[: error.pos].rstrip()[-1:]
+    if here and here in "“”„‟‘’«»":
+        return 'use straight quotes (") in place of the curly ones'
+    if here == "'":
+        return 'use double quotes (") in place of single ones'
+    if here and error.msg == "Expecting ',' delimiter":
+        return "a comma, quote or bracket is missing before this place"
+    if before == "," or error.msg.startswith("Illegal trailing comma"):
+        return "remove the comma before the closing bracket"
+    return "is the file complete? a comma, quote or bracket may be missing or too many"
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -186,7 +220,11 @@ def _parse_struct(
 
 
 def _suggest_key(key: str, known: set[str]) -> str:
-    close = nearest(key, sorted(known))
+    folded = key.casefold()
+    close = next((ours for ours, theirs in _OTHER_WORDS.items() if ours in known and folded in theirs), None)
+    close = close or nearest(key, sorted(known))
+    if folded == "before" and "after" in known:
+        return "say it from the other end: \"after\": […] at the later step, or a pair in 'edges'"
     return f"did you mean '{close}'?" if close else f"known here: {', '.join(sorted(known - {'$schema'}))}"
 
 

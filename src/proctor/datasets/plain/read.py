@@ -12,6 +12,7 @@ from proctor.datasets.plain.build import StepNames, build_graph, build_recording
 from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording
 from proctor.datasets.plain.parse import parse_file
 from proctor.datasets.plain.problems import Place, Problems
+from proctor.datasets.special_files import refuse_special
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
@@ -103,8 +104,25 @@ def _require_folder(root: Path) -> None:
         raise UserError(
             f"this is not a folder of plain recordings: {' and '.join(lacking)} missing.",
             where=str(root),
-            hint=hint,
+            hint=_instead(root) or hint,
         )
+
+
+def _instead(root: Path) -> str:
+    """Say what is there in place of what is lacking: a folder within that is one, or files that are not read."""
+    try:
+        inside = sorted(p for p in root.iterdir() if p.is_dir() and (p / "activities").is_dir())
+        others = [p for name in ("activities", "recordings") for p in sorted((root / name).glob("[!.]*"))]
+    except OSError:
+        return ""
+    if inside:
+        return f"the folder within looks like one: give {inside[0]}"
+    if root.name in ("activities", "recordings"):
+        return f"give the folder that it is in: {root.parent}"
+    unread = [p.relative_to(root).as_posix() for p in others if p.suffix != ".json"]
+    if unread:
+        return f"only files called *.json are read there, not {unread[0][:80]}"
+    return ""
 
 
 def _files(root: Path, folder: str) -> list[Path]:
@@ -114,6 +132,7 @@ def _files(root: Path, folder: str) -> list[Path]:
 
 def _read(path: Path, place: Place, problems: Problems) -> bytes | None:
     try:
+        refuse_special(path)
         return read_bytes(path)
     except UserError as error:
         problems.add_error(place, error)

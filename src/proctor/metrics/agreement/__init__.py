@@ -22,7 +22,12 @@ from proctor.metrics.agreement.fleiss import fleiss_kappa
 from proctor.metrics.agreement.kappa import KappaWeights, cohen_kappa
 from proctor.metrics.agreement.labels import Label, rating_counts
 from proctor.metrics.agreement.pairs import PairAgreement, agreement_by_pair, mean_pair_agreement
-from proctor.metrics.agreement.resampling import Resampled, require_resampling, resampled_interval
+from proctor.metrics.agreement.resampling import (
+    Resampled,
+    interval_of_draws,
+    require_resampling,
+    resampled_interval,
+)
 from proctor.metrics.agreement.shares import prevalence, raw_agreement, specific_agreement
 
 __all__ = [
@@ -34,6 +39,7 @@ __all__ = [
     "agreement_by_pair",
     "cohen_kappa",
     "fleiss_kappa",
+    "interval_of_draws",
     "mean_pair_agreement",
     "prevalence",
     "rating_counts",

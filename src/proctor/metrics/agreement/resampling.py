@@ -19,6 +19,7 @@ __all__ = [
     "bootstrap_signature",
     "divided",
     "grouped_sums",
+    "interval_of_draws",
     "ratio_score",
     "require_resampling",
     "resampled_interval",
@@ -88,12 +89,27 @@ def resampled_interval(
     if resamples == 0:
         return Resampled(None, None)
     if len(sums) < 2:
-        seen = "one cluster" if len(sums) else "nothing"
-        return Resampled(None, None, note=f"{seen} was observed: variation between clusters is unknown")
+        return interval_of_draws(np.empty(0), clusters=len(sums), confidence=confidence)
     rng = np.random.default_rng(seed)
     rows = max(1, _BLOCK // sums.shape[1])
     sizes = [min(rows, resamples - first) for first in range(0, resamples, rows)]
     draws = np.concatenate([bootstrap_replicates(sums, statistic, resamples=k, rng=rng) for k in sizes])
+    return interval_of_draws(draws, clusters=len(sums), confidence=confidence)
+
+
+def interval_of_draws(draws: Floats, *, clusters: int, confidence: float = 0.95) -> Resampled:
+    """Percentile interval from the values of resamples, ``nan`` where undefined.
+
+    Args:
+        draws: one value a resample.
+        clusters: how many clusters the resamples drew from.
+        confidence: coverage aimed at.
+    """
+    if clusters < 2:
+        seen = "one cluster" if clusters else "nothing"
+        return Resampled(None, None, note=f"{seen} was observed: variation between clusters is unknown")
+    if not draws.size:
+        return Resampled(None, None)
     defined = draws[np.isfinite(draws)]
     undefined = 1.0 - defined.size / draws.size
     if not defined.size:
@@ -104,8 +120,8 @@ def resampled_interval(
     if np.ptp(defined) <= ROUNDING * max(1.0, float(np.abs(defined).max())):
         notes.append("no variation between clusters: the interval has no width")
         return Resampled(float(defined[0]), float(defined[0]), undefined, "; ".join(notes))
-    if len(sums) < FEW_CLUSTERS:
-        notes.append(f"only {len(sums)} clusters: the interval is too narrow")
+    if clusters < FEW_CLUSTERS:
+        notes.append(f"only {clusters} clusters: the interval is too narrow")
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Resampled(float(low), float(high), undefined, "; ".join(notes))
 

@@ -62,31 +62,37 @@
   });
   addEventListener("afterprint", () => { for (const d of unfolded) d.open = false; unfolded = []; });
 
-  // -- graphs drawn by the page --------------------------------------------------------------------------------
-  const SHAPES = new Set(["g", "path", "polygon", "polyline", "ellipse", "text"]);
-  const KEPT = ["d", "points", "x", "y", "cx", "cy", "rx", "ry", "text-anchor", "transform"];
-  function cleanSvg(source) {
-    if (!SHAPES.has(source.localName)) return null;
-    const e = document.createElementNS(SVG, source.localName);
-    for (const k of KEPT) if (source.hasAttribute(k)) e.setAttribute(k, source.getAttribute(k));
-    const cls = source.getAttribute("class") || "";
-    if (cls.startsWith("node")) { e.setAttribute("class", cls); e.dataset.n = (source.id || "n").slice(1); }
-    else if (cls === "edge") e.setAttribute("class", "edge");
-    if (source.localName === "text") e.textContent = source.textContent;
-    else for (const c of source.children) { const k = cleanSvg(c); if (k) e.append(k); }
+  // -- graphs placed by the page: boxes are there, Graphviz says where they stand and how the arrows run ------------------
+  const MARGIN = 12;
+  const figures = new Map([...document.querySelectorAll(".drawing[data-graph]")].map((f) => [Number(f.dataset.graph), f]));
+  function svgEl(tag, props, ...children) {
+    const e = document.createElementNS(SVG, tag);
+    for (const [k, v] of Object.entries(props)) e.setAttribute(k, String(v));
+    e.append(...children);
     return e;
   }
-  const figures = new Map([...document.querySelectorAll(".drawing[data-graph]")].map((f) => [Number(f.dataset.graph), f]));
+  const round = (v) => Math.round(v * 10) / 10;
+  function arrow(points) {
+    const [x, y] = points[points.length - 1];
+    const from = points.slice(0, -1).reverse().find((p) => Math.hypot(x - p[0], y - p[1]) >= 0.5) || [x, y - 1];
+    const length = Math.hypot(x - from[0], y - from[1]), dx = (x - from[0]) / length, dy = (y - from[1]) / length;
+    const bx = x - 7 * dx, by = y - 7 * dy;
+    const head = [[x, y], [bx - 3.2 * dy, by + 3.2 * dx], [bx + 3.2 * dy, by - 3.2 * dx]], list = (all) => all.map((p) => p.map(round).join(",")).join(" ");
+    return [svgEl("path", { d: `M${list(points.slice(0, 1))}C${list(points.slice(1))}` }), svgEl("polygon", { points: list(head) })];
+  }
   let engine = null;
-  function drawInPage(source, figure) {
+  function placeInPage(source, svg) {
     if (!engine) engine = globalThis.Viz ? globalThis.Viz.instance() : Promise.reject(new Error("no engine"));
     return engine.then((viz) => {
-      const drawn = viz.renderSVGElement(source);
-      const view = drawn.getAttribute("viewBox").split(" ").map(Number);
-      const svg = document.createElementNS(SVG, "svg");
-      for (const [k, v] of Object.entries({ class: "graph", viewBox: view.join(" "), width: Math.round(view[2] * 1.15), height: Math.round(view[3] * 1.15), "aria-hidden": "true", focusable: "false" })) svg.setAttribute(k, v);
-      for (const c of drawn.children) { const k = cleanSvg(c); if (k) svg.append(k); }
-      figure.append(svg);
+      const drawn = viz.renderJSON(source), [, , width, height] = drawn.bb.split(",").map(Number);
+      const spot = (pair) => { const [x, y] = pair.split(",").map(Number); return [x + MARGIN, height - y + MARGIN]; };
+      for (const o of drawn.objects || []) {
+        const slot = svg.querySelector(`[data-slot="${o.name.slice(1)}"]`), [x, y] = spot(o.pos);
+        slot.setAttribute("transform", `translate(${round(x - o.width * 36)} ${round(y - o.height * 36)})`);
+      }
+      for (const e of drawn.edges || []) svg.querySelector(".edges").append(...arrow(e.pos.split(" ").map(spot)));
+      const w = Math.ceil(width + 2 * MARGIN), h = Math.ceil(height + 2 * MARGIN);
+      for (const [k, v] of Object.entries({ viewBox: `0 0 ${w} ${h}`, width: w, height: h })) svg.setAttribute(k, v);
       return svg;
     });
   }
@@ -96,9 +102,9 @@
     const figure = figures.get(g);
     if (!figure) return Promise.resolve(null);
     const there = figure.querySelector("svg.graph");
-    if (there) return Promise.resolve(there);
+    if (!there || there.hasAttribute("viewBox")) return Promise.resolve(there);
     if (!dot || !dot[g]) return Promise.resolve(null);
-    if (!ready.has(g)) ready.set(g, drawInPage(dot[g], figure).catch(() => null));
+    if (!ready.has(g)) ready.set(g, placeInPage(dot[g], there).catch(() => null));
     return ready.get(g);
   }
   for (const d of document.querySelectorAll("details.activity")) {
@@ -115,7 +121,8 @@
   $("browser").hidden = false;
   const { items, runs, graphs } = data;
   const OUTCOME = { 2: "2 match", 1: "1 partial", 0: "0 wrong", failed: "failed", unscored: "unscored", absent: "not asked" };
-  const SIGN = { d: "✓", c: "●", n: "→", m: "!", f: "·" };
+  const SIGN = { d: "✓", c: "▶\uFE0E", n: "→", m: "!", f: "" };
+  const STATUS = { d: "done", c: "current", n: "next", m: "missing", f: "todo" };
   const WIDE = 560; // pixels; a wider drawing stands above its list, since the column of an example is narrow
   const WORD = { right: "right", wrong: "wrong", unsure: "cannot tell" };
   const byId = new Map(items.map((item, n) => [item.i, n]));
@@ -252,12 +259,6 @@
     return [el("h4", {}, "Answers of the runs"), el("table", { cls: "answers" }, el("tbody", {}, rows))];
   }
   // When each run looked: one line for the steps, one for each different choice of frames
-  function svgEl(tag, props, ...children) {
-    const e = document.createElementNS(SVG, tag);
-    for (const [k, v] of Object.entries(props)) e.setAttribute(k, String(v));
-    e.append(...children);
-    return e;
-  }
   function strip(marks) {
     return svgEl("svg", { class: "strip-line", width: "100%", height: 16, "aria-hidden": "true", focusable: "false" }, svgEl("line", { class: "base", x1: 0, x2: "100%", y1: 8, y2: 8 }), ...marks);
   }
@@ -293,45 +294,46 @@
     const order = "mncdf", listed = graph.steps.map((_, k) => k).sort((a, b) => order.indexOf(item.S[a]) - order.indexOf(item.S[b]) || a - b);
     const rows = listed.map((k) => el("li", { cls: `s-${item.S[k]}${item.X[k] ? " s-x" : ""}` },
       el("span", { cls: "sign", "aria-hidden": "true" }, SIGN[item.S[k]]),
-      el("span", {}, text(graph.steps[k][1]), el("span", { cls: "words" }, stateWords(item, k)))));
+      el("span", {}, soft(`${k + 1}. `), text(graph.steps[k][1]), el("span", { cls: "words" }, stateWords(item, k)))));
     const drawing = el("figure", { cls: "drawing", role: "group", tabindex: "0", "aria-label": "Drawing of the task graph at this moment; the list beside it says the same" });
     const box = el("div", { cls: "moment" }, drawing, el("ol", { cls: "state-list", "aria-label": "Steps and their states" }, rows));
     graphSvg(item.g).then((svg) => { if (svg) { box.classList.toggle("stacked", Number(svg.getAttribute("width")) > WIDE); drawing.append(stated(svg, item, graph)); } else { drawing.remove(); box.classList.add("no-drawing"); } });
     return [el("h4", {}, "Where the person stood"), legend(), box];
   }
   function legend() {
-    return el("ul", { cls: "legend" }, Object.entries(SIGN).map(([code, sign]) => el("li", {}, `${sign} ${data.states[code]}`)), el("li", {}, `⚠ ${data.flags.mistaken}`), el("li", {}, `⇅ ${data.flags.late}`));
+    const sample = (status, sign) => el("span", { cls: `sample is-${status}`, "aria-hidden": "true" }, sign);
+    return el("ul", { cls: "legend" }, Object.entries(SIGN).map(([code, sign]) => el("li", {}, sample(STATUS[code], sign), " ", data.states[code])),
+      el("li", {}, sample("error", "▲"), " ", data.flags.mistaken), el("li", {}, sample("late", "⇅"), " ", data.flags.late));
   }
-  function corner(node) {
-    const shape = node.querySelector("path, polygon");
-    const numbers = ((shape && (shape.getAttribute("d") || shape.getAttribute("points"))) || "").match(/-?\d+(\.\d+)?/g);
-    if (!numbers) return null;
-    const xs = numbers.filter((_, n) => n % 2 === 0).map(Number), ys = numbers.filter((_, n) => n % 2 === 1).map(Number);
-    return { x: Math.min(...xs), y: Math.min(...ys) };
-  }
-  function badge(node, code, sign, offset) {
-    const p = corner(node);
-    if (!p) return offset;
-    const g = document.createElementNS(SVG, "g"), r = document.createElementNS(SVG, "rect"), t = document.createElementNS(SVG, "text");
-    g.setAttribute("class", `badge badge-${code}`);
-    for (const [k, v] of Object.entries({ x: p.x + offset, y: p.y - 6, width: 14, height: 12, rx: 3 })) r.setAttribute(k, v);
-    for (const [k, v] of Object.entries({ x: p.x + offset + 7, y: p.y + 3.2, "text-anchor": "middle" })) t.setAttribute(k, v);
-    t.textContent = sign;
-    g.append(r, t);
-    node.append(g);
-    return offset + 16;
+  function pill([words, width], left, y) {
+    return [svgEl("rect", { x: round(left), y: round(y), width, height: 14, rx: 3 }), svgEl("text", { x: round(left + width / 2), y: round(y + 10.6), "text-anchor": "middle" }, words)];
   }
   function stated(svg, item, graph) {
     const copy = svg.cloneNode(true);
-    graph.steps.forEach(([, , n], k) => {
-      const node = copy.querySelector(`[data-n="${n}"]`), code = item.S[k];
+    copy.removeAttribute("aria-hidden");
+    copy.setAttribute("role", "list");
+    copy.setAttribute("aria-label", `Task graph: ${graph.name}`);
+    graph.steps.forEach(([, says, n], k) => {
+      const node = copy.querySelector(`[data-step="${n}"]`);
       if (!node) return;
-      node.classList.add(`st-${code}`);
-      let offset = 4;
-      if (code !== "f") offset = badge(node, code, SIGN[code], offset);
-      const special = item.X[k];
-      if (special && special[1].length) offset = badge(node, "x", "⚠", offset);
-      if (special && special[0]) badge(node, "x", "⇅", offset);
+      const [late, , errors] = item.X[k] || [0, [], 0], status = STATUS[item.S[k]], shape = node.querySelector(".box"), sign = SIGN[item.S[k]];
+      const w = Number(shape.getAttribute("width")), h = Number(shape.getAttribute("height"));
+      node.classList.add(`is-${status}`);
+      node.setAttribute("role", "listitem");
+      node.setAttribute("aria-label", `${says} (${stateWords(item, k)})`);
+      const added = [];
+      if (status === "current") added.push(svgEl("rect", { class: "inner", width: w, height: h, rx: 5 }));
+      if (sign) added.push(svgEl("text", { class: "glyph", x: 12, y: 18, "text-anchor": "middle", "aria-hidden": "true" }, sign));
+      shape.after(...added);
+      if (errors) {
+        const said = data.pills.errors[errors - 1];
+        node.classList.add("has-errors");
+        node.append(svgEl("g", { class: "badge error", "aria-hidden": "true" }, svgEl("polygon", { class: "corner", points: `${w},${round(h - 16)} ${w},${h} ${round(w - 16)},${h}` }), ...pill(said, w + 5 - said[1], h - 6)));
+      }
+      if (late) {
+        node.classList.add("is-late");
+        node.append(svgEl("g", { class: "badge late", "aria-hidden": "true" }, ...pill(data.pills.late, -5, -8)));
+      }
     });
     return copy;
   }

@@ -13,6 +13,7 @@ from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.evaluate.prediction import Prediction
 from proctor.records import atomic_write
+from proctor.spreadsheet import is_formula, safe_cell
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.workspace import Workspace
 
@@ -20,8 +21,6 @@ __all__ = ["COLUMNS", "write_sheet"]
 
 COLUMNS: Final = ("item_id", "human", "question", "references", "answer", "activity", "run")
 """``human`` is empty: 0 wrong, 1 partly right, 2 right. The run comes last, out of the eye of whoever marks."""
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_sheet(root: Path, runs: Sequence[str], path: Path, *, answers: int = 200, seed: int = 0) -> int:
@@ -59,7 +58,7 @@ def write_sheet(root: Path, runs: Sequence[str], path: Path, *, answers: int = 2
     table.writerow(COLUMNS)
     for _, item, answer, run in sorted(drawn, key=lambda row: row[0]):
         shown = (item.question, " | ".join(g.text for g in item.golds), answer, item.example.activity_name)
-        table.writerow((item.id, "", *map(_plain, shown), run))
+        table.writerow((item.id, "", *map(safe_cell, shown), run))
     with atomic_write(path) as stream:
         stream.write(text.getvalue().encode())
     return len(drawn)
@@ -69,10 +68,5 @@ def _answers(
     workspace: Workspace, run: str, items: dict[str, Item], seed: int
 ) -> Iterator[tuple[str, str, Prediction]]:
     for p in load_predictions(workspace.run_folder(run), list(items.values())):
-        if p.failure is None and not p.item_id.startswith(_FORMULA):
+        if p.failure is None and not is_formula(p.item_id):
             yield hashlib.sha256(f"mark\n{seed}\n{run}\n{p.item_id}".encode()).hexdigest(), p.item_id, p
-
-
-def _plain(text: str) -> str:
-    """Return a text that no spreadsheet calculates with."""
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from proctor.errors import UserError
 from proctor.metrics.errors import MetricInputError
 from proctor.records import decode, read_bytes
+from proctor.spreadsheet import wide_cells
 
 __all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table", "some_names"]
 
@@ -293,12 +294,11 @@ def _unpacked(path: Path) -> bytes:
 
 def _read_csv(path: Path, data: bytes, delimiter: str) -> Table:
     text = _decoded(path, data)
-    csv.field_size_limit(_FIELD_LIMIT)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        head = [name.strip() for name in next(reader, [])]
-        _require_header(path, head)
-        with _without_collector():
+        with wide_cells(_FIELD_LIMIT), _without_collector():
+            head = [name.strip() for name in next(reader, [])]
+            _require_header(path, head)
             rows, lines = _csv_rows(path, reader, len(head))
     except csv.Error as error:
         raise UserError(f"not a valid table: {error}.", where=f"{path}, line {reader.line_num}") from None

@@ -1,0 +1,1 @@
+"""The commands ``proctor datasets …``, one module each."""

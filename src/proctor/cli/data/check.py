@@ -1,0 +1,39 @@
+"""``proctor datasets check``: what is odd in a data set."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from proctor.cli.console import JsonFlag, command_app, emit, table
+from proctor.cli.data.common import PlaceArgument, find_place
+
+app = command_app()
+
+
+@app.command()
+def check(
+    place: PlaceArgument,
+    rule: Annotated[
+        str | None, typer.Option(help="List every finding of this rule, for example R10.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """List what is odd in the raw files of a data set, counted by rule. Nothing is changed.
+
+    The data set is told by its files; give its name before the folder where several would fit.
+
+    Example: proctor datasets check ~/data/captaincook4d --rule R10
+    """
+    from proctor.stages.datasets_check import check_dataset
+
+    dataset, folder = find_place(place)
+    found = check_dataset(dataset, folder, rule)
+    if rule is not None:
+        rows = [(f["where"], f["seen"]) for f in found["findings"]]
+        text = table(rows, ("where", "seen")) if rows else f"no finding of rule {rule}"
+    else:
+        counted = [(r["rule"], r["found"], r["what"], r["where"]) for r in found["rules"]]
+        text = table(counted, ("rule", "found", "what", "where")) if counted else "nothing odd"
+    emit(found, text, as_json=as_json)

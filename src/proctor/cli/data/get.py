@@ -1,0 +1,162 @@
+"""``proctor datasets get``: a data set's files, fetched when the user has seen what and agreed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from proctor.cli.console import JsonFlag, command_app, emit, note
+from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from proctor.fetch.fetch import Seen
+
+app = command_app()
+
+_LINE_EVERY: Final = 15.0
+"""Seconds between two lines where there is no terminal for a bar."""
+
+
+@app.command()
+def get(
+    dataset: Annotated[str, typer.Argument(help="Name of the data set (see 'proctor datasets list').")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the files, new or old.")],
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="PATTERN", help="Only files that fit, for example '*.json'."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="URL-OR-FOLDER", help="A mirror, or a folder, with the same paths."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the licence is accepted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be fetched, and stop.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are not the release's.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Fetch a data set's files, after showing its licence, its terms, and every file with its size and address.
+
+    Files that are there and right are kept. A fetch that was cut off goes on where it was: run the same command again.
+
+    Example: proctor datasets get captaincook4d ~/data/captaincook4d --only '*.json' --dry-run
+    """
+    from proctor.datasets.dataset import load_dataset
+    from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan
+
+    plan = plan_get(load_dataset(dataset), folder, only=only, source=source, overwrite=overwrite)
+    if dry_run:
+        emit(describe_plan(plan), render_plan(plan), as_json=as_json)
+        return
+    if plan.work:
+        note(render_plan(plan))
+        if not yes:
+            _ask()
+    with _bytes_progress(quiet=as_json) as seen:
+        result = get_files(plan, seen=seen, told=note)
+    emit(result, _text(result), as_json=as_json)
+
+
+def _ask() -> None:
+    """Ask whether to go on.
+
+    Raises:
+        UserError: if nobody can be asked, or the answer is no.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UserError(
+            "nobody can be asked whether the licence is accepted; nothing was fetched.",
+            hint="read what is shown above, then add --yes",
+        )
+    if not typer.confirm("Fetch these files under this licence?", err=True):
+        raise UserError("nothing was fetched.")
+
+
+def _text(result: dict[str, Any]) -> str:
+    from proctor.stages.datasets_get import show_bytes
+
+    lines = []
+    for f in result["fetched"]:
+        unpacked = f", {f['files']:,} files unpacked" if f["files"] else ""
+        checked = "" if f["checked"] else f", unchecked, SHA-256 {f['sha256']}"
+        lines.append(f"{f['path']}: {show_bytes(f['size'])}{unpacked}{checked}")
+    lines += [f"{place}: there already" for place in result["there"]]
+    return "\n".join(lines)
+
+
+@contextmanager
+def _bytes_progress(*, quiet: bool) -> Iterator[Seen | None]:
+    """Show bytes on standard error: a bar with rate and time left on a terminal, plain lines elsewhere."""
+    import os
+
+    if quiet:
+        yield None
+    elif sys.stderr.isatty() and not os.environ.get("NO_PROGRESS"):
+        with _bar() as seen:
+            yield seen
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar() -> Iterator[Seen]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def seen(place: str, done: int, total: int | None) -> None:
+            if place not in tasks:
+                for before in tasks.values():
+                    bar.update(before, visible=False)
+                tasks[place] = bar.add_task(place, total=total)
+            bar.update(tasks[place], completed=done, total=total)
+
+        yield seen
+
+
+def _lines() -> Seen:
+    from proctor.stages.datasets_get import show_bytes
+
+    last, before, file = time.monotonic(), 0, ""
+
+    def seen(place: str, done: int, total: int | None) -> None:
+        nonlocal last, before, file
+        now = time.monotonic()
+        if place != file or done < before:
+            last, before, file = now, done, place
+        if now - last < _LINE_EVERY:
+            return
+        rate = (done - before) / (now - last)
+        line = f"{place}: {show_bytes(done)}"
+        if total:
+            line += f" of {show_bytes(total)}"
+        line += f", {show_bytes(int(rate))}/s"
+        if total and rate >= 1:
+            line += f", {(total - done) / rate:,.0f} s left"
+        note(line)
+        last, before = now, done
+
+    return seen

@@ -1,0 +1,37 @@
+"""``proctor datasets stats``: what is in a data set, beside what its paper says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.console import JsonFlag, command_app, emit, note
+from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
+
+app = command_app()
+
+
+@app.command()
+def stats(
+    place: PlaceArgument,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with pictures, too.")
+    ] = None,
+    corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
+    option: OptionsFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Recompute the tables of the data set's paper (paper, found, why), and tell how long, how many, how spread.
+
+    Example: proctor datasets stats ~/data/captaincook4d --html captaincook4d.html
+    """
+    from proctor.stages.datasets_stats import dataset_statistics, render_statistics, statistics_dict
+    from proctor.stages.datasets_stats_page import write_statistics_page
+
+    dataset, folder = find_place(place)
+    found = dataset_statistics(dataset.name, folder, corrections=corrections, options=read_options(option))
+    if html is not None:
+        note(f"page: {write_statistics_page(html, found)}")
+    emit(statistics_dict(found), render_statistics(found), as_json=as_json)

@@ -1,0 +1,50 @@
+"""``proctor datasets``: the data sets of the field, and one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+import typer
+
+from proctor.cli.lazy import LazyGroup
+
+__all__ = ["app"]
+
+_COMMANDS: Final = {
+    "list": ("listing", "List the data sets that can be read."),
+    "info": ("info", "Say what a data set is, its licence, and where to get it."),
+    "get": ("get", "Fetch a data set's files, after showing size and licence."),
+    "check": ("check", "List what is odd in a data set's files, by rule."),
+    "stats": ("stats", "Recompute the tables of the papers; distributions, mistakes, graphs."),
+    "split": ("split", "Make a split, make a released one again, or look for leakage."),
+    "clips": ("clips", "Cut long recordings into clips."),
+    "convert": ("convert", "Bring recordings and task graphs from one tool's files to another's."),
+    "export": ("export", "Write a data set as Parquet or JSON Lines, in shards, however large."),
+}
+
+
+class _Members(LazyGroup):
+    members: ClassVar[Mapping[str, tuple[str, str]]] = {
+        name: (f"proctor.cli.data.{module}", summary) for name, (module, summary) in _COMMANDS.items()
+    }
+
+
+app = typer.Typer(
+    cls=_Members,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help=(
+        "List, get, check, measure, split, cut and convert data sets.\n\n"
+        "A data set is named by its folder; the files tell which one it is. Nothing is changed in the folder, and "
+        "nothing is fetched but by 'get', when you agree. To bring recordings into a benchmark: proctor read.\n\n"
+        "Example: proctor datasets check ~/data/captaincook4d"
+    ),
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root() -> None:
+    """Nothing is to be done before the command."""

@@ -1,0 +1,198 @@
+"""From the options of ``proctor studio`` to a running server."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from proctor.cli.console import note, progress
+from proctor.errors import MissingExtraError, UserError
+
+if TYPE_CHECKING:
+    from proctor.studio.context import Settings
+    from proctor.studio.serving import Header
+
+__all__ = ["Address", "serve_demo", "serve_workspace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a studio listens, and where browsers find it.
+
+    Attributes:
+        host: to listen on.
+        port: 0 for any.
+        origin: that browsers use; host and port by default.
+        proxies: whose forwarded headers are believed.
+        certificate: for TLS.
+        key: of the certificate.
+        accel: header by which a proxy sends clips itself, in any case (``serving.HEADERS``).
+    """
+
+    host: str
+    port: int
+    origin: str | None = None
+    proxies: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    accel: str | None = None
+
+
+def serve_workspace(
+    workspace: Path, address: Address, *, database: str | None, project: str | None, videos: Path | None
+) -> None:
+    """Serve a workspace until the process is stopped.
+
+    Raises:
+        UserError: if the address is not safe or taken, or the workspace cannot be used.
+    """
+    _require_extra()
+    from proctor.stages.studio import first_link, open_studio
+    from proctor.studio.app import build_app
+    from proctor.studio.server import bind, serve
+
+    _check(address)
+    with bind(address.host, address.port) as listening:
+        settings = _settings(address, listening.getsockname()[1], project or _name_of(workspace), workspace)
+        with ExitStack() as stack:
+            with progress("taking the candidates in") as seen:
+                opened = open_studio(workspace, settings, database=database, videos=videos, seen=seen)
+                studio = stack.enter_context(opened)
+            link = first_link(studio.desk, settings.origin)
+
+            def ready() -> None:
+                _say(f"studio of {settings.project}: {settings.origin}")
+                if link:
+                    _say(f"the first owner makes their account here (works once, 7 days): {link}")
+                _say("stop with Ctrl-C")
+
+            app = build_app(studio)
+            serve(app, listening, certificate=address.certificate, key=address.key, ready=ready)
+
+
+def serve_demo(folder: Path, address: Address, *, browser: bool) -> None:
+    """Make the sample project if it is not there, and serve it on this machine.
+
+    Raises:
+        UserError: if the folder cannot be written, or the address is not this machine's.
+    """
+    _require_extra()
+    from proctor.stages.studio import open_studio
+    from proctor.stages.studio_demo import make_demo
+    from proctor.studio.app import build_app
+    from proctor.studio.server import bind, is_loopback, serve
+
+    if not is_loopback(address.host):
+        raise UserError(
+            "the demo knows no passwords, so it is served on this machine alone.",
+            where=f"--host {address.host}",
+            hint="leave --host out",
+        )
+    with bind(address.host, address.port) as listening:
+        workspace = make_demo(folder, show=progress)
+        settings = _settings(address, listening.getsockname()[1], "Everyday sample", workspace)
+        with open_studio(workspace, settings) as studio:
+
+            def ready() -> None:
+                _say(f"studio of the sample: {settings.origin}/demo")
+                _say("stop with Ctrl-C")
+                if browser and sys.stdout.isatty():
+                    with suppress(Exception):
+                        webbrowser.open(f"{settings.origin}/demo")
+
+            serve(build_app(studio, demo=True), listening, ready=ready)
+
+
+def _require_extra() -> None:
+    for module, package in (
+        ("starlette", "starlette"),
+        ("uvicorn", "uvicorn"),
+        ("argon2", "argon2-cffi"),
+        ("python_multipart", "python-multipart"),
+        ("markdown_it", "markdown-it-py"),
+    ):
+        try:
+            __import__(module)
+        except ModuleNotFoundError:
+            raise MissingExtraError(package, "studio", "the studio") from None
+
+
+def _check(address: Address) -> None:
+    """Refuse what would send passwords in the open, before anything listens."""
+    from proctor.studio.server import is_loopback
+
+    if (address.certificate is None) != (address.key is None):
+        raise UserError("--tls-cert and --tls-key belong together.", hint="give both")
+    for path in (address.certificate, address.key):
+        if path is not None and not path.is_file():
+            raise UserError("there is no such file.", where=str(path), hint="give PEM files")
+    if address.origin is not None:
+        parts = urlsplit(address.origin)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
+            raise UserError(
+                f"'{address.origin}' is no address of a site.",
+                where="--origin",
+                hint="give scheme and host, such as https://studio.example.org",
+            )
+    _accel(address)
+    behind_tls = address.certificate is not None or (address.origin or "").startswith("https://")
+    if not is_loopback(address.host) and not behind_tls:
+        raise UserError(
+            "others could read passwords on their way here.",
+            where=f"--host {address.host}",
+            hint="give --tls-cert and --tls-key, or --origin https://… with a proxy in front; or leave --host out",
+        )
+
+
+def _accel(address: Address) -> Header | None:
+    """Return the header by which a proxy sends clips; without a proxy, browsers would get empty clips."""
+    from proctor.studio.serving import HEADERS
+
+    if address.accel is None:
+        return None
+    known = next((name for name in HEADERS if name.lower() == address.accel.strip().lower()), None)
+    if known is None:
+        raise UserError(
+            f"'{address.accel[:40]}' is no header by which a proxy sends files.",
+            where="--accel",
+            hint="X-Accel-Redirect for nginx, X-Sendfile for Apache or lighttpd",
+        )
+    if address.origin is None:
+        raise UserError(
+            "there is no proxy that could send the clips.",
+            where=f"--accel {known}",
+            hint="give --origin, the address of the proxy that browsers use; or leave --accel out",
+        )
+    return known
+
+
+def _settings(address: Address, port: int, project: str, workspace: Path) -> Settings:
+    from proctor.studio.context import Settings
+
+    scheme = "https" if address.certificate is not None else "http"
+    shown = f"[{address.host}]" if ":" in address.host and not address.host.startswith("[") else address.host
+    shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown  # noqa: S104 - compared, not bound
+    origin = (address.origin or f"{scheme}://{shown}:{port}").rstrip("/")
+    host = urlsplit(origin).hostname or shown
+    hosts = {host, shown, "127.0.0.1", "localhost", "[::1]"} if address.origin is None else {host}
+    return Settings(
+        project=project,
+        origin=origin,
+        hosts=tuple(sorted(hosts)),
+        proxies=address.proxies,
+        folder=workspace / "studio",
+        accel=_accel(address),
+    )
+
+
+def _name_of(workspace: Path) -> str:
+    return workspace.resolve().name or "project"
+
+
+def _say(text: Any) -> None:
+    note(str(text))

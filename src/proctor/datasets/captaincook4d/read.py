@@ -1,0 +1,317 @@
+"""CaptainCook4D into recordings: which node a step is, and what is corrected. promqa.md section 2.
+
+Two correction modes. ``published`` reproduces the annotations behind the ProMQA release, including one
+correction that went into the wrong recording. ``corrected`` puts that right, applies rules R2 to R5 to whatever
+the hand-made patches do not cover, and gives a *skipped* step of a repeated text the node of its place in the
+file, where the release gives it the first one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+import msgspec
+
+from proctor.datasets.captaincook4d.counts import count_oddities
+from proctor.datasets.captaincook4d.raw import (
+    COMPLETE,
+    Raw,
+    RawMistake,
+    RawRecording,
+    RawStep,
+    Recipe,
+)
+from proctor.datasets.corrections import Patch, PatchFile, load_patches
+from proctor.datasets.dataset import Correction, Corrections, Log, ReadResult
+from proctor.datasets.lint import empty_order_mistakes
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Mistake, Recording, Segment, mistake_kind
+
+__all__ = ["as_annotated", "read_recordings_of", "recipe_of"]
+
+
+def read_recordings_of(raw: Raw, mode: Corrections, log: Log) -> ReadResult:
+    """Interpret what was in the folder.
+
+    Args:
+        raw: the folder.
+        mode: of correction.
+        log: what is known of the folder already; everything else is told to it.
+    """
+    patches = load_patches("captaincook4d")
+    graphs: dict[str, TaskGraph] = {}
+    recordings = []
+    for source in raw.recordings:
+        recipe = recipe_of(source, raw, log)
+        if recipe is None:
+            continue
+        recording = _recording(source, recipe, raw, mode, patches, log)
+        if recording is not None:
+            graphs[recipe.graph.id] = recipe.graph
+            recordings.append(recording)
+    _report_unused(patches, raw, mode, log)
+    return ReadResult(
+        tuple(recordings),
+        graphs,
+        tuple(log.corrections),
+        tuple(log.dropped),
+        tuple(log.findings),
+        count_oddities(raw, graphs, recordings),
+    )
+
+
+def recipe_of(source: RawRecording, raw: Raw, log: Log) -> Recipe | None:
+    """Return the recipe of a recording, or tell why it has none."""
+    recipe = raw.recipe(source)
+    if recipe is None:
+        info = raw.infos.get(source.recording_id)
+        if info is None:
+            log.drop(source.recording_id, "no_activity", f"not in {COMPLETE}")
+        else:
+            log.drop(source.recording_id, "no_task_graph", f"no graph for '{info.activity_name}'")
+    return recipe
+
+
+def as_annotated(source: RawRecording, recipe: Recipe) -> Recording:
+    """Return the recording in file order with no correction; a step that is not in the graph has no id."""
+    known = recipe.nodes
+    steps = source.step_annotations
+    ids = node_ids([s for s in steps if s.description in known], recipe, by_place=False)
+    remaining = iter(ids)
+    segments = tuple(make_segment(s, next(remaining) if s.description in known else "") for s in steps)
+    return Recording(source.recording_id, recipe.graph.id, recipe.graph.name, segments)
+
+
+def _recording(
+    source: RawRecording, recipe: Recipe, raw: Raw, mode: Corrections, patches: PatchFile, log: Log
+) -> Recording | None:
+    graph = recipe.graph
+    steps = _patched(source, mode, patches, log)
+    broken = next(filter(None, map(_broken_times, steps)), None)
+    if broken:
+        log.drop(source.recording_id, "bad_times", broken)
+        return None
+    if mode == "corrected":
+        steps = _by_rules(source.recording_id, steps, recipe, log)
+    unknown = next((s for s in steps if s.description not in recipe.nodes), None)
+    if unknown is not None:
+        log.drop(source.recording_id, "unknown_step", f"{unknown.description!r} is not in '{graph.name}'")
+        return None
+    ids = node_ids(steps, recipe, by_place=mode == "corrected")
+    order = sorted(range(len(steps)), key=lambda i: steps[i].start_time)
+    segments = tuple(make_segment(steps[i], ids[i]) for i in order)
+    recording = _with_information(Recording(source.recording_id, graph.id, graph.name, segments), raw)
+    return _without_empty_order_mistakes(recording, graph, patches, log) if mode == "corrected" else recording
+
+
+def _broken_times(step: RawStep) -> str:
+    """Say what is wrong with the times of a step; empty when nothing is."""
+    start, end = step.start_time, step.end_time
+    if start == end == -1:
+        return ""
+    if not (math.isfinite(start) and math.isfinite(end)) or start < 0 or end < 0:
+        return f"step {step.step_id}: times {start:g} and {end:g} s"
+    return f"step {step.step_id}: it ends at {end:g} s and starts at {start:g} s" if end <= start else ""
+
+
+def make_segment(step: RawStep, node: str) -> Segment:
+    skipped = step.end_time < 0
+    return Segment(
+        step_id=node,
+        text=step.description,
+        start=None if skipped else step.start_time,
+        end=None if skipped else step.end_time,
+        performed=step.modified_description,
+        mistakes=tuple(Mistake(mistake_kind(e.tag), e.description) for e in step.errors),
+    )
+
+
+def _with_information(recording: Recording, raw: Raw) -> Recording:
+    info = raw.infos[recording.id]
+    attributes = {"person": str(info.person_id), "environment": str(info.environment)}
+    if raw.no_4k:
+        attributes["video_4k"] = "no" if recording.id in raw.no_4k else "yes"
+    video = raw.videos.get(recording.id)
+    return replace(recording, duration=video.duration if video else None, attributes=attributes)
+
+
+# -- which node of the graph a step is -------------------------------------------------------------------------
+
+
+def node_ids(steps: Sequence[RawStep], recipe: Recipe, *, by_place: bool) -> list[str]:
+    """Return the graph node of every step, in the order of ``steps``.
+
+    A text that occurs once is that node. Of a text that occurs several times the nodes are handed out in
+    topological order, the last one again for any further repetition. Published: in order of start time, so that
+    skipped steps, which sort first, take the first node (promqa.md 2.1). ``by_place``: a skipped step keeps the
+    node of its place in the file, and the performed ones share the others in order of time.
+    """
+    ids = [""] * len(steps)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, step in enumerate(steps):
+        groups[step.description].append(i)
+    for text, members in groups.items():
+        nodes = recipe.nodes[text]
+        ordered = sorted(members, key=lambda i: steps[i].start_time)
+        if by_place:
+            timed = iter([i for i in ordered if steps[i].end_time >= 0])
+            ordered = [i if steps[i].end_time < 0 else next(timed) for i in members]
+        for n, i in enumerate(ordered):
+            ids[i] = nodes[min(n, len(nodes) - 1)]
+    return ids
+
+
+# -- corrections -----------------------------------------------------------------------------------------------
+
+
+def _patched(source: RawRecording, mode: Corrections, patches: PatchFile, log: Log) -> list[RawStep]:
+    """Apply the hand-made patches of a recording; every one is resolved on the untouched entries."""
+    steps = [msgspec.structs.replace(s) for s in source.step_annotations]
+    removed = set()
+    for patch in patches.patches:
+        if patch.recording != source.recording_id or mode not in patch.modes:
+            continue
+        place = _find(source.step_annotations, patch)
+        if place is None or _value(source.step_annotations[place], patch) != patch.old:
+            log.find("patch", patch.place, f"expected {patch.field} {patch.old!r}; not applied")
+            continue
+        if patch.field == "entry":
+            removed.add(place)
+        else:
+            _set(steps[place], patch)
+        log.correct(_correction(patch))
+    return [s for i, s in enumerate(steps) if i not in removed]
+
+
+def _find(steps: Sequence[RawStep], patch: Patch) -> int | None:
+    places = [i for i, s in enumerate(steps) if s.step_id == patch.step]
+    return places[patch.occurrence - 1] if patch.occurrence <= len(places) else None
+
+
+def _value(step: RawStep, patch: Patch) -> object:
+    match patch.field:
+        case "text" | "entry":
+            return step.description
+        case "performed":
+            return step.modified_description
+        case "times":
+            return [step.start_time, step.end_time]
+        case "mistakes":
+            return [(e.tag, e.description) for e in step.errors]
+
+
+def _set(step: RawStep, patch: Patch) -> None:
+    new = patch.new
+    if patch.field == "text" and isinstance(new, str):
+        step.description = new
+    elif patch.field == "performed" and isinstance(new, str):
+        step.modified_description = new
+    elif patch.field == "times" and isinstance(new, list):
+        step.start_time, step.end_time = (float(t) for t in new if not isinstance(t, tuple))
+    elif patch.field == "mistakes" and isinstance(new, list):
+        step.errors = [RawMistake(*pair) for pair in new if isinstance(pair, tuple)]
+
+
+def _correction(patch: Patch) -> Correction:
+    return Correction(
+        patch.recording,
+        f"patch:{patch.field}",
+        patch.reason,
+        str(patch.step),
+        _show(patch.old),
+        _show(patch.new),
+    )
+
+
+def _show(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _report_unused(patches: PatchFile, raw: Raw, mode: Corrections, log: Log) -> None:
+    known = {r.recording_id for r in raw.recordings}
+    for patch in patches.patches:
+        if mode in patch.modes and patch.recording not in known:
+            log.find("patch", patch.place, "there is no such recording")
+
+
+def _by_rules(recording_id: str, steps: list[RawStep], recipe: Recipe, log: Log) -> list[RawStep]:
+    """Apply rules R2, R3 and R4 to what the patches left."""
+    used = {s.description for s in steps}
+    for step in steps:
+        missing = any(e.tag == "Missing Step" for e in step.errors)
+        if step.end_time < 0 and not missing:
+            step.errors = [*step.errors, RawMistake("Missing Step", "")]
+            log.correct(
+                Correction(
+                    recording_id, "R2", "no times, so it was not done", str(step.step_id), "", "missing"
+                )
+            )
+        elif step.end_time >= 0 and missing:
+            _mend_missing(recording_id, step, log)
+        if step.description not in recipe.nodes:
+            _mend_text(recording_id, step, recipe.graph, used, log)
+    return steps
+
+
+def _mend_missing(recording_id: str, step: RawStep, log: Log) -> None:
+    """R3: with other mistakes it was done, badly; otherwise it was not done and the times are wrong."""
+    others = [e for e in step.errors if e.tag != "Missing Step"]
+    if others:
+        step.errors = others
+        reason, new = "marked missing, but other mistakes show that it was done", "not missing"
+    else:
+        step.start_time = step.end_time = -1.0
+        reason, new = "marked missing, yet it carries times", "no times"
+    log.correct(Correction(recording_id, "R3", reason, str(step.step_id), "missing", new))
+
+
+def _mend_text(recording_id: str, step: RawStep, graph: TaskGraph, used: set[str], log: Log) -> None:
+    """R4: take the nearest text of the recipe that no other step of the recording has, if only one is near."""
+    free = [
+        (SequenceMatcher(None, step.description, s.text).ratio(), s.text)
+        for s in graph.actions
+        if s.text not in used
+    ]
+    near = [text for ratio, text in sorted(free, reverse=True) if ratio >= 0.6]
+    if len(near) == 1 or (len(near) > 1 and sorted(free)[-1][0] - sorted(free)[-2][0] >= 0.1):
+        log.correct(
+            Correction(
+                recording_id,
+                "R4",
+                "nearest unused step of the recipe",
+                str(step.step_id),
+                step.description,
+                near[0],
+            )
+        )
+        step.description = near[0]
+        used.add(near[0])
+
+
+def _without_empty_order_mistakes(
+    recording: Recording, graph: TaskGraph, patches: PatchFile, log: Log
+) -> Recording:
+    """R5: drop order mistakes that no prerequisite supports, except those known to be genuine."""
+    performed = [s for s in recording.segments if not s.skipped]
+    segments = list(recording.segments)
+    for position in empty_order_mistakes(recording, graph):
+        segment = performed[position]
+        if (recording.id, segment.step_id) in patches.genuine_order_mistakes:
+            continue
+        kept = tuple(m for m in segment.mistakes if m.kind != "order")
+        segments[segments.index(segment)] = replace(segment, mistakes=kept)
+        log.correct(
+            Correction(
+                recording.id,
+                "R5",
+                "order mistake without a violated prerequisite",
+                segment.step_id,
+                "order",
+                "",
+            )
+        )
+    return replace(recording, segments=tuple(segments))

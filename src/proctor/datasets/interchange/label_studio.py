@@ -1,0 +1,565 @@
+"""Label Studio tasks (JSON, as 1.23 exports and imports them), times in frames or in seconds.
+
+Two conventions are in use, and both are read, also within one file:
+
+* ``frames``: ``TimelineLabels`` on a ``Video``; ``value: {"ranges": [{"start": 31, "end": 90}], "timelinelabels":
+  ["Fill the kettle"]}``. Label Studio counts frames from 1 and both ends belong to the range (its editor shows
+  ``end - start + 1`` as the length), so frame *k* is the time from ``(k - 1) / fps`` to ``k / fps``. The frame rate
+  is nowhere in an annotation: it is written into the task's ``data.fps``, and has to be given for other files.
+* ``seconds``: ``Labels`` on an ``Audio`` that plays the video (Label Studio's own template for video timelines);
+  ``value: {"start": 1.0, "end": 3.0, "channel": 0, "labels": ["Fill the kettle"]}``.
+
+Mistakes and performed texts are text areas of a region (``perRegion``), which have the region's id; a mistake is
+one line, ``kind: text``. The task's ``data`` keeps what a recording is, which label means which step, and the steps
+without times. Beside the tasks a labelling configuration is written, ``<name>.config.xml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import msgspec
+
+from proctor.datasets.interchange.checks import (
+    UNKNOWN_ACTIVITY,
+    Collector,
+    fault_of,
+    number_of,
+    plain_text,
+    writable,
+)
+from proctor.datasets.interchange.format import Format, Imported
+from proctor.datasets.interchange.notes import parse_mistake, render_mistake
+from proctor.datasets.interchange.reading import load_json
+from proctor.datasets.interchange.safe_xml import clean_text, render_element
+from proctor.errors import UserError
+from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.records import Dropped, atomic_write
+
+__all__ = ["FORMATS", "Convention", "read_label_studio", "write_label_studio"]
+
+Convention = Literal["frames", "seconds"]
+
+_MEDIA: Final = ("video", "video_url", "audio", "audio_url", "url")
+_OWN: Final = (
+    "recording_id",
+    "activity_id",
+    "activity_name",
+    "duration",
+    "fps",
+    "steps",
+    "untimed",
+    "attributes",
+)
+_TIMELINE: Final = {"timelinelabels": "timelinelabels", "labels": "labels"}
+_DEFAULT_FPS: Final = 30.0
+_MAX_FPS: Final = 100_000.0
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+
+def read_label_studio(
+    path: Path, *, fps: float | None = None, activity: str = UNKNOWN_ACTIVITY
+) -> Imported[Recording]:
+    """Read exported tasks (the formats JSON and JSON-MIN).
+
+    Of several annotations of a task the one marked as ground truth counts, else the first that was not cancelled;
+    the others and all predictions are listed as dropped. A label is the step's text and, without ``data.steps``,
+    its id; regions with several labels become one step for each.
+
+    Args:
+        path: the JSON file.
+        fps: frames a second, for ranges in frames of tasks without ``data.fps``.
+        activity: id of the activity where a task names none.
+
+    Raises:
+        UserError: if the file holds no tasks, or a task has ranges in frames and no frame rate is known.
+    """
+    if fps is not None and not 0 < fps <= _MAX_FPS:
+        raise UserError(
+            f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
+        )
+    document = load_json(path)
+    tasks = document if isinstance(document, list) else [document]
+    if not tasks or not all(isinstance(t, dict) and _is_task(t) for t in tasks):
+        raise UserError(
+            "this is no list of Label Studio tasks.",
+            where=str(path),
+            hint="export the project as JSON or JSON-MIN; a task has 'data' and 'annotations'",
+        )
+    collector = Collector()
+    for number, task in enumerate(tasks, start=1):
+        _Task(collector, path, task, number, fps, activity).add()
+    return collector.result()
+
+
+def _is_task(task: Mapping[str, Any]) -> bool:
+    data = task.get("data")
+    return isinstance(data, dict) or (
+        "data" not in task and any(key in task for key in (*_MEDIA, "recording_id"))
+    )
+
+
+@dataclass(slots=True)
+class _Region:
+    """One region of an annotation: what carries one id."""
+
+    labels: list[str] = field(default_factory=list)
+    spans: list[tuple[object, object]] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    performed: str | None = None
+
+
+@dataclass(slots=True)
+class _Task:
+    """A task while it is read."""
+
+    collector: Collector
+    path: Path
+    task: Mapping[str, Any]
+    number: int
+    given_fps: float | None
+    activity: str
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        data = self.task.get("data", self.task)
+        return data if isinstance(data, dict) else {}
+
+    @property
+    def min_form(self) -> bool:
+        return "data" not in self.task
+
+    def add(self) -> None:
+        """Give the recording of this task to the collector."""
+        data, collector = self.data, self.collector
+        name = self._name()
+        results = self._min_results() if self.min_form else self._results(name)
+        segments = [
+            s for key, region in self._regions(name, results) for s in self._segments(name, key, region)
+        ]
+        segments += self._untimed(name)
+        activity_id, activity_name = data.get("activity_id"), data.get("activity_name")
+        if not isinstance(activity_id, str):
+            activity_id = self.activity
+            collector.warn(f"the file names no activity for some recordings: '{activity_id[:80]}' is taken.")
+        collector.add(
+            Recording(
+                id=name,
+                activity_id=activity_id,
+                activity_name=activity_name if isinstance(activity_name, str) else activity_id,
+                segments=tuple(segments),
+                duration=collector.duration(name, data.get("duration", self._length(results))),
+                video=self._media(),
+                attributes=self._attributes(name),
+            )
+        )
+
+    def _media(self) -> str | None:
+        if "recording_id" in self.data:  # ours: the path as it was, be it empty
+            value = self.data.get("video")
+            return value if isinstance(value, str) else None
+        for key in _MEDIA:
+            value = self.data.get(key)
+            if isinstance(value, str) and value:
+                return _local(value)
+        return None
+
+    def _length(self, results: list[Any]) -> object:
+        """Return the length that Label Studio noted of the media of other people's tasks."""
+        if "recording_id" in self.data:
+            return None
+        lengths = (one.get("original_length") for one in results if isinstance(one, dict))
+        return next((length for length in lengths if length is not None), None)
+
+    def _name(self) -> str:
+        named = self.data.get("recording_id")
+        if isinstance(named, str) and named:
+            return named
+        media = self._media()
+        stem = PurePosixPath(media).stem if media else ""
+        id_ = plain_text(self.task.get("id"))
+        return stem or f"task-{self.number if id_ is None else id_}"
+
+    def _attributes(self, name: str) -> dict[str, str]:
+        own = self.data.get("attributes")
+        if isinstance(own, dict) and all(isinstance(v, str) for v in own.values()):
+            return dict(own)
+        found = {}
+        skipped = {*_MEDIA, *(k for k in _OWN if k != "attributes"), *(_NOT_DATA if self.min_form else ())}
+        for key, value in self.data.items():
+            text = plain_text(value)
+            if key in skipped or value is None or (self.min_form and isinstance(value, list)):
+                continue
+            if text is None:
+                self.collector.drop(name, "bad_field", f"data.{key}: not a plain value")
+            else:
+                found[key] = text
+        return found
+
+    # regions
+
+    def _results(self, name: str) -> list[Any]:
+        """Return the results of the annotation that counts."""
+        annotations = self.task.get("annotations") or []
+        if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations):
+            self.collector.drop(name, "bad_field", "annotations: an array of objects was expected")
+            return []
+        valid = [a for a in annotations if not a.get("was_cancelled")]
+        chosen = next((a for a in valid if a.get("ground_truth") is True), valid[0] if valid else None)
+        for number, other in enumerate(annotations):
+            if other is not chosen:
+                reason = "cancelled" if other.get("was_cancelled") else "other_annotation"
+                self.collector.drop(f"{name}/annotation {other.get('id', number)}", reason)
+        predictions = self.task.get("predictions")
+        for number, one in enumerate(predictions if isinstance(predictions, list) else []):
+            if isinstance(one, dict):
+                self.collector.drop(f"{name}/prediction {one.get('id', number)}", "prediction")
+        if chosen is None:
+            self.collector.warn(f"task {self.number} ('{name[:80]}') has no annotation.")
+            return []
+        results = chosen.get("result")
+        if isinstance(results, list):
+            return results
+        self.collector.drop(name, "bad_field", "result: an array was expected")
+        return []
+
+    def _min_results(self) -> list[Any]:
+        """Return the regions of a JSON-MIN task as results; text areas there are not tied to regions."""
+        found: list[Any] = []
+        for key in ("mistakes", "performed"):
+            if self.task.get(key):
+                self.collector.drop(f"{self._name()}/{key}", "no_step", "JSON-MIN does not say of which step")
+        for key, value in self.task.items():
+            for one in value if isinstance(value, list) else []:
+                type_ = next((t for t in _TIMELINE if isinstance(one, dict) and t in one), None)
+                if type_ is not None:
+                    found.append({"id": f"{key}/{len(found)}", "type": type_, "from_name": key, "value": one})
+        return found
+
+    def _regions(self, name: str, results: list[Any]) -> Iterator[tuple[str, _Region]]:
+        regions: dict[str, _Region] = {}
+        for number, result in enumerate(results):
+            value = result.get("value") if isinstance(result, dict) else None
+            if not isinstance(result, dict) or not isinstance(value, dict):
+                self.collector.drop(
+                    f"{name}/result {number}", "bad_field", "an object with 'value' was expected"
+                )
+                continue
+            key = plain_text(result.get("id"))
+            key = f"result {number}" if key is None else key
+            region = regions.setdefault(key, _Region())
+            if not self._read_result(region, result, value):
+                self.collector.drop(f"{name}/{key}", "not_a_step", f"type {result.get('type')!r}"[:100])
+        yield from ((key, r) for key, r in regions.items() if self._has_span(name, key, r))
+
+    def _has_span(self, name: str, key: str, region: _Region) -> bool:
+        if region.spans:
+            return True
+        if region.mistakes or region.performed is not None:
+            self.collector.drop(f"{name}/{key}", "no_step", "a text without a region on the timeline")
+        return False
+
+    def _read_result(self, region: _Region, result: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+        """Add one result to its region; False if it is of a type that a recording has no place for."""
+        type_, control = result.get("type"), result.get("from_name")
+        if type_ in _TIMELINE:
+            labels = value.get(str(type_))
+            region.labels = (
+                [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
+            )
+            region.spans = self._spans(value)
+            return True
+        lines = (
+            value.get("text") if type_ == "textarea" else value.get("choices") if type_ == "choices" else None
+        )
+        lines = [lines] if isinstance(lines, str) else lines
+        if not isinstance(lines, list) or not all(isinstance(one, str) for one in lines):
+            return False
+        if control == "mistakes":
+            region.mistakes += [parse_mistake(line) for line in lines]
+            return True
+        if control == "performed" and len(lines) == 1:
+            region.performed = lines[0]
+            return True
+        return False
+
+    def _spans(self, value: Mapping[str, Any]) -> list[tuple[object, object]]:
+        ranges = value.get("ranges")
+        if isinstance(ranges, list):
+            fps = self._fps() if ranges else 1.0
+            return [_seconds_of(one, fps) for one in ranges]
+        return [(value.get("start"), value.get("end"))]
+
+    def _fps(self) -> float:
+        fps = number_of(self.data.get("fps"))
+        fps = self.given_fps if fps is None else fps
+        if fps is None or not 0 < fps <= _MAX_FPS:
+            raise UserError(
+                "times are in frames, and the frame rate is not known."
+                if fps is None
+                else f"{fps} is no frame rate.",
+                where=f"{self.path}: task {self.number}",
+                hint="give the frames a second of the videos (--fps), or write them into data.fps of each task",
+            )
+        return fps
+
+    def _segments(self, name: str, key: str, region: _Region) -> Iterator[Segment]:
+        where = f"{name}/{key}"
+        if not region.labels:
+            self.collector.drop(where, "no_label", "the region has no label")
+        for start, end in region.spans:
+            for label in region.labels:
+                times = self.collector.times(where, start, end)
+                if times is not None:
+                    step_id, text = self._step(label)
+                    yield Segment(step_id, text, *times, region.performed, tuple(region.mistakes))
+
+    def _step(self, label: str) -> tuple[str, str]:
+        steps = self.data.get("steps")
+        known = steps.get(label) if isinstance(steps, dict) else None
+        if (
+            isinstance(known, dict)
+            and isinstance(known.get("id"), str)
+            and isinstance(known.get("text"), str)
+        ):
+            return known["id"], known["text"]
+        return label, label
+
+    def _untimed(self, name: str) -> list[Segment]:
+        given = self.data.get("untimed")
+        if given is None:
+            return []
+        try:
+            segments = msgspec.convert(given, list[Segment])
+        except (msgspec.ValidationError, RecursionError) as error:
+            self.collector.drop(name, "bad_field", f"data.untimed: {error}")
+            return []
+        return [
+            s
+            for n, s in enumerate(segments)
+            if (s.start is None and s.end is None)
+            or self.collector.times(f"{name}/untimed/{n}", s.start, s.end) is not None
+        ]
+
+
+_NOT_DATA: Final = (
+    "id",
+    "annotator",
+    "annotation_id",
+    "created_at",
+    "updated_at",
+    "lead_time",
+    "mistakes",
+    "performed",
+)
+"""Keys of a JSON-MIN task that tell of the annotation, not of the recording."""
+
+
+def _seconds_of(range_: object, fps: float) -> tuple[object, object]:
+    """Return the seconds of a range of frames that are counted from 1, both ends included."""
+    if not isinstance(range_, dict):
+        return None, None
+    start, end = number_of(range_.get("start")), number_of(range_.get("end"))
+    if start is None or end is None:
+        return range_.get("start"), range_.get("end")
+    if start < 1:
+        return -1.0, end / fps  # listed as negative: there is no frame 0
+    return (start - 1) / fps, end / fps
+
+
+def _local(url: str) -> str:
+    """Return the path behind Label Studio's links to files (``/data/local-files/?d=…``, ``/data/upload/…``)."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.path.endswith("/data/local-files/"):
+        return parse_qs(parts.query).get("d", [url])[0]
+    if parts.path.startswith("/data/upload/"):
+        return re.sub(r"\A[0-9a-f]{8}-", "", unquote(PurePosixPath(parts.path).name))
+    return url
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+
+def write_label_studio(
+    recordings: Iterable[Recording],
+    path: Path,
+    *,
+    convention: Convention = "seconds",
+    fps: float = _DEFAULT_FPS,
+    media_prefix: str = "",
+) -> tuple[Dropped, ...]:
+    """Write tasks with their annotations, ready for Label Studio's import, and a labelling configuration beside.
+
+    Args:
+        recordings: with unique ids.
+        path: the JSON file; the configuration is ``<stem>.config.xml`` in the same folder.
+        convention: ``seconds`` keeps times exactly; ``frames`` rounds them to whole frames.
+        fps: frames a second for ``frames``; written into every task.
+        media_prefix: put in front of the videos' paths (``/data/local-files/?d=``); the plain path is kept too.
+
+    Returns:
+        Segments whose times are none.
+
+    Raises:
+        UserError: if ids are not unique, the convention or frame rate is none, or a file cannot be written.
+    """
+    if convention not in ("frames", "seconds"):
+        raise UserError(f"there is no convention '{convention}'.", hint="known: frames, seconds")
+    if not 0 < fps <= _MAX_FPS:
+        raise UserError(
+            f"{fps} is no frame rate.", where="fps", hint="give frames a second, for example 29.97"
+        )
+    dropped: list[Dropped] = []
+    kept = list(writable(recordings, dropped))
+    names = _label_names(kept)
+    tasks = [_task(r, names[r.activity_id], convention, fps, media_prefix) for r in kept]
+    config = path.with_name(f"{path.stem}.config.xml")
+    if config.exists() and not path.exists():
+        raise UserError(
+            "there is something here already, and it is not of these tasks.",
+            where=str(config),
+            hint="name another target",
+        )
+    with atomic_write(path) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(tasks), indent=2) + b"\n")
+    with atomic_write(config) as stream:
+        stream.write(_config(names, convention, fps).encode("utf-8"))
+    return tuple(dropped)
+
+
+_Labels = dict[tuple[str, str], str]
+"""(step id, text) to the label that stands for it."""
+
+
+def _label_names(recordings: Iterable[Recording]) -> dict[str, _Labels]:
+    """Return the labels of each activity: the text, with the step's id where two steps have one text."""
+    found: dict[str, _Labels] = {}
+    for recording in recordings:
+        labels = found.setdefault(recording.activity_id, {})
+        for s in recording.segments:
+            labels.setdefault((s.step_id, s.text), "")
+    for labels in found.values():
+        texts = [" ".join(clean_text(text)[0].split()) or "step" for _, text in labels]
+        counts = Counter(texts)
+        taken: set[str] = set()
+        for (pair, _), text in zip(list(labels.items()), texts, strict=True):
+            label = text if counts[text] == 1 and text not in taken else f"{text} ({clean_text(pair[0])[0]})"
+            number = 2
+            while label in taken:
+                label, number = f"{text} #{number}", number + 1
+            taken.add(label)
+            labels[pair] = label
+    return found
+
+
+def _task(
+    recording: Recording, labels: _Labels, convention: Convention, fps: float, prefix: str
+) -> dict[str, Any]:
+    results: list[dict[str, Any]] = []
+    untimed = []
+    for number, s in enumerate(recording.segments, start=1):
+        value = _value(s, labels[s.step_id, s.text], convention, fps)
+        if value is None:
+            untimed.append(s)
+        else:
+            results += _region(f"s{number:04}", s, value, convention)
+    data: dict[str, Any] = {
+        "recording_id": recording.id,
+        "activity_id": recording.activity_id,
+        "activity_name": recording.activity_name,
+        "attributes": dict(recording.attributes),
+        "steps": {label: {"id": step, "text": text} for (step, text), label in labels.items()},
+    }
+    if recording.video is not None:
+        data["video"] = recording.video
+    data["media"] = "" if recording.video is None else prefix + recording.video
+    if recording.duration is not None:
+        data["duration"] = recording.duration
+    if convention == "frames":
+        data["fps"] = fps
+    if untimed:
+        data["untimed"] = untimed
+    return {"data": data, "annotations": [{"result": results, "was_cancelled": False, "ground_truth": False}]}
+
+
+def _value(segment: Segment, label: str, convention: Convention, fps: float) -> dict[str, Any] | None:
+    """Return the place on the timeline; None for a step that has none, or not one whole frame."""
+    if segment.start is None or segment.end is None:
+        return None
+    if convention == "seconds":
+        return {"start": segment.start, "end": segment.end, "channel": 0, "labels": [label]}
+    first, last = round(segment.start * fps) + 1, round(segment.end * fps)
+    if last < first or fault_of((first - 1) / fps, last / fps) is not None:
+        return None
+    return {"ranges": [{"start": first, "end": last}], "timelinelabels": [label]}
+
+
+def _region(
+    id_: str, segment: Segment, value: dict[str, Any], convention: Convention
+) -> Iterator[dict[str, Any]]:
+    frames = convention == "frames"
+    place = {k: v for k, v in value.items() if k not in _TIMELINE}
+    common = {"id": id_, "to_name": "video" if frames else "audio", "origin": "manual"}
+    yield common | {"from_name": "labels", "type": "timelinelabels" if frames else "labels", "value": value}
+    texts = {
+        "mistakes": [render_mistake(m) for m in segment.mistakes],
+        "performed": [] if segment.performed is None else [segment.performed],
+    }
+    for name, lines in texts.items():
+        if lines:
+            yield common | {"from_name": name, "type": "textarea", "value": place | {"text": lines}}
+
+
+def _config(names: Mapping[str, _Labels], convention: Convention, fps: float) -> str:
+    frames = convention == "frames"
+    target = "video" if frames else "audio"
+    values = dict.fromkeys(label for labels in names.values() for label in labels.values())
+    labels = [render_element("Label", {"value": clean_text(label)[0]}, indent=2) for label in values]
+    video = {"name": "video", "value": "$media"} | (
+        {"frameRate": f"{fps:g}"} if frames else {"sync": "audio"}
+    )
+    audio = {"name": "audio", "value": "$media", "sync": "video"}
+    area = {"toName": target, "perRegion": "true"}
+    parts = [
+        render_element("Header", {"value": "$activity_name"}, indent=1),
+        render_element("Video", video, indent=1),
+        "" if frames else render_element("Audio", audio, indent=1),
+        render_element(
+            "TimelineLabels" if frames else "Labels", {"name": "labels", "toName": target}, labels, indent=1
+        ),
+        render_element(
+            "TextArea", area | {"name": "mistakes", "placeholder": "kind: what went wrong"}, indent=1
+        ),
+        render_element(
+            "TextArea",
+            area | {"name": "performed", "maxSubmissions": "1", "placeholder": "what was done instead"},
+            indent=1,
+        ),
+    ]
+    return render_element("View", {}, parts)
+
+
+FORMATS = (
+    Format(
+        name="label-studio",
+        title="Label Studio tasks (JSON; seconds or frames)",
+        suffixes=(".json",),
+        kind="recordings",
+        lossless=True,
+        loss=("times finer than a frame, with `convention=frames`",),
+        read=read_label_studio,
+        write=write_label_studio,
+        options=("convention", "fps", "media_prefix", "activity"),
+    ),
+)

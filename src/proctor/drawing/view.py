@@ -1,0 +1,210 @@
+"""A moment of a task as the studio shows it: the drawing, and a list that says the same and more.
+
+Only four things are told, as in the published interface: what was done, what was done last, what was not done, and
+mistakes. What may come next and what is missing are answers to questions and stay out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, Literal
+
+from markupsafe import Markup
+
+from proctor.drawing.layout import Layouts
+from proctor.drawing.sketch import NotDrawnError, list_steps
+from proctor.drawing.svg import GLYPHS, StepMark, count_errors, draw_layout
+from proctor.drawing.text import show_instruction, show_step, show_text
+from proctor.examples.example import Example, Performed
+from proctor.procedure.graph import TaskGraph
+
+__all__ = ["GraphView", "PlainStatus", "StepRow", "default_layouts", "draw_graph", "mark_steps", "view_graph"]
+
+PlainStatus = Literal["done", "current", "todo"]
+
+_WORDS: Final[dict[str, str]] = {"done": "done", "current": "current", "todo": "not done"}
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One line of the list: a step as it was performed, or a step that was not done.
+
+    Attributes:
+        step_id: in the task graph.
+        step: position of the step in the graph's file, the ``data-step`` of drawing and list; None if the graph
+            does not have it.
+        number: of the step in the drawing, from 1; None likewise.
+        text: what was done; of a step not done, what the procedure says.
+        instruction: what the procedure says, where something else was done; else empty.
+        status: done, current or todo.
+        words: the status and the mistakes in words: ``"current, 1 error: Measurement"``.
+        mistakes: kind and description of each.
+        start: seconds; None when unknown or not done.
+        end: seconds; None likewise.
+    """
+
+    step_id: str
+    step: int | None
+    number: int | None
+    text: str
+    instruction: str
+    status: PlainStatus
+    words: str
+    mistakes: tuple[tuple[str, str], ...] = ()
+    start: float | None = None
+    end: float | None = None
+
+    @property
+    def glyph(self) -> str:
+        """The sign of the status, the same as in the drawing."""
+        return GLYPHS[self.status]
+
+    @property
+    def clock(self) -> str:
+        """When it was done, ``0:04–0:19``; empty when that is not known."""
+        times = [_clock(t) for t in (self.start, self.end) if t is not None and math.isfinite(t)]
+        return "–".join(times)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """Everything that the templates need.
+
+    Attributes:
+        title: the activity.
+        svg: the drawing with statuses; empty where there is none.
+        note: why there is no drawing, for people; empty where there is one.
+        rows: performed steps in time order, then those not done.
+        performed: how many of the rows were performed.
+        folded: the drawing has frames of several steps.
+        counts: how many steps are done, current and todo, and how many mistakes there were (``errors``).
+    """
+
+    title: str
+    svg: Markup
+    note: str
+    rows: tuple[StepRow, ...]
+    performed: int
+    folded: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@cache
+def default_layouts() -> Layouts:
+    """Return the layouts that this process keeps in memory."""
+    return Layouts()
+
+
+def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | None = None) -> GraphView:
+    """Describe the moment of an example.
+
+    Args:
+        example: what was done, when and how well.
+        graph: of its activity; without one there is only the list of what was done.
+        layouts: where layouts are kept; those of the process by default.
+    """
+    rows = _rows(example, graph)
+    done = sum(row.status != "todo" for row in rows)
+    if graph is None:
+        return GraphView(
+            show_text(example.activity_name), Markup(), "There is no task graph of this activity.", rows, done
+        )
+    title = show_text(graph.name or example.activity_name)
+    marks = mark_steps(example, graph)
+    counts = {"done": 0, "current": 0, "todo": 0} | Counter(str(m.status) for m in marks.values())
+    counts["errors"] = sum(len(p.mistakes) for p in example.performed)
+    try:
+        layout = (layouts or default_layouts()).find(graph)
+    except NotDrawnError as error:
+        return GraphView(
+            title, Markup(), f"Not drawn: {error}. The list says the same.", rows, done, False, counts
+        )
+    svg = draw_layout(layout, graph, marks, focusable=True, label=f"Task graph: {title}")
+    return GraphView(title, svg, "", rows, done, any(s.framed for s in layout.sketch.slots), counts)
+
+
+def draw_graph(
+    graph: TaskGraph, marks: dict[str, StepMark] | None = None, layouts: Layouts | None = None
+) -> Markup:
+    """Return a graph with statuses as one SVG element.
+
+    Raises:
+        NotDrawnError: if the graph is too large or no layout program is there.
+    """
+    return draw_layout((layouts or default_layouts()).find(graph), graph, marks, focusable=True)
+
+
+def mark_steps(example: Example, graph: TaskGraph) -> dict[str, StepMark]:
+    """Return the mark of every action of the graph: step id to status, words and number of mistakes.
+
+    The current step is current even if it was done before. Mistakes of all performances of a step count.
+    """
+    current = example.current.step_id if example.current is not None else None
+    mistakes: dict[str, list[str]] = {}
+    last: dict[str, Performed] = {}
+    for performed in example.performed:
+        mistakes.setdefault(performed.step_id, []).extend(_kind(m.kind) for m in performed.mistakes)
+        last[performed.step_id] = performed
+    marks = {}
+    for step in graph.actions:
+        status: PlainStatus = "current" if step.id == current else "done" if step.id in mistakes else "todo"
+        kinds = mistakes.get(step.id, [])
+        seen = last.get(step.id)
+        start, end = (seen.start, seen.end) if seen is not None else (None, None)
+        marks[step.id] = StepMark(status, _words(status, kinds), len(kinds), start=start, end=end)
+    return marks
+
+
+def _rows(example: Example, graph: TaskGraph | None) -> tuple[StepRow, ...]:
+    listed = list_steps(graph) if graph is not None else ()
+    numbers = {step.id: k for k, step in enumerate(listed, start=1)}
+    rows = [_performed(p, graph, numbers, now=False) for p in example.previous]
+    if example.current is not None:
+        rows.append(_performed(example.current, graph, numbers, now=True))
+    seen = {p.step_id for p in example.performed}
+    if graph is not None:
+        rows += [
+            StepRow(s.id, graph.index[s.id], numbers[s.id], show_step(s), "", "todo", _WORDS["todo"])
+            for s in listed
+            if s.id not in seen
+        ]
+    return tuple(rows)
+
+
+def _performed(p: Performed, graph: TaskGraph | None, numbers: dict[str, int], *, now: bool) -> StepRow:
+    known = graph is not None and p.step_id in numbers
+    told = p.instruction or (graph[p.step_id].text if graph is not None and known else "")
+    differs = bool(told) and show_instruction(told).split() != show_instruction(p.text).split()
+    status: PlainStatus = "current" if now else "done"
+    return StepRow(
+        step_id=p.step_id,
+        step=graph.index[p.step_id] if graph is not None and known else None,
+        number=numbers.get(p.step_id),
+        text=show_instruction(p.text),
+        instruction=show_instruction(told) if differs else "",
+        status=status,
+        words=_words(status, [_kind(m.kind) for m in p.mistakes]),
+        mistakes=tuple((_kind(m.kind), show_text(m.text)) for m in p.mistakes),
+        start=p.start,
+        end=p.end,
+    )
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _kind(kind: str) -> str:
+    shown = show_text(kind)
+    return shown[:1].upper() + shown[1:] or "Mistake"
+
+
+def _words(status: PlainStatus, kinds: list[str]) -> str:
+    if not kinds:
+        return _WORDS[status]
+    return f"{_WORDS[status]}, {count_errors(len(kinds))}: {', '.join(dict.fromkeys(kinds))}"

@@ -1,0 +1,120 @@
+"""How many clips there are, how long they are and how many steps they show (smmqg-instructionbench.md B1.3, B1.6).
+
+``ClipTally`` takes clips as they come and keeps two numbers of each, so that a data set of any size can be counted while
+its clips are written. Lengths are seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.procedure.clip import Clip
+
+__all__ = ["BIN_SECONDS", "ClipStatistics", "ClipTally", "Spread", "clip_statistics"]
+
+BIN_SECONDS: Final = 30.0
+"""Width of the bins of the distribution of lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How numbers are spread; quartiles are linear between neighbours, ``sd`` is of the numbers themselves (÷ n)."""
+
+    mean: float
+    sd: float
+    least: float
+    q1: float
+    median: float
+    q3: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClipStatistics:
+    """Statistics of a set of clips.
+
+    Attributes:
+        clips: how many.
+        videos: recordings that have a clip.
+        seconds: lengths of the clips; None without clips.
+        steps: steps of a clip; None without clips.
+        categories: kinds of steps of a clip; None without clips.
+        total_seconds: all lengths together.
+        lengths: (from this second, number of clips) for each bin of ``BIN_SECONDS`` that holds any, ascending.
+    """
+
+    clips: int
+    videos: int
+    seconds: Spread | None
+    steps: Spread | None
+    categories: Spread | None
+    total_seconds: float
+    lengths: tuple[tuple[float, int], ...]
+
+
+class ClipTally:
+    """Counts clips as they come."""
+
+    def __init__(self) -> None:
+        self._seconds = array("d")
+        self._steps = array("q")
+        self._categories = array("q")
+        self._videos: set[str] = set()
+
+    def add(self, clip: Clip) -> None:
+        """Count a clip."""
+        self._seconds.append(clip.seconds)
+        self._steps.append(len(clip.segments))
+        self._categories.append(len(clip.categories))
+        self._videos.add(clip.recording_id)
+
+    def result(self) -> ClipStatistics:
+        """Return the statistics of the clips so far."""
+        return ClipStatistics(
+            clips=len(self._seconds),
+            videos=len(self._videos),
+            seconds=_spread(self._seconds),
+            steps=_spread(self._steps),
+            categories=_spread(self._categories),
+            total_seconds=math.fsum(self._seconds),
+            lengths=_bins(self._seconds),
+        )
+
+
+def clip_statistics(clips: Iterable[Clip]) -> ClipStatistics:
+    """Return the statistics of clips; see ``ClipTally`` where they come one at a time."""
+    tally = ClipTally()
+    for clip in clips:
+        tally.add(clip)
+    return tally.result()
+
+
+def _spread(values: Sequence[float]) -> Spread | None:
+    if not values:
+        return None
+    ordered = sorted(values)
+    q1, median, q3 = (
+        statistics.quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else [ordered[0]] * 3
+    )
+    return Spread(
+        mean=statistics.fmean(ordered),
+        sd=statistics.pstdev(ordered),
+        least=float(ordered[0]),
+        q1=float(q1),
+        median=float(median),
+        q3=float(q3),
+        most=float(ordered[-1]),
+    )
+
+
+def _bins(seconds: Iterable[float]) -> tuple[tuple[float, int], ...]:
+    counts: dict[int, int] = {}
+    for value in seconds:
+        number = math.floor(value / BIN_SECONDS)
+        counts[number] = counts.get(number, 0) + 1
+    return tuple((number * BIN_SECONDS, counts[number]) for number in sorted(counts))

@@ -1,0 +1,271 @@
+"""``proctor datasets convert``: recordings and task graphs from one tool's files to another's."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from proctor.datasets.dataset import Corrections, dataset_names, guess_dataset, load_dataset
+from proctor.datasets.interchange import Format, find_format, formats, guess_format
+from proctor.datasets.interchange.orderless import derive_orderless
+from proctor.datasets.plain import write_plain
+from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.recording import Recording
+from proctor.records import Dropped, read_json, write_jsonl
+
+__all__ = ["convert", "list_formats"]
+
+PLAIN: Final = "plain"
+_SHOWN: Final = 20
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the source holds; a data set has recordings and graphs, a format one of both."""
+
+    recordings: tuple[Recording, ...] = ()
+    graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def list_formats() -> list[dict[str, Any]]:
+    """Return what is known of every format, for a table or JSON."""
+    return [
+        {
+            "name": f.name,
+            "title": f.title,
+            "files": " ".join(f.suffixes) or "folder",
+            "holds": f.kind,
+            "reads": f.read is not None,
+            "writes": f.write is not None,
+            "lossless": f.lossless,
+            "loss": list(f.loss),
+            "precision": f.precision,
+            "options": list(f.options),
+        }
+        for f in formats()
+    ]
+
+
+def convert(
+    source: Path,
+    target: Path,
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    corrections: str = "corrected",
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Read one file or folder, write another, and return the counts of the closing line.
+
+    Args:
+        source: file or folder.
+        target: file or folder; must not exist unless ``overwrite``.
+        source_format: a format, or the name of a data set; guessed from the ending when None.
+        target_format: a format, or ``plain`` for a plain folder; guessed from the ending when None.
+        options: of both formats, as texts; ``about`` is the path of a JSON file.
+        corrections: for data sets, ``published`` or ``corrected``.
+        overwrite: replace a file that is there.
+
+    Everything that was not read or could not be written is in ``<target>.dropped.jsonl``.
+
+    Raises:
+        UserError: if a format is unknown, not clear or does not fit, an option is none of either format, the source
+            cannot be read, holds nothing, or the target is there already or cannot be written.
+    """
+    writer = None if target_format == PLAIN else _target(target, target_format)
+    given = dict(options or {})
+    if not overwrite and (target.is_symlink() or target.exists()) and not _empty_folder(target):
+        raise UserError(
+            "there is something here already.",
+            where=str(target),
+            hint="name another target, or say --overwrite",
+        )
+    kind = "recordings" if writer is None else writer.kind
+    used: set[str] = set()
+    found = _read(source, source_format, kind, given, used, corrections)
+    wanted = _wanted(writer, given, used)
+    unknown = sorted(given.keys() - used)
+    if unknown:
+        raise UserError(
+            f"'{unknown[0][:60]}' is no option of either format.",
+            hint=f"see docs/interchange.md; used here: {', '.join(sorted(used)) or 'none'}",
+        )
+    objects: Sequence[Any] = found.recordings if kind == "recordings" else tuple(found.graphs.values())
+    if not objects:
+        raise UserError(
+            f"no {'recording' if kind == 'recordings' else 'task graph'} could be read.",
+            where=str(source),
+            hint=_reasons(found.dropped) or "is it the right file?",
+        )
+    if writer is None:
+        told, warnings = _write_plain(found, target)
+    else:
+        assert writer.write is not None
+        told, warnings = writer.write(objects, target, **wanted), ()
+    return _counts(source, target, objects, kind, found, told, warnings)
+
+
+# -- reading ---------------------------------------------------------------------------------------------------
+
+
+def _read(
+    source: Path,
+    name: str | None,
+    kind: str,
+    given: Mapping[str, str],
+    used: set[str],
+    corrections: str,
+) -> _Read:
+    if name is None and source.is_dir():
+        name = _guessed(source)
+    if name in dataset_names():
+        if corrections not in ("published", "corrected"):
+            raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
+        assert name is not None
+        result = load_dataset(name).read(source, cast("Corrections", corrections))
+        changed = len(result.corrections)
+        warnings = (f"{changed} correction(s) of the data set were applied.",) if changed else ()
+        return _Read(result.recordings, result.graphs, warnings, result.dropped)
+    reader = _format(source, name, kind, to_read=True)
+    if reader.read is None:
+        raise UserError(f"'{reader.name}' is only written, not read.", hint="choose another source")
+    if reader.kind != kind:
+        raise UserError(
+            f"'{reader.name}' holds {reader.kind}, the target holds {kind}.",
+            where=str(source),
+            hint="convert recordings to recordings and graphs to graphs",
+        )
+    imported = reader.read(source, **_chosen(reader.read, given, used))
+    objects = cast("tuple[Any, ...]", imported.objects)
+    if kind == "recordings":
+        return _Read(objects, {}, imported.warnings, imported.dropped)
+    return _Read((), {str(n): graph for n, graph in enumerate(objects)}, imported.warnings, imported.dropped)
+
+
+def _format(path: Path, name: str | None, kind: str | None, *, to_read: bool = False) -> Format:
+    if name is None:
+        fitting = cast("Any", kind)
+        return guess_format(path, fitting, to_read=to_read)
+    try:
+        return find_format(name)
+    except UserError as error:
+        known = ", ".join([*(f.name for f in formats()), *dataset_names()])
+        raise UserError(error.message, where=error.where, hint=f"known: {known}") from None
+
+
+def _guessed(folder: Path) -> str:
+    """Return the data set that a folder's files tell; folders of other formats have to be named."""
+    try:
+        return guess_dataset(folder).name
+    except UserError as error:
+        folders = ", ".join(f.name for f in formats() if f.read is not None and f.kind == "recordings")
+        raise UserError(
+            error.message,
+            where=error.where,
+            hint=f"say --from with a data set ({', '.join(dataset_names())}) or a format ({folders})",
+        ) from None
+
+
+def _target(path: Path, name: str | None) -> Format:
+    if name is not None or path.suffix:
+        return _format(path, name, None)
+    names = ", ".join([PLAIN, *(f.name for f in formats() if f.write is not None)])
+    raise UserError(
+        "the name of the target does not tell its format.",
+        where=str(path),
+        hint=f"say --to plain for a plain folder, or end the name in .csv, .eaf, .srt …; known: {names}",
+    )
+
+
+def _chosen(function: Callable[..., Any], given: Mapping[str, str], used: set[str]) -> dict[str, Any]:
+    """Return the options that a reader or writer takes, and note them as used."""
+    names = [n for n in inspect.signature(function).parameters if n in given]
+    used.update(names)
+    return {n: _value(n, given[n]) for n in names}
+
+
+def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> dict[str, Any]:
+    if writer is None:
+        return {}
+    if writer.write is None:
+        raise UserError(f"'{writer.name}' is only read, not written.", hint="choose another target")
+    return _chosen(writer.write, given, used)
+
+
+def _value(name: str, text: str) -> object:
+    if name == "fps":
+        try:
+            return float(text)
+        except ValueError:
+            raise UserError(f"'{text[:40]}' is no number.", where="fps", hint="for example 29.97") from None
+    if name == "about":
+        about: object = read_json(Path(text))
+        if not isinstance(about, dict):
+            raise UserError(
+                "an object of texts was expected.", where=text, hint='{"name": "...", "license": "..."}'
+            )
+        return about
+    return text
+
+
+# -- writing ---------------------------------------------------------------------------------------------------
+
+
+def _write_plain(found: _Read, target: Path) -> tuple[tuple[Dropped, ...], tuple[str, ...]]:
+    """Write a plain folder; recordings that came without graphs get graphs without any order."""
+    if found.graphs:
+        write_plain(target, found.recordings, found.graphs)
+        return (), ()
+    recordings, graphs, lost = derive_orderless(found.recordings)
+    write_plain(target, recordings, graphs)
+    steps = sum(len(g.steps) for g in graphs.values())
+    sentence = (
+        f"the source has no task graphs: {len(graphs)} were made of the {steps} steps that were seen, with nothing "
+        "that must come before anything else. Add 'edges' to activities/*.json."
+    )
+    return lost, (sentence,)
+
+
+def _empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _counts(
+    source: Path,
+    target: Path,
+    objects: Sequence[Any],
+    kind: str,
+    found: _Read,
+    told: tuple[Dropped, ...],
+    warnings: tuple[str, ...],
+) -> dict[str, Any]:
+    report = target.with_name(f"{target.name}.dropped.jsonl")
+    if found.dropped or told:
+        write_jsonl(report, [*found.dropped, *told])
+    else:
+        report.unlink(missing_ok=True)  # of an earlier run
+    counts: dict[str, Any] = {kind: len(objects)}
+    if kind == "recordings":
+        counts["segments"] = sum(len(r.segments) for r in objects)
+    return {
+        "source": str(source),
+        "target": str(target),
+        "counts": counts,
+        "warnings": [*found.warnings, *warnings][:_SHOWN],
+        "not_read": dict(Counter(d.reason for d in found.dropped)),
+        "not_written": dict(Counter(d.reason for d in told)),
+        "dropped_file": str(report) if found.dropped or told else None,
+    }
+
+
+def _reasons(dropped: Sequence[Dropped]) -> str:
+    counted = Counter(d.reason for d in dropped).most_common(5)
+    return "dropped: " + ", ".join(f"{reason} {n:,}" for reason, n in counted) if counted else ""

@@ -1,0 +1,56 @@
+"""``proctor datasets check``: every oddity of a data set's raw files, counted by rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from proctor.datasets.dataset import Dataset
+from proctor.datasets.lint import RULES
+from proctor.datasets.plain.check import PLAIN_RULES
+from proctor.errors import UserError
+
+__all__ = ["check_dataset"]
+
+_SHOWN: Final = 3
+"""Places that a rule's row names."""
+
+
+def check_dataset(dataset: Dataset, folder: Path, rule: str | None = None) -> dict[str, Any]:
+    """Return the findings of a data set.
+
+    Args:
+        dataset: whose files they are.
+        folder: with the files.
+        rule: only its findings.
+
+    Returns:
+        ``dataset``, ``changed`` (files whose checksum is not the release's), ``counts`` by rule, ``rules`` (a row for each
+        rule that found something) and ``findings``.
+
+    Raises:
+        UserError: if files are missing or broken, or nobody knows the rule.
+    """
+    known = {**RULES, **PLAIN_RULES, **dataset.rules}
+    findings = dataset.check(folder)
+    if rule is not None and rule not in known and rule not in {f.rule for f in findings}:
+        raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(known)}")
+    counts = Counter(f.rule for f in findings)
+    rows = []
+    for name, n in sorted(counts.items(), key=lambda pair: (len(pair[0]), pair[0])):
+        where = [f.where for f in findings if f.rule == name]
+        more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
+        what = known.get(name, name.replace("_", " ").replace("-", " "))
+        rows.append({"rule": name, "found": n, "what": what, "where": "; ".join(where[:_SHOWN]) + more})
+    return {
+        "dataset": dataset.name,
+        "changed": list(dataset.changed_files(folder)),
+        "counts": dict(counts),
+        "rules": rows,
+        "findings": [
+            {"rule": f.rule, "where": f.where, "seen": f.seen}
+            for f in findings
+            if rule is None or f.rule == rule
+        ],
+    }

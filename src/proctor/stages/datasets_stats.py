@@ -1,0 +1,518 @@
+"""Statistics of a data set: the paper's figures beside what is found, and the common numbers of any data set.
+
+``dataset_statistics`` reads record by record and keeps numbers only. The result is a value: ``statistics_dict`` for
+programs, ``render_statistics`` for people, ``datasets_stats_page.write_statistics_page`` for a page with charts.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.datasets.dataset import Corrections, Dataset, Log, load_dataset
+from proctor.datasets.statistics import (
+    Comparison,
+    GraphRow,
+    Histogram,
+    RecordingStatistics,
+    RecordingTally,
+    Spread,
+    TextStatistics,
+    compare_published,
+    graph_rows,
+    spread_of,
+    text_statistics,
+)
+from proctor.errors import UserError
+from proctor.report.plaintext import clip_line
+
+__all__ = [
+    "DatasetStatistics",
+    "SourceStatistics",
+    "bin_labels",
+    "common_figures",
+    "dataset_statistics",
+    "facts",
+    "histograms",
+    "pivot",
+    "reasons_of",
+    "render_statistics",
+    "show_number",
+    "show_orders",
+    "spreads",
+    "statistics_dict",
+]
+
+_BAR: Final = 32
+"""Characters of the longest bar."""
+_EXACT: Final = 2**53
+_HUGE: Final = 10**308
+_ROWS: Final = 60
+"""Activities that the text lists."""
+_NAME: Final = 40
+"""Characters of a label in a table."""
+
+
+class SourceStatistics(msgspec.Struct, frozen=True):
+    """The numbers of a corpus: sources by modality, and words of their text (titles and cells included)."""
+
+    sources: int
+    modalities: dict[str, int]
+    documents: int
+    words_of_a_source: Spread | None
+
+
+class DatasetStatistics(msgspec.Struct, frozen=True):
+    """Everything that was measured.
+
+    Attributes:
+        dataset: name of the data set.
+        title: its full name.
+        version: of the annotations.
+        kind: what it holds.
+        corrections: mode in which it was read.
+        paper: figures of the paper beside what is found.
+        found: all figures that the data set's own rules measure, by key; None where undefined.
+        recordings: of a data set of recordings.
+        graphs: shapes of its task graphs.
+        texts: of manuals.
+        sources: of a corpus.
+        dropped: what was left out, by reason.
+        findings: oddities told while reading, by rule.
+    """
+
+    dataset: str
+    title: str
+    version: str
+    kind: str
+    corrections: str
+    paper: tuple[Comparison, ...] = ()
+    found: dict[str, float | None] = {}
+    recordings: RecordingStatistics | None = None
+    graphs: tuple[GraphRow, ...] = ()
+    texts: TextStatistics | None = None
+    sources: SourceStatistics | None = None
+    dropped: dict[str, int] = {}
+    findings: dict[str, int] = {}
+
+
+def dataset_statistics(
+    dataset: str,
+    folder: Path,
+    *,
+    corrections: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DatasetStatistics:
+    """Measure a data set.
+
+    Args:
+        dataset: its name.
+        folder: where it is.
+        corrections: mode, ``corrected`` by default. The figures of the paper are measured on the files as they are.
+        options: of the reader.
+
+    Raises:
+        UserError: if there is no such data set, the folder cannot be read, or nothing in it can.
+    """
+    mode = _mode(corrections)
+    declared = load_dataset(dataset)
+    declared.check_options(options or {})
+    if declared.iterate is None:
+        result = declared.read(folder, mode, **(options or {}))
+        log = Log()
+        log.findings.extend(result.findings)
+        for dropped in result.dropped:
+            log.drop(dropped.id, dropped.reason)
+        records: Iterable[Any] = result.recordings or result.manuals or result.sources
+        measured = _of_kind(declared, records)
+        graphs = graph_rows(result.graphs.values())
+    else:
+        log = Log(sink=lambda _: None)
+        measured = _of_kind(declared, declared.iter_records(folder, mode, log, **(options or {})))
+        graphs = ()
+    found = _found(declared, folder, measured)
+    return msgspec.structs.replace(
+        DatasetStatistics(declared.name, declared.title, declared.version, declared.kind, mode, **measured),
+        paper=compare_published(declared.published, {k: v for k, v in found.items() if v is not None}),
+        found=found,
+        graphs=graphs,
+        dropped=dict(log.reasons.most_common()),
+        findings=dict(Counter(f.rule for f in log.findings).most_common()),
+    )
+
+
+def _mode(corrections: str | None) -> Corrections:
+    if corrections in (None, "corrected"):
+        return "corrected"
+    if corrections == "published":
+        return "published"
+    raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
+
+
+def _of_kind(declared: Dataset, records: Iterable[Any]) -> dict[str, Any]:
+    """Return the part of the statistics that belongs to the kind of the data set."""
+    iterator = iter(records)
+    first = next(iterator, None)
+    if first is None:
+        raise UserError(
+            f"no record of {declared.title} could be read.",
+            hint="see 'proctor datasets check' for the reasons",
+        )
+    records = chain([first], iterator)
+    match declared.kind:
+        case "recordings":
+            tally = RecordingTally()
+            for recording in records:
+                tally.add(recording)
+            return {"recordings": tally.statistics()}
+        case "manuals":
+            from proctor.metrics.text_statistics import tokenize
+
+            return {"texts": text_statistics(_tasks(records), tokenize)}
+        case "corpus":
+            return {"sources": _of_sources(records)}
+
+
+def _tasks(manuals: Iterable[Any]) -> Iterator[list[str]]:
+    """Yield the texts of the steps of every section, headlines left out (sequencing.md 1.4)."""
+    for manual in manuals:
+        for section in manual.sections:
+            yield [" ".join(filter(None, (step.text, *step.bullets))) for step in section.steps]
+
+
+def _of_sources(sources: Iterable[Any]) -> SourceStatistics:
+    from proctor.corpus.source import render_source
+
+    modalities: Counter[str] = Counter()
+    documents: set[int] = set()
+    words = array("d")
+    for source in sources:
+        modalities[source.modality] += 1
+        documents.add(hash(source.doc_id or source.id))
+        words.append(len(render_source(source).split()))
+    return SourceStatistics(modalities.total(), dict(modalities), len(documents), spread_of(words))
+
+
+def _found(declared: Dataset, folder: Path, measured: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the figures by the keys of ``published``: the data set's own measure, else the common statistics."""
+    if declared.measure is not None:
+        figures: Mapping[str, float] = declared.measure(folder)
+    else:
+        recordings = measured.get("recordings")
+        figures = common_figures(recordings) if recordings is not None else {}
+    return {key: value if math.isfinite(value) else None for key, value in figures.items()}
+
+
+def common_figures(s: RecordingStatistics) -> dict[str, float]:
+    """Return the common statistics of recordings by the keys that ``Published`` uses."""
+    steps, videos = s.step_seconds, s.video_seconds
+    nothing = math.nan
+    return {
+        "recordings": s.recordings,
+        "hours": s.hours,
+        "activities": len(s.activities),
+        "steps": s.steps,
+        "timed_steps": s.timed_steps,
+        "segments": s.timed_steps,
+        "steps_per_recording": s.timed_steps / s.recordings if s.recordings else nothing,
+        "mean_step_seconds": steps.mean if steps else nothing,
+        "median_step_seconds": steps.median if steps else nothing,
+        "mean_video_seconds": videos.mean if videos else nothing,
+        "mean_video_minutes": videos.mean / 60 if videos else nothing,
+        "longest_video_minutes": videos.most / 60 if videos else nothing,
+        "annotated_share": s.coverage.annotated_share if s.coverage else nothing,
+        "mistaken_steps": s.mistaken_steps,
+        "mistakes": sum(m.mistakes for m in s.mistakes),
+        **{f"recordings[{a.name or a.id}]": a.recordings for a in s.activities},
+    }
+
+
+def statistics_dict(statistics: DatasetStatistics) -> dict[str, Any]:
+    """Return the statistics as plain values that JSON knows; whole numbers beyond 2^53 (orders) become floats."""
+    plain: dict[str, Any] = _plain(msgspec.to_builtins(statistics, str_keys=True))
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case int() if abs(value) > _EXACT:
+            return float(value) if abs(value) < _HUGE else sys.float_info.max
+        case _:
+            return value
+
+
+# -- for people --------------------------------------------------------------------------------------------------
+
+
+def show_number(value: float | None, digits: int = 2) -> str:
+    """Return a number as people read it: thousands apart, a dash for none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == int(value) and digits == 0:
+        return f"{int(value):,}"
+    return f"{value:,.{digits}f}"
+
+
+def facts(s: DatasetStatistics) -> list[tuple[str, str]]:
+    """Return the numbers that are said first: name and text."""
+    rows: list[tuple[str, str]] = []
+    if r := s.recordings:
+        rows += [
+            ("recordings", f"{r.recordings:,}"),
+            ("hours", show_number(r.hours)),
+            ("activities", f"{len(r.activities):,}"),
+            ("steps", f"{r.steps:,} ({r.timed_steps:,} with times)"),
+            ("recordings with mistakes", _with_hours(r.with_mistakes, r.hours_with_mistakes)),
+            ("steps with mistakes", f"{r.mistaken_steps:,}"),
+        ]
+        if r.coverage:
+            rows.append(("time in steps", f"{r.coverage.annotated_share:.1%}"))
+            rows.append(("time in several steps", f"{r.coverage.overlapping_share:.1%}"))
+        if r.without_duration:
+            rows.append(("recordings of unknown length", f"{r.without_duration:,}"))
+        rows += [(f"values of {name}", f"{n:,}") for name, n in r.attributes.items() if n < r.recordings]
+    if t := s.texts:
+        rows += [
+            ("tasks", f"{t.tasks:,}"),
+            ("steps", f"{t.steps:,}"),
+            ("different tokens", f"{t.types:,}"),
+            ("tokens", f"{t.tokens:,}"),
+            ("type-token ratio", show_number(t.type_token_ratio, 4)),
+        ]
+    if c := s.sources:
+        rows += [("sources", f"{c.sources:,}"), ("documents", f"{c.documents:,}")]
+        rows += [(f"of them {name}", f"{n:,}") for name, n in c.modalities.items()]
+    return rows
+
+
+def _with_hours(recordings: int, hours: float) -> str:
+    return f"{recordings:,} ({show_number(hours)} h)" if hours else f"{recordings:,}"
+
+
+def spreads(s: DatasetStatistics) -> list[tuple[str, Spread]]:
+    """Return the distributions in numbers, with their names."""
+    named: list[tuple[str, Spread | None]] = []
+    if r := s.recordings:
+        named += [
+            ("step length (s)", r.step_seconds),
+            ("video length (s)", r.video_seconds),
+            ("performed steps of a recording", r.steps_of_a_recording),
+        ]
+    if t := s.texts:
+        named += [
+            ("tokens of a step", t.tokens_of_a_step),
+            ("sentences of a step", t.sentences_of_a_step),
+            ("steps of a task", t.steps_of_a_task),
+        ]
+    if s.sources:
+        named.append(("words of a source", s.sources.words_of_a_source))
+    return [(name, spread) for name, spread in named if spread is not None]
+
+
+def histograms(s: DatasetStatistics) -> tuple[Histogram, ...]:
+    """Return the distributions as counts in bins, without empty bins at the ends."""
+    part = s.recordings or s.texts
+    return tuple(_trimmed(h) for h in part.histograms if any(h.counts)) if part else ()
+
+
+def _trimmed(h: Histogram) -> Histogram:
+    filled = [n for n, count in enumerate(h.counts) if count]
+    first, last = filled[0], filled[-1]
+    if last == len(h.counts) - 1:
+        return Histogram(h.title, h.unit, h.edges[first:], h.counts[first:])
+    return Histogram(h.title, h.unit, h.edges[first : last + 2], h.counts[first : last + 1])
+
+
+def bin_labels(histogram: Histogram) -> list[str]:
+    """Name the bins: ``10 to 20 s``; whole numbers of things by themselves where a bin holds one.
+
+    With as many edges as counts the last bin has no end.
+    """
+    labels = []
+    ends = (*histogram.edges[1:], None)[: len(histogram.counts)]
+    for low, high in zip(histogram.edges[: len(histogram.counts)], ends, strict=True):
+        if high is None:
+            labels.append(f"{low:g} {histogram.unit} and more")
+        elif histogram.unit != "s" and high - low == 1:
+            labels.append(f"{low:g} {histogram.unit}")
+        elif histogram.unit != "s":
+            labels.append(f"{low:g} to {high - 1:g} {histogram.unit}")
+        else:
+            labels.append(f"{low:g} to {high:g} {histogram.unit}")
+    return labels
+
+
+def pivot(paper: Sequence[Comparison]) -> tuple[list[str], list[tuple[str, list[Comparison | None]]]]:
+    """Arrange figures such as ``hours[Ramen]``: one row a label, one column a quantity.
+
+    Returns:
+        names of the columns, and rows of label and figures (None where the paper has none).
+    """
+    columns: dict[str, None] = {}
+    rows: dict[str, dict[str, Comparison]] = {}
+    for c in paper:
+        quantity, bracket, label = c.quantity.partition("[")
+        if bracket:
+            columns[quantity] = None
+            rows.setdefault(label.removesuffix("]"), {})[quantity] = c
+    return list(columns), [(label, [own.get(q) for q in columns]) for label, own in rows.items()]
+
+
+def render_statistics(s: DatasetStatistics) -> str:
+    """Return the statistics as text for a terminal."""
+    parts = [
+        f"{_said(s.title)}, {_said(s.version)} ({s.kind}, {s.corrections})",
+        _columns([], [[name, value] for name, value in facts(s)]),
+        *_render_paper(s),
+        *_render_recordings(s),
+        _titled("How it is spread", _spread_table(s)),
+        *(_titled(h.title, _bars(bin_labels(h), h.counts)) for h in histograms(s)),
+        _titled("Task graphs", _graph_table(s.graphs)),
+        _titled("Left out while reading", _columns([], [[k, f"{n:,}"] for k, n in s.dropped.items()])),
+        _titled("Odd, told while reading", _columns([], [[k, f"{n:,}"] for k, n in s.findings.items()])),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _render_paper(s: DatasetStatistics) -> Iterator[str]:
+    single = [c for c in s.paper if "[" not in c.quantity]
+    rows = [
+        [
+            _words(c.quantity),
+            show_number(c.paper, c.digits),
+            show_number(c.found, c.digits),
+            "" if c.same else "≠",
+            c.where,
+        ]
+        for c in single
+    ]
+    table = _columns(["", "paper", "found", "", "where"], rows)
+    reasons = [f"  {_said(_words(c.quantity), _NAME)}: {_said(c.why)}" for c in single if c.why]
+    yield _titled(
+        "Paper and found", "\n".join([table, *(["", "Why:", *reasons] if reasons else [])]) if rows else ""
+    )
+    columns, labelled = pivot(s.paper)
+    body = [[label, *map(_paper_cell, cells)] for label, cells in labelled]
+    yield _titled(
+        "Paper and found, one by one (paper → found where they differ)",
+        "\n".join(filter(None, [_columns(["", *map(_words, columns)], body), *reasons_of(s.paper)])),
+    )
+    told = {c.quantity for c in s.paper}
+    rest = [(k, v) for k, v in s.found.items() if k not in told and k.partition("[")[0] not in columns]
+    rows = [[_words(k), show_number(v, 0 if v is None or v == int(v) else 3)] for k, v in rest]
+    yield _titled("Further figures", _columns([], rows))
+
+
+def reasons_of(paper: Sequence[Comparison]) -> list[str]:
+    """Return each reason for differences of figures of single activities, with the number of figures."""
+    reasons = Counter(c.why for c in paper if c.why and "[" in c.quantity)
+    return [f"  {n} figures: {_said(why)}" for why, n in reasons.most_common()]
+
+
+def _paper_cell(c: Comparison | None) -> str:
+    if c is None:
+        return ""
+    paper = show_number(c.paper, c.digits)
+    return paper if c.same else f"{paper} → {show_number(c.found, c.digits)}"
+
+
+def _render_recordings(s: DatasetStatistics) -> Iterator[str]:
+    r = s.recordings
+    if r is None:
+        return
+    rows = [[m.kind, f"{m.mistakes:,}", f"{m.steps:,}"] for m in r.mistakes]
+    yield _titled("Mistakes", _columns(["kind", "mistakes", "steps"], rows))
+    rows = [
+        [
+            a.name or a.id,
+            f"{a.recordings:,}",
+            f"{a.with_mistakes:,}",
+            show_number(a.hours),
+            f"{a.steps:,}",
+            show_number(a.mean_step_seconds, 1),
+        ]
+        for a in r.activities[:_ROWS]
+    ]
+    heads = ["", "recordings", "with mistakes", "hours", "steps", "mean step (s)"]
+    rest = len(r.activities) - len(rows)
+    more = f"\nand {rest:,} more: the JSON and the page have all" if rest > 0 else ""
+    yield _titled("Activities", _columns(heads, rows) + more)
+
+
+def _spread_table(s: DatasetStatistics) -> str:
+    heads = ["", "n", "mean", "s.d.", "least", "25 %", "median", "75 %", "most"]
+    rows = [
+        [name, f"{v.n:,}", *(show_number(x) for x in (v.mean, v.sd, v.least, v.q25, v.median, v.q75, v.most))]
+        for name, v in spreads(s)
+    ]
+    return _columns(heads, rows)
+
+
+def _graph_table(graphs: Sequence[GraphRow]) -> str:
+    heads = ["", "steps", "edges", "width", "depth", "orders"]
+    rows = [[g.name, str(g.steps), str(g.edges), str(g.width), str(g.depth), show_orders(g)] for g in graphs]
+    return _columns(heads, rows)
+
+
+def show_orders(g: GraphRow) -> str:
+    """Return the number of orders, or that there are more than can be counted."""
+    if g.orders is not None:
+        return f"{g.orders:,}" if g.orders < 10**12 else f"{g.orders:.2e}"
+    return (
+        f"{g.orders_at_least:,} or more"
+        if g.orders_at_least < 10**12
+        else f"10^{len(str(g.orders_at_least)) - 1} or more"
+    )
+
+
+def _said(text: str, limit: int = 300) -> str:
+    """Cut a text and make what does not print visible: it may come from anywhere."""
+    return clip_line(text, limit)
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _titled(title: str, body: str) -> str:
+    return f"{title}\n{'-' * len(title)}\n{body}" if body else ""
+
+
+def _bars(labels: Sequence[str], counts: Sequence[int]) -> str:
+    most, total = max(counts, default=0), sum(counts)
+    rows = [
+        [label, f"{n:,}", f"{n / total:6.1%}", "█" * round(_BAR * n / most) or ("▏" if n else "")]
+        for label, n in zip(labels, counts, strict=True)
+    ]
+    return _columns([], rows, left=(0, 3))
+
+
+def _columns(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Lay out columns, numbers to the right; what comes from data is cut and cannot steer the terminal."""
+    if not rows:
+        return ""
+    cells = [
+        [clip_line(cell, _NAME) if cell else "" for cell in row]
+        for row in ([heads] if heads else []) + list(rows)
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if n in left else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,452 @@
+"""The studio of a workspace: candidates into the desk, and the web application with all that it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from proctor.drawing.layout import Layouts
+from proctor.errors import MissingExtraError, UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.records import Dropped, iter_jsonl
+from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.verify import DEFAULTS
+from proctor.stages.videos import workspace_videos
+from proctor.verify.adjudicate import open_case
+from proctor.verify.desk import documents, items, people
+from proctor.verify.desk.cases import take_over_verdicts
+from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.items import Synced
+from proctor.verify.schema import tables
+from proctor.verify.store import append_verdicts, split_stale
+from proctor.verify.verdict import Verdict
+from proctor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.studio.clips import ClipShop
+    from proctor.studio.context import Settings, Studio
+
+__all__ = [
+    "KEY_FILE",
+    "desk_target",
+    "first_link",
+    "open_desk",
+    "open_studio",
+    "prepare_clips",
+    "sign_in_link",
+    "sync_desk",
+]
+
+KEY_FILE: Final = "studio-secret"
+"""File of the workspace with the project's key: 32 bytes as hexadecimal digits, readable for its owner alone."""
+
+_SOURCES: Final = ("candidates.jsonl", "examples.jsonl", "graphs.json")
+_SYNCED: Final = "studio_synced"
+_KEY_PRINT: Final = "studio_secret"
+
+
+def desk_target(workspace: Workspace, database: str | None = None) -> str | Path:
+    """Return where verdicts and people's work are kept: the URL or file of the settings, or what was given."""
+    where = str(workspace.settings("verify", {"store": database}, DEFAULTS)["store"])
+    return where if "://" in where else workspace.file(where)
+
+
+@contextmanager
+def open_desk(
+    root: Path,
+    database: str | None = None,
+    *,
+    seed: int = 0,
+    create: bool = True,
+    key: bytes | None = None,
+) -> Iterator[Desk]:
+    """Open the desk of a workspace.
+
+    Args:
+        root: of the workspace.
+        database: file in it or ``postgresql://`` URL; that of the settings by default.
+        seed: of what is drawn.
+        create: make a store where there is none.
+        key: 32 bytes for a project that has no key yet; random by default, as every real project's must be.
+
+    Raises:
+        UserError: if it cannot be opened, or its key is gone.
+    """
+    workspace = Workspace(root)
+    with Desk.open(desk_target(workspace, database), secret=b"", create=create, seed=seed) as desk:
+        desk.secret = _secret(desk, workspace, key)
+        yield desk
+
+
+def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None) -> Synced | None:
+    """Bring the desk's items in line with the workspace's candidates; None when nothing has changed since.
+
+    Args:
+        root: of the workspace.
+        desk: open.
+        seen: called once for each candidate that is looked at.
+
+    Raises:
+        UserError: if the workspace's files are missing, broken or do not fit each other.
+    """
+    workspace = Workspace(root)
+    signs = _signs(workspace)
+    if _meta(desk, _SYNCED) == signs:
+        return None
+    graphs = workspace.graphs()
+    examples = {e.id: e for e in load_examples(workspace, graphs)}
+    candidates = load_candidates(workspace, examples.values())
+
+    def job(connection: Any) -> Synced:
+        pairs = ((c, examples[c.example_id]) for c in candidates)
+        result = items.sync_items(desk, connection, pairs, graphs, actor="proctor", seen=seen)
+        take_over_verdicts(desk, connection)
+        documents.ensure_defaults(desk, connection)
+        _set_meta(desk, connection, _SYNCED, signs)
+        return result
+
+    return desk.write(job).result()
+
+
+def _signs(workspace: Workspace) -> str:
+    """Tell files apart by size and time of change: reading half a gigabyte at every start would take seconds."""
+    found = []
+    for name in _SOURCES:
+        state = workspace.require(name).stat()
+        found.append([name, state.st_size, state.st_mtime_ns])
+    return msgspec.json.encode(found).decode()
+
+
+# -- the key ---------------------------------------------------------------------------------------------------
+
+
+def _secret(desk: Desk, workspace: Workspace, given: bytes | None) -> bytes:
+    """Return the project's key, made at the first time and never again: cards would change under people's hands.
+
+    Raises:
+        UserError: if it is gone, another one, or cannot be made.
+    """
+    path, known = workspace.file(KEY_FILE), _meta(desk, _KEY_PRINT)
+    try:
+        key = _read_key(path) if path.exists() or known is not None else _make_key(path, given)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the project's key cannot be read or made: {getattr(error, 'strerror', None) or error}.",
+            where=str(path),
+            hint="restore the file from a copy of the workspace" if known else "make the folder writable",
+        ) from None
+    sign = hashlib.sha256(b"proctor studio\x00" + key).hexdigest()[:16]
+    if known is None:
+        desk.write(lambda c: _set_meta(desk, c, _KEY_PRINT, sign)).result()
+    elif known != sign:
+        raise UserError(
+            "the project's key is not the one that this store was begun with.",
+            where=str(path),
+            hint="restore the file from a copy of the workspace",
+        )
+    return key
+
+
+def _read_key(path: Path) -> bytes:
+    key = bytes.fromhex(path.read_text("ascii").strip())
+    if len(key) != 32:
+        raise ValueError(f"it has {len(key)} bytes, not 32")
+    return key
+
+
+def _make_key(path: Path, given: bytes | None) -> bytes:
+    key = given or secrets.token_bytes(32)
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(key.hex() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+def _meta(desk: Desk, key: str) -> str | None:
+    t = tables().meta
+    row = desk.read(lambda c: c.execute(t.select().where(t.c.key == key)).first())
+    return None if row is None else str(row.value)
+
+
+def _set_meta(desk: Desk, connection: Any, key: str, value: str) -> None:
+    t = tables().meta
+    connection.execute(t.delete().where(t.c.key == key))
+    connection.execute(desk.database.insert(t), {"key": key, "value": value})
+
+
+# -- the application -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_studio(
+    root: Path,
+    settings: Settings,
+    *,
+    database: str | None = None,
+    videos: Path | None = None,
+    seed: int = 0,
+    seen: Callable[[], None] | None = None,
+) -> Iterator[Studio]:
+    """Open everything that the server needs: the desk in line with the candidates, graphs, recordings, clips.
+
+    Args:
+        root: of the workspace.
+        settings: how it is reached.
+        database: see ``open_desk``.
+        videos: folder of the recordings; the data set's by default.
+        seed: of what is drawn.
+        seen: called once for each candidate when they are taken in.
+
+    Raises:
+        UserError: if the workspace, the store or the folder of videos cannot be used.
+        MissingExtraError: without the extra ``studio``.
+    """
+    try:
+        from proctor.studio.auth import Auth
+        from proctor.studio.context import Studio
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(str(error.name), "studio", "the studio") from None
+
+    workspace = Workspace(root)
+    with open_desk(root, database, seed=seed) as desk:
+        sync_desk(root, desk, seen=seen)
+        graphs, layouts = desk.read(items.load_graphs), Layouts(workspace.file("studio") / "drawings")
+        threading.Thread(target=layouts.prepare, args=(list(graphs.values()),), daemon=True).start()
+        auth = Auth(desk, settings.origin)
+        clips = _clip_shop(workspace)
+        studio: Studio | None = None
+        try:
+            studio = Studio(
+                desk=desk,
+                settings=settings,
+                graphs=graphs,
+                find_video=_video_finder(workspace, videos),
+                clips=clips,
+                layouts=layouts,
+                auth=auth,
+                more={"protocol_hash": desk.read(documents.protocol_hash)},
+            )
+            yield studio
+        finally:
+            for name in ("snapshots", "beside"):
+                if studio is not None and name in studio.more:
+                    studio.more[name].close()
+            auth.close()
+            if clips is not None:
+                clips.close()
+
+
+def _clip_shop(workspace: Workspace) -> ClipShop | None:
+    from proctor.studio.clips import ClipShop
+
+    with suppress(MissingExtraError):
+        return ClipShop(workspace.file("studio") / "clips")
+    return None
+
+
+def _video_finder(workspace: Workspace, folder: Path | None) -> Callable[[Example], Path | None]:
+    """Return a function that finds an example's recording; what was looked for once is remembered."""
+    videos = workspace_videos(workspace, folder)
+    known: dict[tuple[str, str | None], Path | None] = {}
+
+    def find(example: Example) -> Path | None:
+        key = (example.recording_id, example.video)
+        if key not in known:
+            try:
+                known[key] = videos.find(*key)
+            except UserError:
+                known[key] = None
+        return known[key]
+
+    return find
+
+
+def prepare_clips(
+    root: Path,
+    *,
+    videos: Path | None = None,
+    only: Collection[str] | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Have every candidate's clip made.
+
+    Args:
+        root: of the workspace.
+        videos: folder of the recordings; the data set's by default.
+        only: candidates that count; all by default.
+        seen: called once for each clip that is ready or has failed.
+
+    Returns:
+        ``clips`` that were wanted, how many are ``ready``, ``failures`` (file, moment, reason), and how many items are
+        ``without_video``.
+
+    Raises:
+        UserError: if the workspace cannot be read, or clips cannot be kept.
+        MissingExtraError: without the extra ``studio``.
+    """
+    from proctor.studio.clips import ClipShop, Preparation
+
+    workspace = Workspace(root)
+    find = _video_finder(workspace, videos)
+    examples = {e.id: e for e in load_examples(workspace, workspace.graphs())}
+    candidates = load_candidates(workspace, examples.values())
+    shown = [examples[c.example_id] for c in candidates if only is None or c.id in only]
+    found = [(find(e), e.end) for e in shown]
+    wanted = [(path, end) for path, end in found if path is not None and end > 0]
+    told = 0
+
+    def tell(state: Preparation) -> None:
+        nonlocal told
+        for _ in range(state.ready + state.failed - told):
+            if seen is not None:
+                seen()
+        told = state.ready + state.failed
+
+    with ClipShop(workspace.file("studio") / "clips") as shop:
+        done = shop.prepare_all(wanted, seen=tell)
+    return {
+        "clips": done.total,
+        "ready": done.ready,
+        "failures": [list(failure) for failure in done.failures],
+        "without_video": len(found) - len(wanted),
+    }
+
+
+def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> dict[str, Any]:
+    """Bring verdicts from elsewhere in: JSON Lines of verdicts, or the raw rows of another studio.
+
+    Args:
+        root: of the workspace.
+        file: one verdict in each line (``verify.verdict.Verdict``), or ``proctor studio export rows``.
+        database: see ``open_desk``.
+
+    Returns:
+        ``verdicts`` in the file, how many were ``new``, how many were ``dropped`` by reason, and how many ``items`` have
+        been told again.
+
+    Raises:
+        UserError: if the file cannot be read, or a line is no verdict. Nothing is written then.
+    """
+    given = list(_read_verdicts(file))
+    with open_desk(root, database) as desk:
+        sync_desk(root, desk)
+        candidates = {c.id: c for c, _ in desk.read(lambda c: list(items.iter_candidates(c)))}
+        current, stale = split_stale(given, candidates)
+        good: list[Verdict] = []
+        for verdict in current:
+            if _fits(verdict, candidates[verdict.candidate_id]):
+                good.append(verdict)
+            else:
+                stale.append(Dropped(verdict.candidate_id, "answers-do-not-fit", verdict.annotator))
+        dropped = Workspace(root).write_dropped("studio.import", stale)
+
+        def job(connection: Any) -> tuple[int, int]:
+            before = _count_verdicts(connection)
+            append_verdicts(desk.database, connection, good)
+            return _count_verdicts(connection) - before, take_over_verdicts(desk, connection)
+
+        new, told = desk.write(job).result()
+    return {"verdicts": len(given), "new": new, "dropped": dropped, "items": told}
+
+
+def _fits(verdict: Verdict, candidate: Candidate) -> bool:
+    """True when a case can be opened from a verdict; one that cannot would stand in the way of all others."""
+    try:
+        open_case(candidate, [verdict])
+    except UserError:
+        return False
+    return True
+
+
+def _read_verdicts(file: Path) -> Iterator[Verdict]:
+    rows: Iterator[dict[str, Any]] = iter_jsonl(file, dict[str, Any])
+    for number, row in enumerate(rows, start=1):
+        if "table" in row and row["table"] != "verdict":
+            continue
+        body = row.get("verdict", row) if "table" in row else row
+        try:
+            verdict = msgspec.convert(body, Verdict)
+        except msgspec.ValidationError as error:
+            raise UserError(
+                f"this is no verdict: {error}.",
+                where=f"{file}:{number}",
+                hint="each line holds a verdict, as 'proctor studio export WORKSPACE rows FILE' writes them",
+            ) from None
+        yield verdict
+
+
+def _count_verdicts(connection: Any) -> int:
+    from sqlalchemy import func, select
+
+    return int(connection.execute(select(func.count()).select_from(tables().verdicts)).scalar_one())
+
+
+def export_desk(root: Path, kind: str, file: Path, *, database: str | None = None) -> dict[str, Any]:
+    """Write what people said to a file: ``published``, ``rows`` or ``csv`` (``studio.exporting``).
+
+    Raises:
+        UserError: if there is no such kind, the store cannot be read, or the file cannot be written.
+    """
+    from proctor.studio.exporting import EXPORTS, write_export
+
+    known = next((k for k in EXPORTS if k == kind), None)
+    if known is None:
+        raise UserError(f"there is no export '{kind[:40]}'.", hint=f"one of {', '.join(EXPORTS)}")
+    with open_desk(root, database, create=False) as desk:
+        rows = write_export(desk, known, file)
+    return {"file": str(file), "kind": known, "rows": rows}
+
+
+# -- links -----------------------------------------------------------------------------------------------------
+
+
+def first_link(desk: Desk, origin: str) -> str | None:
+    """Return a link under which the first owner makes their account, None when there is an owner already.
+
+    It works once. Every start without an owner makes a new one; older ones stop working.
+    """
+    from proctor.studio.auth import hash_token, new_token
+
+    everybody = desk.read(lambda c: people.list_people(desk, c, state="active"))
+    if any(p.role == "owner" for p in everybody):
+        return None
+    token = new_token()
+
+    def job(connection: Any) -> None:
+        for old in people.list_invites(desk, connection):
+            if old.role == "owner" and old.made_by == people.COMMAND_LINE:
+                people.revoke_invite(desk, connection, old.pid, actor=people.COMMAND_LINE)
+        people.create_invite(desk, connection, hash_token(token), "owner", actor=people.COMMAND_LINE)
+
+    desk.write(job).result()
+    return f"{origin}/setup/{token}"
+
+
+def sign_in_link(desk: Desk, origin: str, handle: str) -> str:
+    """Return a link that signs an existing person in once.
+
+    Raises:
+        UserError: if there is nobody of that name.
+    """
+    from proctor.studio.auth import hash_token, new_token
+
+    person = desk.read(lambda c: people.by_handle(desk, c, handle))
+    if person is None or person.state != "active":
+        known = [p.handle for p in desk.read(lambda c: people.list_people(desk, c, state="active"))]
+        raise UserError(f"nobody signs in as '{handle}'.", hint=f"known: {', '.join(known) or 'nobody yet'}")
+    token = new_token()
+    desk.write(
+        lambda c: people.create_link(desk, c, hash_token(token), person, actor=people.COMMAND_LINE)
+    ).result()
+    return f"{origin}/start/{token}"

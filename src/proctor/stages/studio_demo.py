@@ -1,0 +1,349 @@
+"""The studio's sample project: the everyday sample, half judged by people who do not exist.
+
+What they say is drawn: mostly what the task graph says, now and then not, so that there is agreement to measure and
+there are cases to decide. Their clock runs over three weeks before today, so that the weeks differ.
+
+Who gets what, in which order, and what they say of it follow from the seed alone: queues are shuffled by people's ids
+and the project's key, so these are derived from the seed as well. Nobody in the sample has anything to hide.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from proctor.errors import MissingExtraError, UserError
+from proctor.samples import copy_sample
+from proctor.stages.demo import render_videos
+from proctor.stages.derive import derive
+from proctor.stages.generate import generate
+from proctor.stages.read import read
+from proctor.stages.studio import desk_target, open_desk, prepare_clips, sync_desk
+from proctor.stages.verify import verify
+from proctor.verify.desk import documents, flow, items, people, roster, training, work
+from proctor.verify.desk.records import Item, Person, Role, Sheet
+from proctor.verify.policy import Policy
+from proctor.verify.store import latest_verdicts
+from proctor.workspace import Workspace, is_there
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from proctor.verify.desk.desk import Desk
+    from proctor.verify.verdict import Judgment, Verdict
+
+__all__ = ["CAST", "make_demo"]
+
+CAST: Final[tuple[tuple[str, str, Role], ...]] = (
+    ("ana", "Ana Lindqvist", "annotator"),
+    ("ben", "Ben Okafor", "annotator"),
+    ("chloe", "Chloe Marchetti", "annotator"),
+    ("dev", "Dev Anand", "annotator"),
+    ("edda", "Edda Thorsen", "adjudicator"),
+    ("farid", "Farid Haddad", "owner"),
+)
+"""Everybody in the sample: sign-in name, name, role. Dev is new and has yet to do the training."""
+
+_ITEMS: Final = 36
+_TRAINING: Final = 3
+_DAY: Final = 86_400.0
+_WRONG_SHARE: Final = {"ana": 0.08, "ben": 0.18, "chloe": 0.12, "edda": 0.02}
+_RETURNED: Final = {("ben", 5): "media", ("chloe", 11): "text"}
+"""Which item of whose queue could not be judged, and why."""
+_MARKER: Final = "studio-demo.txt"
+
+
+class Show(Protocol):
+    """Shows the progress of one part of the job."""
+
+    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
+        """Begin a part; the value of the context is called once per finished piece."""
+        ...
+
+
+def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> Path:
+    """Make the sample project in a folder, or take the one that is there, and return its workspace.
+
+    Args:
+        folder: gets ``sample/`` (the data) and ``bench/`` (the workspace).
+        show: shows progress.
+        video: render the recordings and cut the clips.
+        seed: of everything drawn.
+
+    Raises:
+        UserError: if the folder cannot be written, or people work in it who are not of the sample.
+    """
+    data, bench = folder / "sample", folder / "bench"
+    if is_there(bench / _MARKER):
+        return bench
+    key = _digest(seed, "key")
+    _refuse_people(bench, key)
+    if not is_there(data / "dataset.json"):
+        copy_sample(data)
+    if video:
+        try:
+            render_videos(data, show=show)
+        except MissingExtraError:
+            video = False
+    read("plain", data, bench)
+    counts = derive(bench)
+    with show("asking questions", counts["examples"]) as seen:
+        made = generate(bench, sample="all", seed=seed, seen=seen)
+    with show("checking them against the task graph", made["candidates"]) as seen:
+        verify(bench, seen=seen)
+    with open_desk(bench, seed=seed, key=key) as desk, show("three weeks of work") as seen:
+        sync_desk(bench, desk)
+        _Weeks(desk, seed, seen).play()
+    # From here on it can be used: clips that are missing are cut when they are asked for.
+    (bench / _MARKER).write_text("Made by 'proctor studio demo'. Everybody in it is made up.\n", "utf-8")
+    if video:
+        with show("cutting clips") as seen:
+            prepare_clips(bench, seen=seen, only=_shown(bench))
+    return bench
+
+
+def _refuse_people(bench: Path, key: bytes) -> None:
+    """Leave a project alone that was not finished as the sample, or never was one."""
+    store = desk_target(Workspace(bench))
+    if isinstance(store, Path) and not is_there(store):
+        return
+    with open_desk(bench, create=False, key=key) as desk:
+        if desk.read(lambda c: people.list_people(desk, c)):
+            raise UserError(
+                "this folder holds people's work and no finished sample.",
+                where=str(bench),
+                hint="give another folder, or remove this one if making the sample was interrupted",
+            )
+
+
+def _shown(bench: Path) -> set[str]:
+    """Return the candidates that somebody has before them; the other clips are cut when they are asked for."""
+    with open_desk(bench, create=False) as desk:
+        listed = desk.read(lambda c: items.list_items(c, limit=10_000))
+    return {one.candidate_id for one in listed if one.state != "undealt"}
+
+
+class _Weeks:
+    """Three weeks of a project, played on a clock of its own."""
+
+    def __init__(self, desk: Desk, seed: int, seen: Callable[[], None]) -> None:
+        self.desk, self.seed, self.seen = desk, seed, seen
+        self.today = time.time()
+        self.time = self.today - 21 * _DAY
+        self.people: dict[str, Person] = {}
+        desk.clock = lambda: self.time
+
+    def play(self) -> None:
+        """Do it all."""
+        protocol = documents.Protocol(training_required=True)
+        self.write(lambda c: documents.set_protocol(self.desk, c, protocol, actor=people.COMMAND_LINE))
+        for handle, name, role in CAST:
+            self.people[handle] = self.write(lambda c, h=handle, n=name, r=role: self._hire(c, h, n, r))
+        self._train()
+        annotators = [self.people[h] for h in ("ana", "ben", "chloe")]
+        policy = Policy(name="everything")
+        self.write(
+            lambda c: roster.apply_deal(
+                self.desk,
+                c,
+                roster.plan_deal(self.desk, c, annotators, policy, limit=_ITEMS),
+                actor=self.people["farid"].pid,
+            )
+        )
+        self.time = self.today - 18 * _DAY
+        self._judge(annotators)
+        self._adjudicate(self.people["edda"])
+        self.desk.clock = time.time
+
+    def write(self, job: Callable[..., Any]) -> Any:
+        self.seen()
+        return self.desk.write(job).result()
+
+    def _hire(self, c: Connection, handle: str, name: str, role: Role) -> Person:
+        new = handle == "dev"
+        pid = base64.b32encode(_digest(self.seed, "person", handle)[:10]).decode("ascii").lower()
+        person = people.add(
+            self.desk,
+            c,
+            handle=handle,
+            name=name,
+            role=role,
+            actor=people.COMMAND_LINE,
+            gate="training" if new else "open",
+            pid=pid,
+        )
+        if new:
+            return person
+        consent, guideline = documents.latest(c, "consent"), documents.latest(c, "guideline")
+        assert consent is not None
+        assert guideline is not None
+        people.consent_given(self.desk, c, person, consent.version)
+        people.guideline_ticked(self.desk, c, person, guideline.version)
+        ready = people.by_pid(self.desk, c, pid)
+        assert ready is not None
+        return ready
+
+    def _train(self) -> None:
+        """Take some items that the oracle is sure of for the training set."""
+        said = self._oracle()
+
+        def job(c: Connection) -> None:
+            chosen = 0
+            kinds: set[str] = set()
+            for listed in items.list_items(c, limit=1_000):
+                verdict = said.get(listed.candidate_id)
+                if chosen == _TRAINING or verdict is None or listed.stratum in kinds:
+                    continue
+                if not _is_sure(verdict):
+                    continue
+                item = items.get_item(c, listed.id)
+                whys = tuple(a.reason for a in verdict.answers)
+                reference = training.Reference(
+                    sheet=Sheet(question="right", answers=tuple(a.value for a in verdict.answers)),
+                    why="It needs the clip and the instructions, and nothing else.",
+                    whys=whys,
+                )
+                training.add_training(self.desk, c, item, reference, actor=self.people["farid"].pid)
+                kinds.add(listed.stratum)
+                chosen += 1
+
+        self.write(job)
+
+    def _oracle(self) -> Mapping[str, Verdict]:
+        verdicts = self.desk.read(latest_verdicts)
+        return {v.candidate_id: v for v in verdicts if v.annotator_kind == "oracle"}
+
+    def _judge(self, annotators: list[Person]) -> None:
+        """Let everybody do most of their queue, turn by turn: items that two have judged are what agreement needs."""
+        said = self._oracle()
+        wanted = {p.pid: 4 * self._waiting(p) // 5 for p in annotators}
+        step = 15 * _DAY / max(1, sum(wanted.values()))
+        for number in range(max(wanted.values())):
+            for person in annotators:
+                if number < wanted[person.pid]:
+                    self.time += step
+                    self._judge_one(person, said, _RETURNED.get((person.handle, number)))
+
+    def _waiting(self, person: Person) -> int:
+        counts = self.desk.read(lambda c: flow.stage_counts(c, person, documents.protocol(c)))
+        return next(c.waiting for c in counts if c.stage == "judge")
+
+    def _judge_one(self, person: Person, said: Mapping[str, Verdict], returned: str | None) -> None:
+        protocol = self.desk.read(documents.protocol)
+        pid = self.write(lambda c: flow.next_work(self.desk, c, person, protocol, "judge"))
+        if pid is None:
+            return
+        item = self.desk.read(lambda c: work.load_work(self.desk, c, pid, person)).item
+        if returned is not None:
+            self.write(lambda c: work.cant_judge(self.desk, c, pid, person, reason=returned))
+            return
+        rng = _rng(self.seed, person.handle, item.candidate.id)
+        sheet = _reading(item, said.get(item.candidate.id), rng, _WRONG_SHARE[person.handle])
+        spent = int(1000 * rng.lognormvariate(4.1, 0.4))
+        self.write(
+            lambda c: work.submit(
+                self.desk,
+                c,
+                pid,
+                person,
+                sheet=sheet,
+                rev=0,
+                key=f"demo-{pid}",
+                active_ms=spent,
+                protocol=protocol,
+            )
+        )
+
+    def _adjudicate(self, person: Person) -> None:
+        """Decide half of the cases, dispute one."""
+        said = self._oracle()
+        protocol = self.desk.read(documents.protocol)
+        cases = sum(
+            n for kinds in self.desk.read(items.count_items).values() for s, n in kinds.items() if s == "case"
+        )
+        for number in range(cases // 2):
+            self.time += 3_600.0
+            pid = self.write(lambda c: flow.next_work(self.desk, c, person, protocol, "adjudicate"))
+            if pid is not None:
+                self._decide(person, pid, said, protocol, dispute=number == min(1, cases // 2 - 1))
+
+    def _decide(
+        self,
+        person: Person,
+        pid: str,
+        said: Mapping[str, Verdict],
+        protocol: documents.Protocol,
+        *,
+        dispute: bool,
+    ) -> None:
+        desk = self.desk
+        found = desk.read(lambda c: work.load_work(desk, c, pid, person))
+        if dispute:
+            note = "The clip ends in the middle of the step."
+            self.write(lambda c: work.cant_judge(desk, c, pid, person, reason="other", note=note))
+            return
+        rng = _rng(self.seed, person.handle, found.item.candidate.id)
+        sheet = _decision(found, said.get(found.item.candidate.id), rng)
+        spent = int(1000 * rng.lognormvariate(3.7, 0.4))
+        self.write(
+            lambda c: work.submit(
+                desk,
+                c,
+                pid,
+                person,
+                sheet=sheet,
+                rev=0,
+                key=f"demo-{pid}",
+                active_ms=spent,
+                protocol=protocol,
+            )
+        )
+
+
+def _digest(seed: int, *parts: str) -> bytes:
+    return hashlib.sha256("\x00".join(("studio demo", str(seed), *parts)).encode()).digest()
+
+
+def _rng(seed: int, *parts: str) -> random.Random:
+    return random.Random(int.from_bytes(_digest(seed, *parts)[:8], "big"))  # noqa: S311 - a play, not a secret
+
+
+def _is_sure(verdict: Verdict) -> bool:
+    return verdict.question.value == "right" and all(a.value != "unsure" for a in verdict.answers)
+
+
+def _reading(item: Item, oracle: Verdict | None, rng: random.Random, wrong: float) -> Sheet:
+    """Return what somebody says: mostly what the task graph says."""
+    answers: tuple[Judgment | None, ...] = tuple(
+        _mostly(
+            oracle.answers[n].value if oracle is not None and n < len(oracle.answers) else "right", rng, wrong
+        )
+        for n in range(len(item.candidate.answers))
+    )
+    if rng.random() < wrong / 2:
+        return Sheet(question="wrong", note="I cannot tell which moment is meant.")
+    missing = item.example.all_missing[:1] or item.example.all_next[:1]
+    own = (f"You should {missing[0].text[:1].lower()}{missing[0].text[1:].rstrip('.')}.",) if missing else ()
+    return Sheet(question="right", answers=answers, own_answers=own if rng.random() < 0.15 else ())
+
+
+def _mostly(value: Judgment, rng: random.Random, wrong: float) -> Judgment:
+    sure: Judgment = "right" if value == "unsure" else value
+    if rng.random() >= wrong:
+        return sure
+    return "wrong" if sure == "right" else "right"
+
+
+def _decision(found: work.Work, oracle: Verdict | None, rng: random.Random) -> Sheet:
+    known = oracle.answers if oracle is not None else ()
+    answers = tuple(
+        _mostly(known[t].value if t < len(known) else "right", rng, _WRONG_SHARE["edda"])
+        for t in found.cards.targets
+    )
+    return Sheet(question="right" if found.cards.question_open else None, answers=answers)

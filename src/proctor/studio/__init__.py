@@ -1,0 +1,1 @@
+"""The web pages for people. No rule lives here that ``verify`` could hold."""

@@ -1,0 +1,416 @@
+"""Who is asking: cookies, sessions, sign-in, and how much one may ask for.
+
+A cookie holds 256 random bits; the store knows their SHA-256. A cookie is made when somebody signs in and never before,
+so there is none that could be planted beforehand. Every request needs the answer, so it is remembered for two seconds;
+what this process changes itself counts at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+
+from proctor.errors import UserError
+from proctor.studio.guard import SAFE_METHODS
+from proctor.studio.passwords import LONGEST, Passwords
+from proctor.verify.desk import people
+from proctor.verify.desk.people import Session
+from proctor.verify.desk.records import GoneError, InvalidError, Person
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from proctor.verify.desk.desk import Desk
+
+__all__ = [
+    "REFUSED",
+    "Attempts",
+    "Auth",
+    "Limits",
+    "Rate",
+    "RefusedError",
+    "SlowDownError",
+    "agent_name",
+    "hash_token",
+    "new_token",
+]
+
+REFUSED: Final = "The name or the password is not right."
+"""Said for a wrong password, an unknown name, somebody who left, and an account without a password alike."""
+SEEN_EVERY: Final = 60.0
+"""Seconds between notes that a session is in use; a write for each request would be dear."""
+
+_REMEMBER_SECONDS: Final = 2.0
+_MOST_REMEMBERED: Final = 10_000
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+
+
+class Limits(NamedTuple):
+    """How much one may ask for.
+
+    Attributes:
+        writes_per_second: of one person, in the long run.
+        writes_at_once: that may come together.
+        sign_ins: wrong ones per minute, for one name and for one address.
+    """
+
+    writes_per_second: float = 10.0
+    writes_at_once: int = 30
+    sign_ins: int = 5
+
+
+class RefusedError(UserError):
+    """Nobody signs in with that."""
+
+    def __init__(self) -> None:
+        super().__init__(REFUSED, hint="ask your coordinator for a sign-in link if you forgot it")
+
+
+class SlowDownError(UserError):
+    """Too many attempts; ``seconds`` until the next one makes sense."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = max(1, round(seconds + 0.5))
+        super().__init__("Too many attempts.", hint=f"try again in {self.seconds} seconds")
+
+
+# -- tokens --------------------------------------------------------------------------------------------------
+
+
+def new_token() -> str:
+    """Return 256 random bits as 43 characters that can stand in a cookie or an address."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_token(token: str) -> str:
+    """Return the SHA-256 of a token as hex digits, which is all that is stored."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def agent_name(text: str) -> str:
+    """Return browser and system in two words; the exact version would say too much about a person."""
+    browsers = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"))
+    systems = (("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"))
+    more = (("Mac OS X", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux"))
+    browser = _first(text, (*browsers, ("Safari/", "Safari"))) or "A browser"
+    system = _first(text, (*systems, *more))
+    return f"{browser}, {system}" if system else browser
+
+
+def _first(text: str, signs: Iterable[tuple[str, str]]) -> str:
+    return next((word for sign, word in signs if sign in text), "")
+
+
+# -- limits --------------------------------------------------------------------------------------------------
+
+
+class Attempts:
+    """At most so many attempts in a sliding minute, by key.
+
+    Args:
+        most: in a minute.
+        clock: seconds that never go back.
+        keys: remembered at most; the longest unused is forgotten.
+    """
+
+    def __init__(self, most: int, *, clock: Callable[[], float] = time.monotonic, keys: int = 20_000) -> None:
+        self._most = most
+        self._clock = clock
+        self._keys = keys
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def take(self, *keys: str) -> float:
+        """Note an attempt under all keys and return 0; if one has none left, note nothing and return seconds."""
+        now = self._clock()
+        wait = max(self._wait(key, now) for key in keys)
+        if wait <= 0:
+            for key in keys:
+                self._times.setdefault(key, deque()).append(now)
+                self._times.move_to_end(key)
+            while len(self._times) > self._keys:
+                self._times.popitem(last=False)
+        return max(0.0, wait)
+
+    def give_back(self, *keys: str) -> None:
+        """Take the last attempt back: it was right."""
+        for key in keys:
+            with suppress(IndexError):
+                self._times.get(key, deque()).pop()
+
+    def _wait(self, key: str, now: float) -> float:
+        times = self._times.get(key)
+        while times and now - times[0] >= 60.0:
+            times.popleft()
+        return 60.0 - (now - times[0]) if times and len(times) >= self._most else 0.0
+
+
+class Rate:
+    """So many a second in the long run, and some at once, by key (a token bucket).
+
+    Args:
+        per_second: in the long run.
+        at_once: that may come together.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self, per_second: float, at_once: int, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = per_second
+        self._most = float(at_once)
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: str) -> float:
+        """Return 0 if there was one left under a key, else the seconds until there is one."""
+        now = self._clock()
+        left, at = self._left.pop(key, (self._most, now))
+        left = min(self._most, left + (now - at) * self._rate)
+        wait = 0.0 if left >= 1 else (1 - left) / self._rate
+        self._left[key] = (left - 1 if left >= 1 else left, now)
+        if len(self._left) > _MOST_REMEMBERED:
+            self._left.popitem(last=False)
+        return wait
+
+
+# -- sign-in -------------------------------------------------------------------------------------------------
+
+
+class _Known(NamedTuple):
+    session: Session
+    person: Person
+    read_at: float
+
+
+class Auth:
+    """Sessions of a studio.
+
+    Args:
+        desk: of the store.
+        origin: scheme, host and port that browsers use; decides the cookie's name and whether it is ``Secure``.
+        passwords: hashes; tests bring cheap ones.
+        limits: see ``Limits``.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        origin: str,
+        *,
+        passwords: Passwords | None = None,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        limits = limits or Limits()
+        self.desk = desk
+        self.passwords = passwords or Passwords()
+        self.secure = origin.lower().startswith("https://")
+        self.cookie = _cookie_name(origin)
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._seen: dict[str, float] = {}
+        self._attempts = Attempts(limits.sign_ins, clock=clock)
+        self._writes = Rate(limits.writes_per_second, limits.writes_at_once, clock=clock)
+
+    def close(self) -> None:
+        """End the threads that compute hashes."""
+        self.passwords.close()
+
+    async def find(self, request: Request) -> Person | None:
+        """Return who asks, None when nobody is signed in; ``request.state.session`` is then theirs or None.
+
+        Raises:
+            HTTPException: 429 with ``Retry-After`` when somebody changes things too fast.
+        """
+        token = self.token_of(request)
+        known = await self._look_up(hash_token(token)) if token else None
+        request.state.session = known.session if known else None
+        if request.method not in SAFE_METHODS:
+            self._allow_write(known.person.pid if known else _address(request))
+        return known.person if known else None
+
+    def token_of(self, request: Request) -> str:
+        """Return the token in the request's cookie; "" when there is none, or two that differ: one may be planted."""
+        values = {
+            value.strip().strip('"')
+            for line in request.headers.getlist("cookie")
+            for name, sign, value in (part.partition("=") for part in line.split(";"))
+            if sign and name.strip() == self.cookie
+        }
+        if len(values) != 1:
+            return ""
+        token = values.pop()
+        return token if _TOKEN.fullmatch(token) else ""
+
+    async def sign_in(self, request: Request, handle: str, password: str) -> tuple[Person, str]:
+        """Check a name and a password, and open a session.
+
+        Returns:
+            who it is, and the token for ``set_cookie``.
+
+        Raises:
+            SlowDownError: after five wrong attempts in a minute for this name, or from this address.
+            RefusedError: if nobody signs in with that.
+        """
+        person, hashed = await self._checked(request, handle, password)
+        new_hash = await self.passwords.hash(password) if self.passwords.is_outdated(hashed) else ""
+        try:
+            token = await self.open(request, person, keep_hash=new_hash)
+        except GoneError:
+            raise RefusedError from None  # they left in this very moment
+        return person, token
+
+    async def check(self, request: Request, person: Person, password: str) -> None:
+        """Check the password of somebody who is signed in, under the limits of ``sign_in``.
+
+        Raises:
+            SlowDownError: as ``sign_in``.
+            RefusedError: if it is wrong.
+        """
+        await self._checked(request, person.handle, password)
+
+    async def _checked(self, request: Request, handle: str, password: str) -> tuple[Person, str]:
+        keys = (f"name {_handle_key(handle)}", f"from {_address(request)}")
+        # Taken before the work is done, or a hundred attempts at once would all pass; given back when it was right.
+        wait = self._attempts.take(*keys)
+        if wait > 0:
+            raise SlowDownError(wait)
+        person, hashed = await to_thread.run_sync(
+            self.desk.read, lambda c: people.password_of(self.desk, c, handle)
+        )
+        right = await self.passwords.verify(hashed, password)
+        if person is None or not right:
+            raise RefusedError
+        self._attempts.give_back(*keys)
+        return person, hashed
+
+    async def open(self, request: Request, person: Person, *, keep_hash: str = "") -> str:
+        """Open a session and return its token; the one that the request came with ends.
+
+        Raises:
+            GoneError: if the person is no longer active.
+        """
+        token, old, agent = new_token(), self.token_of(request), self.agent_of(request)
+
+        def work(connection: Connection) -> None:
+            if old:
+                people.end_session(self.desk, connection, hash_token(old))
+            if keep_hash:
+                people.renew_hash(self.desk, connection, person, keep_hash)
+            people.open_session(self.desk, connection, hash_token(token), person, agent=agent)
+
+        await self.write(work)
+        return token
+
+    async def sign_out(self, request: Request) -> None:
+        """End the session that the request came with."""
+        token = self.token_of(request)
+        if token:
+            hashed = hash_token(token)
+            await self.write(lambda c: people.end_session(self.desk, c, hashed))
+            self._known.pop(hashed, None)
+
+    async def write(self, work: Callable[[Connection], Any]) -> Any:
+        """Write to the desk; returns when it is on disk."""
+        return await asyncio.wrap_future(self.desk.write(work))
+
+    def agent_of(self, request: Request) -> str:
+        """Return what the request says of its browser, shortened; see ``agent_name``."""
+        return agent_name(request.headers.get("user-agent", ""))
+
+    def set_cookie(self, response: Response, token: str) -> None:
+        """Give the browser a token: not for scripts, not for other sites, over TLS only where there is TLS."""
+        response.set_cookie(
+            self.cookie,
+            token,
+            max_age=int(people.ABSOLUTE_SECONDS),
+            path="/",
+            secure=self.secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+    def clear_cookie(self, response: Response) -> None:
+        """Take the token from the browser."""
+        response.delete_cookie(self.cookie, path="/", secure=self.secure, httponly=True, samesite="lax")
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    async def _look_up(self, token_hash: str) -> _Known | None:
+        known = self._known.get(token_hash)
+        if known is None or not self._is_fresh(known):
+            known = await self._read(token_hash)
+        if known is not None:
+            self._note_use(token_hash, known)
+        return known
+
+    def _is_fresh(self, known: _Known) -> bool:
+        young = time.monotonic() - known.read_at < _REMEMBER_SECONDS
+        if not young or people.is_over(self.desk, known.session):
+            return False
+        return not people.changed_recently(self.desk, known.person.id, known.read_at)
+
+    async def _read(self, token_hash: str) -> _Known | None:
+        read_at = time.monotonic()
+        found = await to_thread.run_sync(
+            self.desk.read, lambda c: people.find_session(self.desk, c, token_hash)
+        )
+        if found is None:
+            self._known.pop(token_hash, None)
+            self._seen.pop(token_hash, None)
+            return None
+        known = _Known(*found, read_at)
+        self._known[token_hash] = known
+        if len(self._known) > _MOST_REMEMBERED:
+            forgotten, _ = self._known.popitem(last=False)
+            self._seen.pop(forgotten, None)
+        return known
+
+    def _note_use(self, token_hash: str, known: _Known) -> None:
+        now = self.desk.now()
+        seen = max(known.session.seen_at, self._seen.get(token_hash, 0.0))
+        if now - seen < SEEN_EVERY:
+            return
+        self._seen[token_hash] = now
+        with suppress(UserError):  # nobody waits for this; the next request notes it again
+            self.desk.write(lambda c: people.touch(self.desk, c, known.session.id))
+
+    def _allow_write(self, key: str) -> None:
+        wait = self._writes.take(key)
+        if wait > 0:
+            seconds = max(1, round(wait + 0.5))
+            raise HTTPException(
+                429, f"Wait {seconds} seconds and send it again.", headers={"Retry-After": str(seconds)}
+            )
+
+
+def _cookie_name(origin: str) -> str:
+    """Cookies know no ports: two studios on one machine would sign each other out under one name."""
+    scheme, _, place = origin.lower().partition("://")
+    port = re.search(r":(\d+)$", place)
+    own = f"-{port[1]}" if port and port[1] != _DEFAULT_PORTS.get(scheme) else ""
+    return f"__Host-proctor{own}" if scheme == "https" else f"proctor{own}"
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "somewhere"
+
+
+def _handle_key(handle: str) -> str:
+    try:
+        return people.clean_handle(handle)
+    except InvalidError:
+        return hash_token(handle[:LONGEST])

@@ -1,0 +1,100 @@
+"""What every request finds: the studio, the person, and ways to the desk that do not block the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyio import to_thread
+
+from proctor.drawing.layout import Layouts
+from proctor.examples.example import Example
+from proctor.procedure.graph import TaskGraph
+from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.records import Person
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+
+    from proctor.studio.clips import ClipShop
+    from proctor.studio.serving import Header
+
+__all__ = ["Settings", "Studio", "desk_of", "person_of", "read", "studio_of", "write"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a studio is reached and what it may do.
+
+    Attributes:
+        project: its name, for people.
+        origin: scheme, host and port that browsers use (``http://127.0.0.1:8642``).
+        hosts: allowed values of the Host header, without port.
+        proxies: addresses whose forwarded headers are believed.
+        folder: for clips, exports and drawings.
+        accel: header by which the web server in front sends clips itself; None where there is none that could.
+    """
+
+    project: str
+    origin: str
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    proxies: tuple[str, ...] = ()
+    folder: Path = field(default_factory=Path)
+    accel: Header | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Studio:
+    """Everything that lives as long as the server.
+
+    Attributes:
+        desk: people's work.
+        settings: see ``Settings``.
+        graphs: task graphs by activity.
+        find_video: an example's recording on this machine, None when there is none.
+        clips: cuts and keeps clips; None without the extra ``video``.
+        layouts: where the boxes of the task graphs are.
+        auth: sign-in and sessions.
+    """
+
+    desk: Desk
+    settings: Settings
+    graphs: Mapping[str, TaskGraph]
+    find_video: Callable[[Example], Path | None]
+    clips: ClipShop | None
+    layouts: Layouts
+    auth: Any
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+def studio_of(request: Request) -> Studio:
+    """Return the studio that a request has come to."""
+    studio: Studio = request.app.state.studio
+    return studio
+
+
+def desk_of(request: Request) -> Desk:
+    """Return the desk."""
+    return studio_of(request).desk
+
+
+def person_of(request: Request) -> Person:
+    """Return who is signed in; the route table lets nobody else pass."""
+    person: Person = request.state.person
+    return person
+
+
+async def read(request: Request, job: Callable[[Connection], T]) -> T:
+    """Read from the desk in a thread, so that a slow query keeps nobody waiting."""
+    return await to_thread.run_sync(desk_of(request).read, job)
+
+
+async def write(request: Request, job: Callable[[Connection], T]) -> T:
+    """Write to the desk; returns when it is on disk."""
+    return await asyncio.wrap_future(desk_of(request).write(job))

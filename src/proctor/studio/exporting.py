@@ -1,0 +1,298 @@
+"""What leaves the studio: the published file, raw rows, a table. People appear under their random ids alone.
+
+Names, addresses, passwords, sessions and links are in none of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from proctor.benchmark.build import RULES, build_items
+from proctor.benchmark.promqa import export_promqa, render_promqa
+from proctor.records import atomic_write, canonical_json, file_sha256
+from proctor.spreadsheet import safe_cell
+from proctor.verify.desk.desk import Desk, new_pid
+from proctor.verify.desk.events import add_event
+from proctor.verify.desk.items import iter_candidates
+from proctor.verify.desk.records import GoneError, InvalidError
+from proctor.verify.schema import tables
+from proctor.verify.store import latest_verdicts, unfinished_items
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["EXPORTS", "Export", "ExportKind", "list_exports", "make_export", "write_export"]
+
+ExportKind = Literal["published", "rows", "csv"]
+
+EXPORTS: Final[dict[ExportKind, tuple[str, str, str]]] = {
+    "published": (
+        "Published shape (JSON)",
+        "accepted items as ProMQA publishes them: judges, adjudication, answers with who wrote and approved them",
+        "json",
+    ),
+    "rows": (
+        "Raw rows (JSON Lines)",
+        "every response, verdict, case, final answer and event, void ones too, to compute anything from",
+        "jsonl",
+    ),
+    "csv": (
+        "Judgements (CSV)",
+        "one line for each judgement of a question or an answer, for a spreadsheet",
+        "csv",
+    ),
+}
+"""Kinds of exports: what they are called, what is in them, and how their files end."""
+
+_NEVER: Final = frozenset({"password", "email", "handle", "name", "settings", "token_hash", "idem_key"})
+_PEOPLE: Final = ("pid", "role", "state", "gate", "consent_version", "guideline_version", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file that was made.
+
+    Attributes:
+        pid: in its address.
+        kind: see ``EXPORTS``.
+        file_name: for whoever downloads it.
+        sha256: of the file.
+        rows: items or lines.
+        made_by: pid of who asked for it.
+        created_at: seconds since 1970.
+    """
+
+    pid: str
+    kind: ExportKind
+    file_name: str
+    sha256: str
+    rows: int
+    made_by: str
+    created_at: float
+
+
+def make_export(desk: Desk, kind: str, folder: Path, *, actor: str, project: str = "project") -> Export:
+    """Write an export into a folder, list it, and return what is listed.
+
+    Args:
+        desk: the desk.
+        kind: see ``EXPORTS``.
+        folder: the file is named by a random id there.
+        actor: pid of who asks.
+        project: its name becomes part of the file's name.
+
+    Raises:
+        InvalidError: if there is no such kind.
+        UserError: if the file cannot be written, or nothing is accepted yet (``published``).
+    """
+    known = next((k for k in EXPORTS if k == kind), None)
+    if known is None:
+        raise InvalidError([("kind", "Choose what to export.")])
+    pid, ending = new_pid(), EXPORTS[known][2]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{pid}.{ending}"
+    rows = write_export(desk, known, path)
+    now = desk.now()
+    export = Export(
+        pid=pid,
+        kind=known,
+        file_name=f"{_slug(project)}-{known}-{pid[:6]}.{ending}",
+        sha256=file_sha256(path),
+        rows=rows,
+        made_by=actor,
+        created_at=now,
+    )
+
+    def note(connection: Connection) -> None:
+        row = {name: getattr(export, name) for name in Export.__slots__}
+        connection.execute(tables().exports.insert(), row)
+        add_event(desk, connection, "export", pid, actor, what=known, rows=rows, sha256=export.sha256)
+
+    desk.write(note).result()
+    return export
+
+
+def list_exports(connection: Connection, *, limit: int = 100) -> list[Export]:
+    """Return the exports that were made, newest first."""
+    t = tables().exports
+    columns = [t.c[name] for name in Export.__slots__]
+    query = t.select().with_only_columns(*columns).order_by(t.c.id.desc()).limit(limit)
+    return [Export(*row) for row in connection.execute(query)]
+
+
+def find_export(connection: Connection, pid: str) -> Export:
+    """Return an export by its id.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    t = tables().exports
+    columns = [t.c[name] for name in Export.__slots__]
+    row = connection.execute(t.select().with_only_columns(*columns).where(t.c.pid == pid)).first()
+    if row is None:
+        raise GoneError
+    return Export(*row)
+
+
+def write_export(desk: Desk, kind: ExportKind, path: Path) -> int:
+    """Write an export to a file, whole or not at all, and return how many items or lines it has."""
+    with desk.reading() as connection:
+        if kind == "published":
+            return _write_published(desk, connection, path)
+        if kind == "rows":
+            return _write_rows(connection, path)
+        return _write_csv(connection, path)
+
+
+# -- the published shape ---------------------------------------------------------------------------------------
+
+
+def _write_published(desk: Desk, connection: Connection, path: Path) -> int:
+    pairs = [(c, e) for c, e in iter_candidates(connection)]
+    candidates, examples = [c for c, _ in pairs], {e.id: e for _, e in pairs}
+    named = {c.id for c in candidates}
+    verdicts = [v for v in latest_verdicts(connection) if v.candidate_id in named]
+    rules, waiting = RULES["humans"], unfinished_items(connection)
+    items, _ = build_items(candidates, examples.values(), verdicts, rules, seed=desk.seed, unfinished=waiting)
+    people = [v for v in verdicts if v.annotator_kind == "human"]
+    objects = export_promqa(items, candidates, people, order="blind", seed=desk.seed)
+    with atomic_write(path) as stream:
+        stream.write(render_promqa(objects))
+    return len(items)
+
+
+# -- raw rows --------------------------------------------------------------------------------------------------
+
+
+def _write_rows(connection: Connection, path: Path) -> int:
+    count = 0
+    with atomic_write(path) as stream:
+        for line in _rows(connection):
+            stream.write(canonical_json(line) + b"\n")
+            count += 1
+    return count
+
+
+def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
+    t = tables()
+    by_person = {row.id: row.pid for row in connection.execute(t.people.select())}
+    by_item = {row.id: row.candidate_id for row in connection.execute(_only(t.items, "id", "candidate_id"))}
+    for person in connection.execute(_only(t.people, "id", *_PEOPLE)):
+        yield {"table": "person", **{name: getattr(person, name) for name in _PEOPLE}}
+    items = (
+        "pid",
+        "candidate_id",
+        "candidate_hash",
+        "stratum",
+        "recording_id",
+        "state",
+        "wanted",
+        "agreement",
+    )
+    for item in _stream(connection, _only(t.items, "id", *items)):
+        yield {"table": "item", **{name: getattr(item, name) for name in items}}
+    for name, table in (
+        ("assignment", t.assignments),
+        ("response", t.responses),
+        ("question_judgement", t.question_judgements),
+        ("answer_judgement", t.answer_judgements),
+        ("own_answer", t.own_answers),
+        ("case", t.cases),
+        ("final_answer", t.final_answers),
+        ("training", t.training),
+        ("void", t.voids),
+        ("event", t.events),
+    ):
+        for row in _stream(connection, table.select().order_by(*table.primary_key.columns)):
+            yield {"table": name, **_plain(row, by_person, by_item)}
+    for row in _stream(connection, t.verdicts.select().order_by(t.verdicts.c.sequence)):
+        body = msgspec.json.decode(row.body)
+        yield {"table": "verdict", "sequence": row.sequence, "digest": row.digest, "verdict": body}
+
+
+def _only(table: Any, *names: str) -> Any:
+    return table.select().with_only_columns(*(table.c[n] for n in names)).order_by(table.c.id)
+
+
+def _stream(connection: Connection, query: Any) -> Any:
+    return connection.execute(query.execution_options(yield_per=2_000))
+
+
+def _plain(row: Any, people: dict[int, str], items: dict[int, str]) -> dict[str, Any]:
+    """Return a row with people and items under the ids that the outside knows, texts that are JSON as values."""
+    plain: dict[str, Any] = {}
+    for name, value in row._mapping.items():
+        if name in _NEVER:
+            continue
+        if name == "person_id":
+            plain["person"] = people.get(value)
+        elif name == "item_id":
+            plain["candidate_id"] = items.get(value)
+        elif name in ("sheet", "body", "reasons", "reference"):
+            plain[name] = msgspec.json.decode(value)
+        else:
+            plain[name] = value
+    return plain
+
+
+# -- a table ---------------------------------------------------------------------------------------------------
+
+
+_COLUMNS: Final = (
+    "candidate",
+    "type",
+    "recording",
+    "annotator",
+    "kind",
+    "role",
+    "at",
+    "what",
+    "text",
+    "judgement",
+    "reason",
+)
+
+
+def _write_csv(connection: Connection, path: Path) -> int:
+    candidates = {c.id: c for c, _ in iter_candidates(connection)}
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow(_COLUMNS)
+    count = 0
+    for verdict in latest_verdicts(connection):
+        candidate = candidates.get(verdict.candidate_id)
+        if candidate is None:
+            continue
+        about: tuple[str, ...] = (
+            candidate.id,
+            candidate.type,
+            candidate.recording_id,
+            verdict.annotator,
+            verdict.annotator_kind,
+            verdict.role,
+            verdict.at,
+        )
+        lines = [("question", candidate.question, verdict.question.value, verdict.question.reason)]
+        if verdict.role == "annotator":
+            lines += [
+                (f"answer {n + 1}", answer.text, said.value, said.reason)
+                for n, (answer, said) in enumerate(zip(candidate.answers, verdict.answers, strict=False))
+            ]
+        lines += [("own answer", text, "right", "") for text in verdict.own_answers]
+        writer.writerows([[safe_cell(cell) for cell in (*about, *line)] for line in lines])
+        count += len(lines)
+    with atomic_write(path) as stream:
+        stream.write(buffer.getvalue().encode("utf-8"))
+    return count
+
+
+def _slug(text: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(filter(None, kept.split("-")))[:40] or "project"

@@ -1,0 +1,640 @@
+"""Coming in and going out: sign-in, invitations, links, consent, guideline, one's own settings."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
+from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.markdown import render_markdown
+from proctor.studio.passwords import check_password
+from proctor.studio.rendering import problem, render, see_other, wants_page
+from proctor.studio.views import (
+    ConsentView,
+    Field,
+    GuidelineView,
+    InviteView,
+    KeyBinding,
+    MessageView,
+    MyView,
+    SessionRow,
+    SetupView,
+    SigninView,
+)
+from proctor.verify.desk import documents, people
+from proctor.verify.desk.events import list_events
+from proctor.verify.desk.people import COMMAND_LINE, Invite, Session
+from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, at_least
+from proctor.verify.desk.withdrawal import withdraw_consent
+from proctor.verify.desk.work import find_assignment, is_begun
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["ROUTES", "StartView", "first_step", "keys_of"]
+
+_LOCAL: Final = re.compile(r"/(?![/\\])[A-Za-z0-9._~/-]*", re.ASCII)
+_KEY: Final = re.compile(r"(?:Mod\+|Alt\+|Shift\+)*(?:[!-~]|[A-Z][A-Za-z0-9]{1,15})", re.ASCII)
+_THEMES: Final = ("auto", "light", "dark")
+_VERSIONS_SECONDS: Final = 2.0
+_DUTIES: Final[Mapping[str, str]] = {
+    "annotator": "You watch short clips and judge questions and answers about them.",
+    "adjudicator": "You decide where two people who judged alone did not agree.",
+    "coordinator": "You invite people, give out the work and follow how far they agree.",
+    "owner": "You own this project: you give roles and can do everything in it.",
+}
+_KEYS: Final[tuple[tuple[str, str, str], ...]] = (
+    ("submit", "Submit", "Mod+Enter"),
+    ("yes", "Yes", "y"),
+    ("no", "No", "n"),
+    ("own", "Add an own answer", "a"),
+    ("undo", "Undo", "z"),
+    ("flag", "Can't judge", "f"),
+    ("prev", "Previous item", "Alt+ArrowLeft"),
+    ("next", "Next item", "Alt+ArrowRight"),
+    ("play", "Play or pause", "Space"),
+    ("graph", "Graph on the full screen", "g"),
+    ("steps", "Go to the list of steps", "t"),
+)
+"""Actions of ``static/js/work.js`` whose keys can be changed here; the sheet behind ``?`` changes all."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartView:
+    """``start``: a one-time link for somebody who has an account; the button posts to ``action``."""
+
+    action: str
+    name: str
+    expires: str
+
+
+# -- what stands before the work -----------------------------------------------------------------------------
+
+
+async def first_step(request: Request, person: Person) -> str:
+    """Return the address of what a person has to do before this request, "" for nothing.
+
+    Everybody who judges gives consent to the text in force and has ticked a version of the guideline. A newer version
+    is ticked before the next item; an item that somebody has begun keeps its version, and shows a banner. Coordinators
+    are not asked before they judge themselves.
+    """
+    permission = getattr(getattr(request.state, "route", None), "permission", "")
+    if at_least(person.role, "coordinator") and permission != "own-assignment":
+        return ""
+    consent, guideline = await _versions(request)
+    if person.consent_version < consent:
+        return "/consent"
+    if guideline and not person.guideline_version:
+        return "/guideline"
+    newer = person.guideline_version < guideline
+    return "/guideline" if newer and await _is_next_item(request, person) else ""
+
+
+async def _is_next_item(request: Request, person: Person) -> bool:
+    """True for the page of an item that the person has not begun; what is sent from a page that is open is taken."""
+    route = getattr(request.state, "route", None)
+    if route is None or route.path != "/w/{pid}" or route.method != "GET":
+        return False
+    pid = request.path_params["pid"]
+
+    def look(connection: Connection) -> bool:
+        found = find_assignment(connection, pid, person)
+        return found is not None and found.live and not is_begun(connection, found)
+
+    return await read(request, look)
+
+
+def keys_of(person: Person) -> dict[str, Any]:
+    """Return the person's choice of keys as ``keys.js`` reads it: ``{"single": bool, "map": {action: [key]}}``."""
+    kept = person.settings.get("keys")
+    keys: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
+    return {"single": keys.get("single", True) is not False, "map": keys.get("map", {})}
+
+
+async def _versions(request: Request) -> tuple[int, int]:
+    """Return the versions of consent and guideline in force, remembered for two seconds: every request asks."""
+    more = studio_of(request).more
+    at, found = more.get("versions", (-1e9, (0, 0)))
+    if time.monotonic() - at < _VERSIONS_SECONDS:
+        return tuple(found)
+    read_at = time.monotonic()
+
+    def look(connection: Connection) -> tuple[int, int]:
+        consent = documents.latest(connection, "consent")
+        guideline = documents.latest(connection, "guideline")
+        return (consent.version if consent else 0, guideline.version if guideline else 0)
+
+    versions = await read(request, look)
+    more["versions"] = (read_at, versions)
+    return versions
+
+
+# -- signing in and out --------------------------------------------------------------------------------------
+
+
+async def show_signin(request: Request) -> Response:
+    """Show the form; whoever is signed in goes on."""
+    address = _next(request.query_params.get("next", ""))
+    if request.state.person is not None:
+        return see_other(address)
+    return render(request, "signin", SigninView(next=address))
+
+
+async def sign_in(request: Request) -> Response:
+    """Check name and password; the dialog above a page asks for data, the page for a redirect."""
+    form = await _form(request)
+    handle, address = _text(form, "handle"), _next(_text(form, "next"))
+    auth = _auth(request)
+    try:
+        person, token = await auth.sign_in(request, handle, _text(form, "password", strip=False))
+    except RefusedError as error:
+        return _refused(request, handle, address, 401, error.message, {})
+    except SlowDownError as error:
+        text = f"{error.message} Try again in {error.seconds} seconds."
+        return _refused(request, handle, address, 429, text, {"Retry-After": str(error.seconds)})
+    response = see_other(address) if wants_page(request) else _data({"person": person.pid, "next": address})
+    auth.set_cookie(response, token)
+    return response
+
+
+def _refused(
+    request: Request, handle: str, address: str, status: int, text: str, headers: Mapping[str, str]
+) -> Response:
+    if not wants_page(request):
+        return problem(status, "Not signed in", text, headers=headers)
+    view = SigninView(handle=handle[:80], next=address, error=text)
+    response = render(request, "signin", view, status=status)
+    response.headers.update(headers)
+    return response
+
+
+async def sign_out(request: Request) -> Response:
+    """End this session."""
+    auth = _auth(request)
+    await auth.sign_out(request)
+    response = see_other("/signin?said=signed-out") if wants_page(request) else Response(status_code=204)
+    auth.clear_cookie(response)
+    return response
+
+
+async def end_everywhere(request: Request) -> Response:
+    """End all sessions of the person, this one too."""
+    person, desk = person_of(request), desk_of(request)
+    await write(request, lambda c: people.end_all_sessions(desk, c, person, actor=person.pid))
+    response = see_other("/signin?said=signed-out")
+    _auth(request).clear_cookie(response)
+    return response
+
+
+async def end_one(request: Request) -> Response:
+    """End one of the person's own sessions."""
+    person, desk, pid = person_of(request), desk_of(request), request.path_params["pid"]
+    await write(request, lambda c: people.end_session_of(desk, c, person, pid))
+    return see_other("/my?said=done")
+
+
+# -- invitations and links -----------------------------------------------------------------------------------
+
+
+async def show_invite(request: Request) -> Response:
+    """Show an invitation; nothing is used up, for programs that check mail follow links."""
+    if request.state.person is not None:
+        return _signed_in_already(request)
+    invite, by = await _read_invite(request)
+    if invite is None:
+        return _used_link(request)
+    return render(request, *_invite_view(request, invite, by))
+
+
+async def accept_invite(request: Request) -> Response:
+    """Make the account and sign in; a form with a mistake comes back and leaves the invitation usable."""
+    if request.state.person is not None:
+        return _signed_in_already(request)
+    invite, by = await _read_invite(request)
+    if invite is None:
+        return _used_link(request)
+    form = await _form(request)
+    handle, name, password = _text(form, "handle"), _text(form, "name"), _text(form, "password", strip=False)
+    try:
+        person = await _make_account(request, invite, handle, name, password)
+    except InvalidError as error:
+        template, view = _invite_view(request, invite, by)
+        errors = tuple(Field(field, message) for field, message in error.errors)
+        view = replace(view, handle=handle[:80], name=name[:80], errors=errors)
+        return render(request, template, view, status=422)
+    except GoneError:
+        return _used_link(request)
+    return await _signed_in(request, person)
+
+
+async def _make_account(request: Request, invite: Invite, handle: str, name: str, password: str) -> Person:
+    errors = _account_errors(handle, name, password, required=_is_setup(invite))
+    if errors:
+        raise InvalidError(errors)
+    auth, desk, token = _auth(request), desk_of(request), hash_token(request.path_params["token"])
+    hashed = await auth.passwords.hash(password) if password else ""
+
+    def work(connection: Connection) -> Person:
+        trained = documents.protocol(connection).training_required and invite.role == "annotator"
+        return people.consume_invite(
+            desk,
+            connection,
+            token,
+            handle=handle,
+            name=name,
+            password=hashed,
+            gate="training" if trained else "open",
+        )
+
+    return await write(request, work)
+
+
+def _account_errors(handle: str, name: str, password: str, *, required: bool) -> list[tuple[str, str]]:
+    """Return all that is wrong at once: nobody likes to be told one thing after the other."""
+    errors: list[tuple[str, str]] = []
+    checks: list[Callable[[], object]] = [
+        lambda: people.clean_name(name),
+        lambda: people.clean_handle(handle),
+    ]
+    if password or required:
+        checks.append(lambda: check_password(password, handle, name))
+    for check in checks:
+        try:
+            check()
+        except InvalidError as error:
+            errors += error.errors
+    return errors
+
+
+async def show_start(request: Request) -> Response:
+    """Show a button: only pressing it uses the link up."""
+    desk, token = desk_of(request), hash_token(request.path_params["token"])
+
+    def look(connection: Connection) -> tuple[Invite, Person] | None:
+        invite = people.read_invite(desk, connection, token)
+        if invite is None or invite.person_id is None:
+            return None
+        person = people.by_id(desk, connection, invite.person_id)
+        return None if person is None else (invite, person)
+
+    found = await read(request, look)
+    if found is None:
+        return _used_link(request)
+    invite, person = found
+    return render(request, "start", StartView(request.url.path, person.name, date_text(invite.expires_at)))
+
+
+async def use_start(request: Request) -> Response:
+    """Use the link up and sign in; whoever was signed in here is signed out."""
+    desk, token = desk_of(request), hash_token(request.path_params["token"])
+    try:
+        person = await write(request, lambda c: people.consume_link(desk, c, token))
+    except GoneError:
+        return _used_link(request)
+    return await _signed_in(request, person)
+
+
+async def _signed_in(request: Request, person: Person) -> Response:
+    auth = _auth(request)
+    response = see_other("/")
+    auth.set_cookie(response, await auth.open(request, person))
+    return response
+
+
+async def _read_invite(request: Request) -> tuple[Invite | None, str]:
+    desk, token = desk_of(request), hash_token(request.path_params["token"])
+
+    def look(connection: Connection) -> tuple[Invite | None, str]:
+        invite = people.read_invite(desk, connection, token)
+        if invite is None or invite.person_id is not None:
+            return None, ""
+        by = people.by_pid(desk, connection, invite.made_by)
+        return invite, by.name if by else studio_of(request).settings.project
+
+    return await read(request, look)
+
+
+def _is_setup(invite: Invite) -> bool:
+    return invite.made_by == COMMAND_LINE and invite.role == "owner"
+
+
+def _invite_view(request: Request, invite: Invite, by: str) -> tuple[str, InviteView | SetupView]:
+    action, expires = request.url.path, date_text(invite.expires_at)
+    if _is_setup(invite):
+        return "setup", SetupView(action, expires)
+    role = ("an " if invite.role[0] in "ao" else "a ") + invite.role
+    return "invite", InviteView(action, by, role, _DUTIES[invite.role], expires)
+
+
+def _used_link(request: Request) -> Response:
+    view = MessageView(
+        "This link does not work",
+        "It was used already, is too old, or was taken back. Ask your coordinator for a new one.",
+        "/signin",
+        "To the sign-in page",
+    )
+    return render(request, "message", view, status=404)
+
+
+def _signed_in_already(request: Request) -> Response:
+    person: Person = request.state.person
+    text = (
+        f"You are signed in as {person.name}. An invitation makes a new account: sign out first if it is for "
+        "somebody else."
+    )
+    view = MessageView("You have an account", text, "/", "To your work list")
+    return render(request, "message", view, status=409)
+
+
+# -- consent and guideline -----------------------------------------------------------------------------------
+
+
+async def show_consent(request: Request) -> Response:
+    """Show the text in force."""
+    return await _consent_page(request)
+
+
+async def give_consent(request: Request) -> Response:
+    """Note that the person agrees to the version that they were shown."""
+    form, person, desk = await _form(request), person_of(request), desk_of(request)
+    if _text(form, "agree") != "1":
+        return await _consent_page(request, "Tick the box if you want to take part.")
+    asked = _number(_text(form, "version"))
+
+    def work(connection: Connection) -> None:
+        _check_version(connection, "consent", asked)
+        people.consent_given(desk, connection, person, asked)
+
+    return await _noted(request, work, _consent_page)
+
+
+async def _consent_page(request: Request, error: str = "", status: int = 422) -> Response:
+    person = person_of(request)
+
+    def look(connection: Connection) -> ConsentView:
+        text = documents.latest(connection, "consent")
+        if text is None:
+            raise GoneError
+        agreed = person.consent_version == text.version
+        return ConsentView(
+            version=text.version,
+            html=render_markdown(text.body),
+            agreed=_when(connection, person, "consent") if agreed else "",
+            error=error,
+        )
+
+    view = await read(request, look)
+    return render(request, "consent", view, status=status if error else 200)
+
+
+async def show_guideline(request: Request) -> Response:
+    """Show the version in force, and what changed since the one that the person has read."""
+    return await _guideline_page(request)
+
+
+async def tick_guideline(request: Request) -> Response:
+    """Note that the person has read the version that they were shown."""
+    form, person, desk = await _form(request), person_of(request), desk_of(request)
+    if _text(form, "read") != "1":
+        return await _guideline_page(request, "Tick the box when you have read it.")
+    asked = _number(_text(form, "version"))
+
+    def work(connection: Connection) -> None:
+        _check_version(connection, "guideline", asked)
+        people.guideline_ticked(desk, connection, person, asked)
+
+    return await _noted(request, work, _guideline_page)
+
+
+async def _guideline_page(request: Request, error: str = "", status: int = 422) -> Response:
+    person = person_of(request)
+
+    def look(connection: Connection) -> GuidelineView:
+        text = documents.latest(connection, "guideline")
+        if text is None:
+            raise GoneError
+        known = person.guideline_version
+        before = documents.at_version(connection, "guideline", known) if known else None
+        return GuidelineView(
+            version=text.version,
+            at=date_text(text.created_at),
+            html=render_markdown(text.body),
+            read=_when(connection, person, "guideline-read") if known == text.version else "",
+            changed=documents.diff(before.body, text.body) if before else (),
+            previous=known,
+            error=error,
+        )
+
+    view = await read(request, look)
+    return render(request, "guideline", view, status=status if error else 200)
+
+
+async def _noted(
+    request: Request, work: Callable[[Connection], None], page: Callable[..., Awaitable[Response]]
+) -> Response:
+    try:
+        await write(request, work)
+    except ConflictError as error:
+        return await page(request, error.message, 409)
+    return see_other("/")
+
+
+def _check_version(connection: Connection, kind: documents.Kind, asked: int) -> None:
+    text = documents.latest(connection, kind)
+    if text is None or text.version != asked:
+        raise ConflictError("A newer version has just come out. Please read this one.")
+
+
+def _when(connection: Connection, person: Person, kind: str) -> str:
+    events = list_events(connection, subject=person.pid, limit=200)
+    return next((date_text(event.at) for event in events if event.kind == kind), "an earlier day")
+
+
+# -- one's own settings --------------------------------------------------------------------------------------
+
+
+async def show_my(request: Request) -> Response:
+    """Show settings, sessions, password and the way out."""
+    return await _my_page(request)
+
+
+async def save_settings(request: Request) -> Response:
+    """Keep theme and keys; what is not as it should be is said, and nothing is kept."""
+    form, person, desk = await _form(request), person_of(request), desk_of(request)
+    theme = _text(form, "theme")
+    errors = [] if theme in _THEMES else [("theme", "There is no such theme.")]
+    keys: dict[str, list[str]] = {}
+    for name, label, usual in _KEYS:
+        key = _text(form, f"key-{name}") if f"key-{name}" in form else usual
+        if key and not _KEY.fullmatch(key):
+            errors.append(
+                (f"key-{name}", f"“{label}”: write one key, such as y, Mod+Enter or Alt+ArrowLeft.")
+            )
+        elif key != usual:
+            keys[name] = [key] if key else []
+    if errors:
+        return await _my_page(request, errors)
+    settings: dict[str, object] = {
+        **person.settings,
+        "theme": theme,
+        "keys": {"single": _text(form, "single_keys") == "1", "map": keys},
+    }
+    await write(request, lambda c: people.set_settings(desk, c, person, settings))
+    return see_other("/my?said=saved")
+
+
+async def change_password(request: Request) -> Response:
+    """Set another password, end all sessions and open a new one here."""
+    form, person, auth, desk = await _form(request), person_of(request), _auth(request), desk_of(request)
+    new = _text(form, "password", strip=False)
+    if person.has_password:
+        try:
+            # The same limit as at the door: an unlocked screen is no place to guess from.
+            await auth.check(request, person, _text(form, "current", strip=False))
+        except RefusedError:
+            return await _my_page(request, [("current", "The password now is not right.")])
+        except SlowDownError as error:
+            response = await _my_page(request, [("current", error.message)], 429)
+            response.headers["Retry-After"] = str(error.seconds)
+            return response
+    try:
+        check_password(new, person.handle, person.name, person.email)
+    except InvalidError as error:
+        return await _my_page(request, error.errors)
+    hashed = await auth.passwords.hash(new)
+    await write(request, lambda c: people.set_password(desk, c, person, hashed, actor=person.pid))
+    response = see_other("/my?said=saved")
+    auth.set_cookie(response, await auth.open(request, person))
+    return response
+
+
+async def withdraw(request: Request) -> Response:
+    """Take the consent back; see ``withdraw_consent``."""
+    form, person, desk = await _form(request), person_of(request), desk_of(request)
+    if _text(form, "sure") != "1":
+        return await _my_page(request, [("sure", "Tick the box if you are sure: this cannot be undone.")])
+    try:
+        await write(request, lambda c: withdraw_consent(desk, c, person, actor=person.pid))
+    except ConflictError as error:
+        return await _my_page(request, [("sure", error.message)], 409)
+    request.state.person = None
+    view = MessageView(
+        "You have withdrawn",
+        "Your name and address are removed and your judgements no longer count. Thank you for your time.",
+        "/signin",
+        "To the sign-in page",
+    )
+    response = render(request, "message", view)
+    _auth(request).clear_cookie(response)
+    return response
+
+
+async def _my_page(
+    request: Request, errors: list[tuple[str, str]] | None = None, status: int = 422
+) -> Response:
+    person, desk = person_of(request), desk_of(request)
+    here: Session | None = request.state.session
+
+    def look(connection: Connection) -> tuple[list[Session], str]:
+        agreed = _when(connection, person, "consent") if person.consent_version else ""
+        return people.list_sessions(desk, connection, person), agreed
+
+    sessions, agreed = await read(request, look)
+    keys, theme = keys_of(person), person.settings.get("theme")
+    view = MyView(
+        handle=person.handle,
+        name=person.name,
+        theme=theme if theme in ("light", "dark") else "auto",
+        single_keys=keys["single"],
+        keys=tuple(KeyBinding(n, label, _first(keys["map"].get(n), usual)) for n, label, usual in _KEYS),
+        sessions=tuple(
+            SessionRow(
+                s.pid,
+                s.agent,
+                date_text(s.created_at),
+                date_text(s.seen_at),
+                bool(here and s.pid == here.pid),
+            )
+            for s in sessions
+        ),
+        consent_version=person.consent_version,
+        consent_at=agreed,
+        has_password=person.has_password,
+        errors=tuple(Field(field, message) for field, message in errors or ()),
+    )
+    return render(request, "my", view, status=status if errors else 200)
+
+
+def _first(keys: list[str] | None, usual: str) -> str:
+    return usual if keys is None else (keys[0] if keys else "")
+
+
+# -- small things --------------------------------------------------------------------------------------------
+
+
+def date_text(at: float) -> str:
+    """Return day and time in the server's zone."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%-d %B %Y, %H:%M")
+
+
+def _auth(request: Request) -> Auth:
+    auth: Auth = studio_of(request).auth
+    return auth
+
+
+def _next(address: str) -> str:
+    """Return where to go on: only an address of ours."""
+    return address if _LOCAL.fullmatch(address) else "/"
+
+
+async def _form(request: Request) -> FormData:
+    """Return the form; files are refused, for no form here has one."""
+    return await request.form(max_files=0, max_fields=100)
+
+
+def _text(form: FormData, name: str, *, strip: bool = True) -> str:
+    value = form.get(name)
+    text = value if isinstance(value, str) else ""
+    return text.strip() if strip else text
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _data(value: object) -> Response:
+    return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+ROUTES: Final[tuple[tuple[str, Any, Callable[[Request], Awaitable[Response]], Any], ...]] = (
+    ("/signin", "GET", show_signin, "public"),
+    ("/signin", "POST", sign_in, "public"),
+    ("/signout", "POST", sign_out, "public"),
+    ("/invite/{token}", "GET", show_invite, "public"),
+    ("/invite/{token}", "POST", accept_invite, "public"),
+    ("/setup/{token}", "GET", show_invite, "public"),
+    ("/setup/{token}", "POST", accept_invite, "public"),
+    ("/start/{token}", "GET", show_start, "public"),
+    ("/start/{token}", "POST", use_start, "public"),
+    ("/consent", "GET", show_consent, "signed-in"),
+    ("/consent", "POST", give_consent, "signed-in"),
+    ("/guideline", "GET", show_guideline, "signed-in"),
+    ("/guideline", "POST", tick_guideline, "signed-in"),
+    ("/my", "GET", show_my, "signed-in"),
+    ("/my/settings", "POST", save_settings, "signed-in"),
+    ("/my/password", "POST", change_password, "signed-in"),
+    ("/my/sessions/end-all", "POST", end_everywhere, "signed-in"),
+    ("/my/sessions/{pid}/end", "POST", end_one, "signed-in"),
+    ("/my/withdraw", "POST", withdraw, "signed-in"),
+)
+"""Rows of the route table: path, method, endpoint, permission."""

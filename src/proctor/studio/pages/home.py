@@ -1,0 +1,140 @@
+"""The first page: what is next for a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from proctor.studio.context import person_of, read
+from proctor.studio.pages.times import when_text
+from proctor.studio.rendering import render
+from proctor.studio.views import HomeView, ItemRow, Task
+from proctor.verify.desk import documents, flow
+from proctor.verify.desk.documents import Protocol
+from proctor.verify.desk.flow import StageCount
+from proctor.verify.desk.records import Person, Stage, at_least
+from proctor.verify.schema import tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["show_home"]
+
+_TITLES: Final[dict[Stage, tuple[str, str, str]]] = {
+    "training": ("Training", "You see the reference after each item.", "Go on training"),
+    "judge": ("Judge questions and answers", "Watch, judge the question, then its answers.", "Go on judging"),
+    "adjudicate": (
+        "Adjudicate",
+        "Decide what two readers saw differently. Who wrote what is hidden.",
+        "Go on deciding",
+    ),
+}
+
+
+async def show_home(request: Request) -> Response:
+    """Show what waits."""
+    person = person_of(request)
+
+    def look(connection: Connection) -> HomeView:
+        protocol = documents.protocol(connection)
+        counts = {c.stage: c for c in flow.stage_counts(connection, person, protocol)}
+        guideline = documents.latest(connection, "guideline")
+        newer = guideline is not None and guideline.version > person.guideline_version
+        return HomeView(
+            name=person.name,
+            tasks=_tasks(person, protocol, counts, flow.pending_training(connection, person, protocol)),
+            gate=_gate(person, protocol),
+            finished=_finished(counts),
+            recent=_recent(connection, person),
+            guideline_changed="/guideline" if newer else "",
+        )
+
+    return render(request, "home", await read(request, look))
+
+
+def _tasks(
+    person: Person, protocol: Protocol, counts: dict[Stage, StageCount], training: int
+) -> tuple[Task, ...]:
+    tasks = []
+    for stage, (title, detail, action) in _TITLES.items():
+        count = counts[stage]
+        waiting = training if stage == "training" else count.waiting
+        if stage == "adjudicate" and not at_least(person.role, "adjudicator"):
+            continue
+        if not waiting and not count.done and (stage != "judge" or at_least(person.role, "adjudicator")):
+            continue
+        held_back = stage != "training" and flow.is_kept_out(person, protocol)
+        closed = stage in protocol.frozen_stages
+        total = waiting + count.done if stage != "adjudicate" else 0
+        href = "/next" if waiting and not held_back and not closed else ""
+        words = action if count.done else action.replace("Go on ", "Begin ")
+        tasks.append(
+            Task(
+                stage=stage,
+                title=title,
+                detail="The coordinator has closed this stage." if closed else detail,
+                href=href,
+                action=words,
+                done=count.done,
+                total=total,
+                waiting=waiting,
+            )
+        )
+    return tuple(tasks)
+
+
+def _gate(person: Person, protocol: Protocol) -> str:
+    if not flow.is_kept_out(person, protocol):
+        return ""
+    if person.gate == "waiting":
+        return (
+            "Your training is done. A coordinator looks at it and lets you begin; you need not do anything."
+        )
+    return "The training comes first; then a coordinator lets you begin."
+
+
+def _finished(counts: dict[Stage, StageCount]) -> str:
+    judged = counts["judge"]
+    if judged.done and not judged.waiting:
+        return f"You have judged all your {judged.done} items. Thank you."
+    return ""
+
+
+def _recent(connection: Connection, person: Person) -> tuple[ItemRow, ...]:
+    a, i = tables().assignments, tables().items
+    # The last five first, their items then: whoever has judged thousands would else join all of them.
+    last = (
+        a.select()
+        .with_only_columns(a.c.pid, a.c.stage, a.c.submitted_at, a.c.item_id)
+        .where(
+            a.c.person_id == person.id,
+            a.c.stage.in_(("judge", "adjudicate")),
+            a.c.state == "submitted",
+            a.c.live.is_(True),
+        )
+        .order_by(a.c.submitted_at.desc())
+        .limit(5)
+        .subquery()
+    )
+    query = (
+        last.join(i, i.c.id == last.c.item_id)
+        .select()
+        .with_only_columns(
+            last.c.pid, last.c.stage, last.c.submitted_at, i.c.candidate, i.c.activity_name, i.c.stratum
+        )
+        .order_by(last.c.submitted_at.desc())
+    )
+    return tuple(
+        ItemRow(
+            href=f"/w/{row.pid}",
+            question=flow.question_of(row.candidate),
+            activity=row.activity_name,
+            kind=row.stratum,
+            state="Judged by you" if row.stage == "judge" else "Decided by you",
+            tone="done",
+            at=when_text(row.submitted_at),
+        )
+        for row in connection.execute(query)
+    )

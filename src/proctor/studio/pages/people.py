@@ -1,0 +1,529 @@
+"""People: who takes part, invitations and links, roles and gate, and what becomes of the work when somebody goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from proctor.errors import UserError
+from proctor.studio.auth import hash_token, new_token
+from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.pages.aside import beside_of, looking_again
+from proctor.studio.pages.times import when_text
+from proctor.studio.rendering import explain, render, see_other
+from proctor.studio.views import Choice, Moved, PendingInvite, PeopleChangeView, PeopleView, PersonRow
+from proctor.verify.desk import documents, flow, people, roster, training, withdrawal
+from proctor.verify.desk.beside import BrokenOffError, Found
+from proctor.verify.desk.documents import Protocol
+from proctor.verify.desk.events import add_event
+from proctor.verify.desk.records import ROLES, ConflictError, GoneError, InvalidError, Person
+from proctor.verify.desk.roster import Change, Outlook
+from proctor.verify.repair import Repair
+from proctor.verify.schema import tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = ["ROUTES", "change_preview", "show_people"]
+
+_FRESH_SECONDS: Final = 60.0
+"""How long a plan that was worked out beside is shown when nothing was said since: drafts leave no event."""
+_WORN_SECONDS: Final = 15.0
+"""How long when somebody has worked since, so that it may have become another one."""
+
+
+# -- the list --------------------------------------------------------------------------------------------------
+
+
+async def show_people(request: Request) -> Response:
+    """Show who takes part."""
+    return await _page(request)
+
+
+async def _page(
+    request: Request, *, link: str = "", link_for: str = "", error: str = "", status: int = 200
+) -> Response:
+    desk, me = desk_of(request), person_of(request)
+
+    def look(connection: Connection) -> PeopleView:
+        found = people.list_people(desk, connection)
+        names = {p.pid: p.name for p in found}
+        return PeopleView(
+            people=_rows(connection, found, me),
+            invites=tuple(
+                PendingInvite(
+                    i.pid, i.role, i.email, names.get(i.made_by, i.made_by), when_text(i.expires_at)
+                )
+                for i in people.list_invites(desk, connection)
+            ),
+            roles=_roles(me, "annotator"),
+            link=link,
+            link_for=link_for,
+            error=error,
+        )
+
+    return render(request, "people", await read(request, look), status=status)
+
+
+def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[PersonRow, ...]:
+    protocol = documents.protocol(connection)
+    scores, work, seen = training.scores(connection), _progress(connection), _seen(connection)
+    rows = []
+    for p in found:
+        score = scores.get(p.id)
+        kept_out = p.state == "active" and flow.is_kept_out(p, protocol)
+        done, total = work.get(p.id, (0, 0))
+        rows.append(
+            PersonRow(
+                pid=p.pid,
+                name=p.name,
+                handle=p.handle if p.state != "withdrawn" else "",
+                email=p.email,
+                role=p.role,
+                roles=_roles(me, p.role) if _may_change(me, p) else (),
+                gate=_gate(p, protocol, score) if p.state == "active" else "",
+                waits=kept_out and people.may_manage(me, p.role),
+                done=done,
+                total=total,
+                seen=when_text(seen[p.id]) if p.id in seen else "",
+                training=score.agreed / score.statements if score and score.statements else None,
+                state=p.state,
+                me=p.id == me.id,
+                managed=p.id != me.id and people.may_manage(me, p.role),
+            )
+        )
+    return tuple(rows)
+
+
+def _may_change(me: Person, person: Person) -> bool:
+    return person.id != me.id and person.state == "active" and people.may_manage(me, person.role)
+
+
+def _roles(me: Person, chosen: str) -> tuple[Choice, ...]:
+    return tuple(Choice(role, role, role == chosen) for role in ROLES if people.may_manage(me, chosen, role))
+
+
+def _gate(person: Person, protocol: Protocol, score: training.Score | None) -> str:
+    if not flow.is_kept_out(person, protocol):
+        return ""
+    done, total = (score.done, score.total) if score else (0, 0)
+    if person.gate == "waiting":
+        agreed = f": {score.agreed} of {score.statements} as in the reference" if score else ""
+        return f"waits for you{agreed}"
+    return f"in training: {done} of {total} items" if total else "in training: nothing done yet"
+
+
+def _progress(connection: Connection) -> dict[int, tuple[int, int]]:
+    """Return by person what they have submitted as first readers, of how many items."""
+    counts = roster.count_readings(connection)
+    return {person: (by_state["submitted"], sum(by_state.values())) for person, by_state in counts.items()}
+
+
+def _seen(connection: Connection) -> dict[int, float]:
+    from sqlalchemy import func
+
+    s = tables().sessions
+    query = s.select().with_only_columns(s.c.person_id, func.max(s.c.seen_at)).group_by(s.c.person_id)
+    return {person: float(at) for person, at in connection.execute(query)}
+
+
+# -- invitations, links, roles ---------------------------------------------------------------------------------
+
+
+async def invite(request: Request) -> Response:
+    """Make an invitation and show its link, this once."""
+    form, desk, me = await request.form(), desk_of(request), person_of(request)
+    role, email = _text(form, "role"), _text(form, "email")
+    token = new_token()
+    try:
+        await write(
+            request,
+            lambda c: people.create_invite(desk, c, hash_token(token), role, actor=me.pid, email=email),
+        )
+    except InvalidError as error:
+        return await _page(request, error=error.message, status=422)
+    link = f"{studio_of(request).settings.origin}/invite/{token}"
+    return await _page(request, link=link, link_for=email or f"a new {role}")
+
+
+async def withdraw_invite(request: Request) -> Response:
+    """Take an invitation back that nobody has used."""
+    desk, me, pid = desk_of(request), person_of(request), request.path_params["pid"]
+    await write(request, lambda c: people.revoke_invite(desk, c, pid, actor=me.pid))
+    return see_other("/people?said=invite-gone")
+
+
+async def make_link(request: Request) -> Response:
+    """Make a link that signs somebody in once who has lost the password, and show it, this once."""
+    desk, token = desk_of(request), new_token()
+
+    def job(connection: Connection, person: Person, me: Person) -> str:
+        people.create_link(desk, connection, hash_token(token), person, actor=me.pid)
+        return person.name
+
+    name = await _change(request, job)
+    return await _page(request, link=f"{studio_of(request).settings.origin}/start/{token}", link_for=name)
+
+
+async def set_role(request: Request) -> Response:
+    """Give somebody another role, at most one's own."""
+    desk, role = desk_of(request), _text(await request.form(), "role")
+
+    def job(connection: Connection, person: Person, me: Person) -> None:
+        if role not in ROLES:
+            raise InvalidError([("role", "There is no such role.")])
+        if not people.may_manage(me, person.role, role):
+            raise GoneError
+        people.set_role(desk, connection, person, role, actor=me.pid)
+
+    try:
+        await _change(request, job)
+    except (InvalidError, ConflictError) as error:
+        return await _page(request, error=error.message, status=409)
+    return see_other("/people?said=saved")
+
+
+async def let_in(request: Request) -> Response:
+    """Open the gate: training is done well enough."""
+    desk = desk_of(request)
+    await _change(request, lambda c, p, me: people.set_gate(desk, c, p, "open", actor=me.pid))
+    return see_other("/people?said=let-in")
+
+
+async def send_back(request: Request) -> Response:
+    """Close the gate again: back to training."""
+    desk = desk_of(request)
+    await _change(request, lambda c, p, me: people.set_gate(desk, c, p, "training", actor=me.pid))
+    return see_other("/people?said=saved")
+
+
+async def sign_out_everywhere(request: Request) -> Response:
+    """End all sessions of somebody."""
+    desk = desk_of(request)
+    await _change(request, lambda c, p, me: people.end_all_sessions(desk, c, p, actor=me.pid))
+    return see_other("/people?said=ended")
+
+
+async def take_back(request: Request) -> Response:
+    """Take somebody back who had left."""
+    desk = desk_of(request)
+    await _change(request, lambda c, p, me: people.rejoin(desk, c, p, actor=me.pid))
+    return see_other("/people?said=saved")
+
+
+async def _change(request: Request, job: Callable[[Connection, Person, Person], Any]) -> Any:
+    """Run a change on the person of the address, if who is signed in may change them; never on oneself."""
+    return await write(request, lambda c: job(c, *_both(request, c)))
+
+
+def _both(request: Request, connection: Connection) -> tuple[Person, Person]:
+    """Return whom the address names, and who asks as they are in this transaction."""
+    desk = desk_of(request)
+    person = people.by_pid(desk, connection, request.path_params["pid"])
+    me = people.by_id(desk, connection, person_of(request).id)
+    if person is None or me is None or person.id == me.id or not people.may_manage(me, person.role):
+        raise GoneError
+    return person, me
+
+
+# -- leaving, joining, annulling -------------------------------------------------------------------------------
+
+
+def change_preview(kind: Change) -> Callable[[Request], Any]:
+    """Return the page that shows what a change would do."""
+
+    async def show(request: Request) -> Response:
+        return await _preview(request, kind)
+
+    return show
+
+
+def _change_applied(kind: Change) -> Callable[[Request], Any]:
+    async def apply(request: Request) -> Response:
+        form, desk = await request.form(), desk_of(request)
+        asked, reason = _text(form, "digest"), _text(form, "reason")[:2_000]
+        if kind == "annul" and not reason:
+            return await _preview(request, kind, error="Say why, for the record.", status=422)
+        repair = await read(request, lambda c: _plan(request, c, kind))
+        if roster.change_digest(repair) != asked:
+            message = "Somebody has worked or changed something since. This is the new preview."
+            return await _preview(request, kind, error=message, status=409, known=repair)
+
+        def job(connection: Connection, _person: Person, me: Person) -> None:
+            roster.apply_person_change(desk, connection, repair, actor=me.pid, reason=reason)
+
+        try:
+            await _change(request, job)
+        except ConflictError as error:
+            return await _preview(request, kind, error=error.message, status=409)
+        return see_other(f"/people?said={_SAID[kind]}")
+
+    return apply
+
+
+_SAID: Final[Mapping[Change, str]] = {"leave": "left", "join": "joined", "annul": "annulled"}
+
+
+def _concerned(request: Request, connection: Connection, kind: Change) -> Person:
+    """Return whom a change is about."""
+    person, _ = _both(request, connection)
+    if person.state == "withdrawn" or (kind != "annul" and person.state != "active"):
+        raise GoneError
+    return person
+
+
+def _plan(request: Request, connection: Connection, kind: Change) -> Repair:
+    return roster.plan_for(desk_of(request), connection, kind, _concerned(request, connection, kind).pid)
+
+
+class _Look(NamedTuple):
+    """A preview as far as it is known: the outlook, and when it was worked out where that is not now."""
+
+    person: Person
+    names: Mapping[str, str]
+    outlook: Outlook | None
+    at: float | None
+
+
+def _look(request: Request, connection: Connection, kind: Change, known: Repair | None) -> _Look:
+    """Plan a small project's change at once; of a large one show what was worked out, or have it worked out.
+
+    Args:
+        request: names the person.
+        connection: in a transaction.
+        kind: of change.
+        known: the plan, where it has just been made.
+
+    Raises:
+        UserError: that the plan raised, this once: who looks again has it made anew.
+    """
+    desk, person = desk_of(request), _concerned(request, connection, kind)
+    names = {p.pid: p.name for p in people.list_people(desk, connection)}
+    if known is not None:
+        return _Look(person, names, roster.outlook_of(known), None)
+    if roster.is_small(connection):
+        return _Look(person, names, roster.look_ahead(desk, connection, kind, person.pid), None)
+    beside, work = beside_of(studio_of(request)), f"{kind} {person.pid}"
+    found = beside.look(work)
+    if found is not None and found.problem is not None:
+        beside.forget(work)
+        raise found.problem
+    if found is not None and not found.running and _is_shown(connection, found):
+        return _Look(person, names, found.value, found.at)
+    beside.begin(work, roster.look_ahead, kind, person.pid)
+    return _Look(person, names, None, None)
+
+
+def _is_shown(connection: Connection, found: Found) -> bool:
+    """A plan is shown while it is the one that would be made now.
+
+    In a project that is at work somebody has always just submitted something, so a plan that this may have touched is
+    shown for a moment; whoever applies it has it compared with a new one.
+    """
+    outlook: Outlook = found.value
+    fresh = roster.how_fresh(connection, outlook)
+    limits = {"fresh": _FRESH_SECONDS, "worn": _WORN_SECONDS, "old": 0.0}
+    return found.age < limits[fresh]
+
+
+async def _preview(
+    request: Request, kind: Change, *, error: str = "", status: int = 200, known: Repair | None = None
+) -> Response:
+    try:
+        look = await read(request, lambda c: _look(request, c, kind, known))
+    except (GoneError, ConflictError):
+        raise
+    except BrokenOffError as broken:
+        return await _page(request, error=f"The preview was not worked out. {explain(broken)}", status=503)
+    except UserError as refused:
+        return await _page(request, error=explain(refused), status=409)
+    action = f"/people/{look.person.pid}/{kind}"
+    view = PeopleChangeView(
+        kind=kind,
+        name=look.person.name,
+        action=action,
+        seed=desk_of(request).seed,
+        summary=(),
+        moved=(),
+        error=error,
+        waiting=look.outlook is None,
+        as_of=when_text(look.at) if look.at is not None else "",
+    )
+    if look.outlook is not None:
+        view = _with_outlook(view, look.outlook, look.person, look.names)
+    return looking_again(
+        render(request, "people_change", view, status=status), action if view.waiting else ""
+    )
+
+
+def _with_outlook(
+    view: PeopleChangeView, outlook: Outlook, person: Person, names: Mapping[str, str]
+) -> PeopleChangeView:
+    return replace(
+        view,
+        summary=_sentences(outlook, person),
+        moved=_moved(outlook, names),
+        warning=_WARNINGS[outlook.kind],
+        digest=outlook.digest,
+        pairs=tuple(
+            Moved(" and ".join(names.get(p, p) for p in pair), now, then)
+            for pair, (now, then) in sorted(outlook.pairs.items())
+        ),
+        stuck=_stuck(outlook, names),
+    )
+
+
+_WARNINGS: Final[Mapping[Change, str]] = {
+    "leave": "",
+    "join": "",
+    "annul": "Accepted answers and agreement are told anew without this work. It cannot be undone.",
+}
+
+
+def _sentences(outlook: Outlook, person: Person) -> tuple[str, ...]:
+    moved, kept, voided, stuck = outlook.moved, outlook.kept, outlook.voided, outlook.stuck
+    said = []
+    if outlook.kind == "join":
+        givers = outlook.givers
+        said.append(
+            f"{_count(moved, 'open item')} from {_count(givers, 'person', 'people')} would go to {person.name}."
+            if moved
+            else f"Nobody has open items to give, so {person.name} gets nothing."
+        )
+    elif outlook.kind == "leave":
+        said.append(
+            f"{_count(moved, 'open item')} would move to others; {_count(kept, 'finished one')} stay."
+        )
+        said.append(f"{person.name} is signed out everywhere. What they began but did not submit is kept.")
+    else:
+        said.append(f"{_count(voided, 'judgement')} would no longer count. Their rows are kept.")
+        said.append(f"{_count(moved, 'place')} would open again and go to others.")
+        said.append("Cases that an adjudicator decided on these judgements would be opened again.")
+        if person.state == "active":
+            said.append(f"{person.name} is signed out everywhere and can no longer sign in.")
+    if stuck:
+        said.append(
+            f"{_count(stuck, 'place')} can be taken by nobody; these items come back to you when their other reading is in."
+        )
+    if outlook.pair_spread is not None and outlook.load_spread is not None:
+        pairs, loads = outlook.pair_spread, outlook.load_spread
+        said.append(
+            f"Pairs would then differ by {pairs[1]} items at most (now {pairs[0]}), loads by {loads[1]} (now {loads[0]})."
+        )
+    return tuple(said)
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _moved(outlook: Outlook, names: Mapping[str, str]) -> tuple[Moved, ...]:
+    every = sorted(outlook.loads, key=lambda p: (names.get(p, p), p))
+    return tuple(Moved(names.get(p, p), *outlook.loads[p]) for p in every)
+
+
+def _stuck(outlook: Outlook, names: Mapping[str, str]) -> tuple[str, ...]:
+    rows = [
+        f"{one.item}: "
+        + ("; ".join(f"{names.get(p, p)} {why}" for p, why in one.reasons) or "nobody is left")
+        for one in outlook.examples
+    ]
+    more = outlook.stuck - len(rows)
+    return (*rows, f"and {more:,} more") if more else tuple(rows)
+
+
+# -- withdrawal ------------------------------------------------------------------------------------------------
+
+
+async def show_withdraw(request: Request) -> Response:
+    """Show what withdrawing somebody's consent for them would do."""
+    return await _withdraw_page(request)
+
+
+async def _withdraw_page(request: Request, *, error: str = "", status: int = 200) -> Response:
+    person, done = await read(request, lambda c: _to_withdraw(request, c))
+    view = PeopleChangeView(
+        kind="withdraw",
+        name=person.name,
+        action=f"/people/{person.pid}/withdraw",
+        seed=0,
+        summary=(
+            "Name, sign-in name, e-mail address, password and settings are removed for good.",
+            "Open items go to others, where others can take them.",
+            f"There are {_count(done, 'judgement')} of theirs. Choose what they asked for:",
+        ),
+        moved=(),
+        warning="This cannot be undone. Events keep a random code, never the name.",
+        error=error,
+    )
+    return render(request, "people_change", view, status=status)
+
+
+def _to_withdraw(request: Request, connection: Connection) -> tuple[Person, int]:
+    person, _ = _both(request, connection)
+    if person.state == "withdrawn":
+        raise GoneError
+    return person, _progress(connection).get(person.id, (0, 0))[0]
+
+
+async def withdraw(request: Request) -> Response:
+    """Forget who somebody is; their judgements stay under the random code, or are void, as they asked."""
+    desk, wish = desk_of(request), _text(await request.form(), "judgements")
+    if wish not in ("keep", "void"):
+        return await _withdraw_page(request, error="Choose what becomes of the judgements.", status=422)
+
+    def job(connection: Connection, person: Person, me: Person) -> None:
+        if person.state == "withdrawn":
+            raise GoneError
+        if wish == "void":
+            withdrawal.withdraw_consent(desk, connection, person, actor=me.pid)
+        else:
+            _forget_only(request, connection, person, me)
+        add_event(desk, connection, "person.withdraw", person.pid, me.pid, judgements=wish)
+
+    try:
+        await _change(request, job)
+    except ConflictError as error:
+        return await _withdraw_page(request, error=error.message, status=409)
+    return see_other("/people?said=withdrawn")
+
+
+def _forget_only(request: Request, connection: Connection, person: Person, me: Person) -> None:
+    """Let somebody leave, then forget who they were; what nobody can take comes back to the coordinator."""
+    desk = desk_of(request)
+    if person.state == "active":
+        repair = _plan(request, connection, "leave")
+        roster.apply_person_change(desk, connection, repair, actor=me.pid, reason="withdrawn")
+    people.withdraw(desk, connection, person, actor=me.pid)
+
+
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+ROUTES: Final = (
+    ("/people", "GET", show_people, "coordinator"),
+    ("/people/invite", "POST", invite, "coordinator"),
+    ("/people/invites/{pid}/withdraw", "POST", withdraw_invite, "coordinator"),
+    ("/people/{pid}/role", "POST", set_role, "coordinator"),
+    ("/people/{pid}/approve", "POST", let_in, "coordinator"),
+    ("/people/{pid}/training", "POST", send_back, "coordinator"),
+    ("/people/{pid}/link", "POST", make_link, "coordinator"),
+    ("/people/{pid}/revoke", "POST", sign_out_everywhere, "coordinator"),
+    ("/people/{pid}/rejoin", "POST", take_back, "coordinator"),
+    ("/people/{pid}/leave", "GET", change_preview("leave"), "coordinator"),
+    ("/people/{pid}/leave", "POST", _change_applied("leave"), "coordinator"),
+    ("/people/{pid}/join", "GET", change_preview("join"), "coordinator"),
+    ("/people/{pid}/join", "POST", _change_applied("join"), "coordinator"),
+    ("/people/{pid}/annul", "GET", change_preview("annul"), "coordinator"),
+    ("/people/{pid}/annul", "POST", _change_applied("annul"), "coordinator"),
+    ("/people/{pid}/withdraw", "GET", show_withdraw, "coordinator"),
+    ("/people/{pid}/withdraw", "POST", withdraw, "coordinator"),
+)
+"""Rows of the route table."""

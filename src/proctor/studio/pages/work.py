@@ -1,0 +1,501 @@
+"""The work page and what its modules send: drafts, submitted sheets, taking back, giving back, clips."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import msgspec
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from proctor.drawing.view import view_graph
+from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
+from proctor.studio.pages.times import clock_text, time_text
+from proctor.studio.rendering import problem, render, see_other
+from proctor.studio.views import AnswerCard, Choice, Field, Judged, SettledAnswer, WorkView
+from proctor.verify.desk import cases, documents, flow, work
+from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.documents import Protocol
+from proctor.verify.desk.flow import Neighbours
+from proctor.verify.desk.items import get_item
+from proctor.verify.desk.records import (
+    QUESTION_REASONS,
+    STAGES,
+    ConflictError,
+    GoneError,
+    InvalidError,
+    Item,
+    Person,
+    Sheet,
+    Stage,
+    Submitted,
+)
+from proctor.verify.desk.sheets import Cards
+from proctor.verify.desk.work import Work
+from proctor.verify.queue import card_order
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from proctor.studio.clips import ClipState
+    from proctor.verify.verdict import Judgment
+
+__all__ = [
+    "cant_judge",
+    "clip",
+    "clip_state",
+    "data_of",
+    "dispute",
+    "poster",
+    "put_draft",
+    "send_clip",
+    "show_work",
+    "start_next",
+    "submit",
+    "undo",
+    "work_state",
+]
+
+_MAX_ACTIVE: Final = 24 * 3600 * 1000
+"""Milliseconds: nobody works on one page for longer than a day."""
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_ClientId = Annotated[str, msgspec.Meta(pattern="^[!-~]{1,64}$")]
+
+
+class DraftBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``PUT /w/{pid}/draft`` takes."""
+
+    client_id: _ClientId
+    seq: _Count
+    base: _Count
+    sheet: Sheet
+    active_ms: float = 0
+
+
+class SubmitBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``POST /w/{pid}/submit`` takes."""
+
+    sheet: Sheet
+    active_ms: float = 0
+    client_id: str = ""
+
+
+class CantBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``POST /w/{pid}/cant`` takes."""
+
+    reason: str
+    note: str = ""
+
+
+_DRAFT, _SUBMIT, _CANT = (msgspec.json.Decoder(t) for t in (DraftBody, SubmitBody, CantBody))
+
+
+# -- the page --------------------------------------------------------------------------------------------------
+
+
+async def show_work(request: Request) -> Response:
+    """Show an assignment to its person."""
+    return await _page(request)
+
+
+async def _page(
+    request: Request, *, sheet: Sheet | None = None, errors: tuple[Field, ...] = (), status: int = 200
+) -> Response:
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+
+    def look(connection: Connection) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...]]:
+        found = work.load_work(desk, connection, pid, person)
+        guideline = documents.latest(connection, "guideline")
+        around = flow.neighbours(connection, found.assignment)
+        protocol = documents.protocol(connection)
+        settled = _settled(desk, connection, found, person) if protocol.show_settled else ()
+        return found, around, protocol, guideline.version if guideline else 0, settled
+
+    found, around, protocol, guideline, settled = await read(request, look)
+    view = _view(
+        studio_of(request), found, around, protocol, guideline, settled=settled, sheet=sheet, errors=errors
+    )
+    return render(request, "work", view, status=status)
+
+
+def _settled(desk: Desk, connection: Connection, found: Work, person: Person) -> tuple[SettledAnswer, ...]:
+    """Return what of a case is settled, in an order of the person's own; () for everything that is no case.
+
+    A blind repeat has everything open, as a case in which the question is in conflict has.
+    """
+    if found.assignment.stage != "adjudicate":
+        return ()
+    case = cases.standing(desk, connection, found.item).case
+    hidden = [row for n, row in enumerate(case.rows) if n not in found.cards.targets]
+    settled = [SettledAnswer(row.text, row.init) for row in hidden if row.init is not None]
+    order = card_order(desk.secret, found.item.candidate.id, person.pid, len(settled))
+    return tuple(settled[n] for n in order)
+
+
+def _view(
+    studio: Studio,
+    found: Work,
+    around: Neighbours,
+    protocol: Protocol,
+    guideline: int,
+    *,
+    settled: tuple[SettledAnswer, ...],
+    sheet: Sheet | None,
+    errors: tuple[Field, ...],
+) -> WorkView:
+    assignment, item, cards = found.assignment, found.item, found.cards
+    shown = sheet or _shown(found)
+    graph = view_graph(item.example, studio.graphs.get(item.example.activity_id), studio.layouts)
+    clip = clip_state(studio, item)
+    frozen = assignment.stage in protocol.frozen_stages or item.state == "gone"
+    address = f"/w/{assignment.pid}"
+    return WorkView(
+        pid=assignment.pid,
+        rev=assignment.rev,
+        key=str(uuid.uuid4()),
+        stage=assignment.stage,
+        state="frozen" if frozen else "submitted" if assignment.state == "submitted" else "open",
+        activity=item.example.activity_name,
+        position=around.position if assignment.stage != "adjudicate" else 0,
+        total=around.total if assignment.stage != "adjudicate" else 0,
+        upto=clock_text(item.example.end),
+        clip=f"{address}/clip.mp4" if clip is not None else "",
+        poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
+        graph=graph,
+        question=item.candidate.question,
+        judged=_judged(shown.question),
+        question_open=cards.question_open,
+        reasons=_reasons(shown) if protocol.reasons else (),
+        answers=_cards(cards, shown),
+        settled=settled,
+        own=shown.own_answers,
+        may_add=_MAY_ADD[cards.may_add],
+        note=shown.note,
+        errors=errors,
+        saved=time_text(found.draft.saved_at) if found.draft is not None else "",
+        back=f"/w/{around.previous}" if around.previous else "",
+        following=f"/w/{around.following}" if around.following else "",
+        guideline=assignment.guideline_version or guideline,
+        guideline_changed=bool(assignment.guideline_version) and guideline > assignment.guideline_version,
+    )
+
+
+_MAY_ADD: Final[Mapping[str, Literal["0", "1", "if-open"]]] = {"yes": "1", "no": "0", "if-valid": "if-open"}
+
+
+def _shown(found: Work) -> Sheet:
+    """Return what the form begins with: the draft if it is newer than what was submitted."""
+    if found.submitted is None:
+        return found.draft.sheet if found.draft is not None else Sheet()
+    newer = found.draft is not None and found.draft.saved_at > (found.assignment.submitted_at or 0)
+    return found.draft.sheet if newer and found.draft is not None else found.submitted
+
+
+def _judged(value: Judgment | None) -> Judged:
+    return "" if value is None or value == "unsure" else value
+
+
+def _reasons(sheet: Sheet) -> tuple[Choice, ...]:
+    return tuple(Choice(code, text, code in sheet.reasons) for code, text in QUESTION_REASONS.items())
+
+
+def _cards(cards: Cards, sheet: Sheet) -> tuple[AnswerCard, ...]:
+    said = (*sheet.answers, *([None] * len(cards.texts)))
+    return tuple(AnswerCard(text, _judged(value)) for text, value in zip(cards.texts, said, strict=False))
+
+
+# -- data ------------------------------------------------------------------------------------------------------
+
+
+async def work_state(request: Request) -> Response:
+    """Tell where an assignment stands: revision, draft, what was submitted, and whose it is."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    found, protocol = await read(
+        request, lambda c: (work.load_work(desk, c, pid, person), documents.protocol(c))
+    )
+    frozen = found.assignment.stage in protocol.frozen_stages or found.item.state == "gone"
+    draft = found.draft
+    if draft is not None and draft.saved_at <= (found.assignment.submitted_at or 0):
+        draft = None  # what it held has been submitted since
+    return data_of(
+        {
+            "rev": found.assignment.rev,
+            "state": "frozen" if frozen else "submitted" if found.assignment.state == "submitted" else "open",
+            "draft": None
+            if draft is None
+            else {
+                "sheet": draft.sheet,
+                "version": draft.version,
+                "client_id": draft.client_id,
+                "saved_at": draft.saved_at,
+            },
+            "submitted": found.submitted,
+            "person": person.pid,
+        }
+    )
+
+
+async def put_draft(request: Request) -> Response:
+    """Keep a draft."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    body = await _json(request, _DRAFT)
+
+    def save(connection: Connection) -> Any:
+        return work.save_draft(
+            desk,
+            connection,
+            pid,
+            person,
+            sheet=body.sheet,
+            client_id=body.client_id,
+            seq=body.seq,
+            base=body.base,
+            active_ms=_active(body.active_ms),
+        )
+
+    return data_of(await write(request, save))
+
+
+async def submit(request: Request) -> Response:
+    """Keep a sheet for good: as data from our modules, or as a plain form."""
+    if _is_form(request):
+        return await _submit_form(request)
+    body = await _json(request, _SUBMIT)
+    key = request.headers.get("idempotency-key", "")
+    rev = _if_match(request)
+    try:
+        done, undo_seconds, following = await _submit(request, body.sheet, rev, key, _active(body.active_ms))
+    except ConflictError as error:
+        return problem(
+            409, "Changed in the meantime", error.message, rev=error.rev, theirs=error.theirs, mine=body.sheet
+        )
+    return data_of({"rev": done.rev, "next": following, "undo_seconds": undo_seconds, "again": done.again})
+
+
+async def _submit(
+    request: Request, sheet: Sheet, rev: int, key: str, active_ms: int
+) -> tuple[Submitted, int, str]:
+    """Submit and look for what is next in one transaction: one flush to disk, not two."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    if not 8 <= len(key) <= 80 or not key.isascii() or not key.isprintable():
+        raise InvalidError([("key", "The form has no key. Reload the page; what you filled in is kept.")])
+
+    def save(connection: Connection) -> tuple[Submitted, int, str]:
+        done = work.submit(desk, connection, pid, person, sheet=sheet, rev=rev, key=key, active_ms=active_ms)
+        protocol = documents.protocol(connection)
+        following = _after(desk, connection, person, pid, done, protocol)
+        return done, protocol.undo_seconds, following
+
+    return await write(request, save)
+
+
+async def _submit_form(request: Request) -> Response:
+    form = await request.form()
+    sheet = _sheet_of(form)
+    try:
+        rev = int(str(form.get("rev", "0")))
+    except ValueError:
+        rev = -1
+    try:
+        _, _, following = await _submit(request, sheet, rev, str(form.get("key", "")), 0)
+    except InvalidError as error:
+        fields = tuple(Field(name, text) for name, text in error.errors)
+        return await _page(request, sheet=sheet, errors=fields, status=422)
+    except ConflictError as error:
+        return await _page(request, sheet=sheet, errors=(Field("form", error.message),), status=409)
+    return see_other(following)
+
+
+def _sheet_of(form: FormData) -> Sheet:
+    """Return the sheet of a plain form; what cannot be meant counts as not filled in."""
+    numbers = [
+        int(n)
+        for name in form
+        if (n := name.removeprefix("answer-")) != name and n.isdecimal() and len(n) < 4
+    ]
+    answers = [_radio(form, f"answer-{n}") for n in range(max(numbers, default=-1) + 1)]
+    return Sheet(
+        question=_radio(form, "question"),
+        reasons=tuple(str(r) for r in form.getlist("reason")),
+        answers=tuple(answers),
+        own_answers=tuple(str(text) for text in form.getlist("own")),
+        note=str(form.get("note", "")),
+    )
+
+
+def _radio(form: FormData, name: str) -> Literal["right", "wrong"] | None:
+    value = form.get(name)
+    return "right" if value == "right" else "wrong" if value == "wrong" else None
+
+
+async def undo(request: Request) -> Response:
+    """Take a submitted sheet back."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    form = await request.form() if _is_form(request) else None
+    rev = _if_match(request) if form is None else _number(form.get("rev"))
+
+    def take_back(connection: Connection) -> Submitted:
+        protocol = documents.protocol(connection)
+        return work.undo(desk, connection, pid, person, rev=rev, protocol=protocol)
+
+    done = await write(request, take_back)
+    return see_other(f"/w/{pid}?said=undone") if form is not None else data_of({"rev": done.rev})
+
+
+async def cant_judge(request: Request) -> Response:
+    """Give an item back to the coordinator."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    form = await request.form() if _is_form(request) else None
+    if form is None:
+        body = await _json(request, _CANT)
+    else:
+        body = CantBody(str(form.get("reason", "")), str(form.get("note", "")))
+
+    def give_back(connection: Connection) -> str:
+        work.cant_judge(desk, connection, pid, person, reason=body.reason, note=body.note)
+        return _following(desk, connection, person, pid, documents.protocol(connection))
+
+    following = await write(request, give_back)
+    return see_other(following) if form is not None else data_of({"next": following})
+
+
+async def dispute(request: Request) -> Response:
+    """Send a case to the coordinator instead of deciding it: what is settled in it cannot be right."""
+    pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
+    note = str((await request.form()).get("note", ""))
+
+    def hand_over(connection: Connection) -> str:
+        if work.own_assignment(connection, pid, person).stage != "adjudicate":
+            raise GoneError
+        work.cant_judge(desk, connection, pid, person, reason="other", note=note)
+        return _following(desk, connection, person, pid, documents.protocol(connection))
+
+    following = await write(request, hand_over)
+    return see_other(following)
+
+
+async def start_next(request: Request) -> Response:
+    """Go to what is next for a person; an adjudicator's case is reserved by it."""
+    person, desk = person_of(request), desk_of(request)
+    stage: Stage | None = None
+    if _is_form(request):
+        asked = str((await request.form()).get("stage", ""))
+        stage = next((s for s in STAGES if s == asked), None)
+
+    def find(connection: Connection) -> str | None:
+        return flow.next_work(desk, connection, person, documents.protocol(connection), stage)
+
+    following = await write(request, find)
+    return see_other(f"/w/{following}" if following else "/")
+
+
+def _following(desk: Desk, connection: Connection, person: Person, pid: str, protocol: Protocol) -> str:
+    """Return where to go from here: the next item of the same stage, or home."""
+    here = work.find_assignment(connection, pid, person)
+    following = flow.next_work(desk, connection, person, protocol, here.stage if here is not None else None)
+    return f"/w/{following}" if following else "/"
+
+
+def _after(
+    desk: Desk, connection: Connection, person: Person, pid: str, done: Submitted, protocol: Protocol
+) -> str:
+    """Return where to go after a submit: the feedback of a training item, the next item of the stage, or home."""
+    if done.stage == "training":
+        return f"/w/{pid}/feedback"
+    if done.stage == "judge" and done.queued and not flow.is_kept_out(person, protocol):
+        return f"/w/{done.queued}"
+    following = flow.next_work(desk, connection, person, protocol, done.stage)
+    return f"/w/{following}" if following else "/"
+
+
+# -- clips -----------------------------------------------------------------------------------------------------
+
+
+async def clip(request: Request) -> Response:
+    """Send the clip of an assignment: it ends at the question's moment."""
+    return await _media(request, "mp4")
+
+
+async def poster(request: Request) -> Response:
+    """Send the first picture of the clip."""
+    return await _media(request, "jpg")
+
+
+async def _media(request: Request, ending: Literal["mp4", "jpg"]) -> Response:
+    pid, person = request.path_params["pid"], person_of(request)
+    item = await read(request, lambda c: get_item(c, work.own_assignment(c, pid, person).item_id))
+    return send_clip(request, item, ending)
+
+
+def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Response:
+    """Send an item's clip or its first picture; who may see it was asked before."""
+    from proctor.studio.serving import Handover, send_file
+
+    studio = studio_of(request)
+    state = clip_state(studio, item)
+    if state is None or studio.clips is None:
+        return problem(404, "No recording", "There is no recording of this item on the server.")
+    if state.clip is None:
+        if state.state == "failed":
+            return problem(404, "No clip", f"The clip could not be made: {state.reason}")
+        return problem(503, "Not ready yet", "The clip is being made.", headers={"Retry-After": "2"})
+    kind, digest = (
+        ("video/mp4", state.clip.sha256) if ending == "mp4" else ("image/jpeg", state.clip.poster_sha256)
+    )
+    name = f"{state.clip.key}.{ending}"
+    accel = studio.settings.accel
+    handover = Handover(accel) if accel is not None else None
+    return send_file(request, studio.clips.folder, name, sha256=digest, media_type=kind, handover=handover)
+
+
+def clip_state(studio: Studio, item: Item) -> ClipState | None:
+    """Return where an item's clip stands, None when there is no recording."""
+    video = studio.find_video(item.example)
+    if video is None or studio.clips is None or item.example.end <= 0:
+        return None
+    return studio.clips.ask(video, item.example.end)
+
+
+# -- requests --------------------------------------------------------------------------------------------------
+
+
+def data_of(value: object) -> Response:
+    """Return a value as JSON."""
+    return Response(msgspec.json.encode(value), media_type="application/json")
+
+
+def _is_form(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip() in (
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+    )
+
+
+async def _json(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise InvalidError([("body", "JSON was expected.")])
+    try:
+        return decoder.decode(await request.body())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        message = str(error)
+        where = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else "body"
+        raise InvalidError([(where[:80], message[:300])]) from None
+
+
+def _if_match(request: Request) -> int:
+    return _number(request.headers.get("if-match", "").strip().strip('"'))
+
+
+def _number(value: object) -> int:
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
+
+
+def _active(milliseconds: float) -> int:
+    """Return a sane number of milliseconds; NaN and nonsense count as nothing."""
+    return int(milliseconds) if 0 <= milliseconds <= _MAX_ACTIVE else 0

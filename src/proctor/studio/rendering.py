@@ -1,0 +1,207 @@
+"""Views to pages: templates, what surrounds them, and addresses of static files that change with their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from proctor.errors import UserError
+from proctor.studio.context import studio_of
+from proctor.studio.views import NavLink, Shell, Viewer
+from proctor.verify.desk.records import Person, at_least
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["STATIC", "compile_templates", "problem", "render", "see_other", "static_url", "wants_page"]
+
+STATIC: Final = Path(str(files("proctor.studio"))) / "static"
+_TEMPLATES: Final = Path(str(files("proctor.studio"))) / "templates"
+
+FLASHES: Final[Mapping[str, str]] = {
+    "saved": "Saved.",
+    "invited": "The invitation is made. Copy its link now; it is not shown again.",
+    "dealt": "The items are dealt.",
+    "moved": "The open items have been given to the others.",
+    "left": "This person has left the project.",
+    "let-in": "They can begin.",
+    "returned": "Given back to the queue.",
+    "resolved": "Resolved.",
+    "given-out": "Given out again to those who returned it.",
+    "released": "The case is free again.",
+    "annulled": "Their judgements no longer count.",
+    "done": "Done.",
+    "cant": "Given back to the coordinator.",
+    "added": "Added.",
+    "removed": "Removed.",
+    "signed-out": "You are signed out.",
+    "exported": "The file is ready.",
+    "frozen": "The stage is closed.",
+    "thawed": "The stage is open again.",
+    "undone": "Taken back; it is open again.",
+    "invite-gone": "The invitation no longer works.",
+    "joined": "They have their share of the open items.",
+    "ended": "They are signed out everywhere.",
+    "withdrawn": "Nothing says any more who they were.",
+    "kept": "Kept as a new version.",
+}
+"""Sentences that an address may ask for (``?said=saved``): words of the address itself are never shown."""
+
+
+@cache
+def _hashes() -> dict[str, str]:
+    return {
+        path.relative_to(STATIC).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        for path in sorted(STATIC.rglob("*"))
+        if path.is_file()
+    }
+
+
+def static_url(path: str) -> str:
+    """Return the address of a static file, with a hash of all of them in it: modules import each other by name.
+
+    Raises:
+        KeyError: if there is no such file (a mistake in a template).
+    """
+    _hashes()[path]
+    return f"/static/{static_version()}/{path}"
+
+
+@cache
+def static_version() -> str:
+    """Return a hash of all static files."""
+    return hashlib.sha256(repr(sorted(_hashes().items())).encode()).hexdigest()[:12]
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates: everything is escaped, and a name that is missing is an error."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["static"] = static_url
+    return made
+
+
+def compile_templates() -> None:
+    """Compile every template."""
+    made = environment()
+    for name in made.list_templates():
+        made.get_template(name)
+
+
+def render(request: Request, template: str, view: object, *, status: int = 200) -> Response:
+    """Return a page.
+
+    Args:
+        request: that it answers.
+        template: name without ending.
+        view: what the page is about (``studio.views``).
+        status: of HTTP.
+    """
+    from starlette.responses import HTMLResponse
+
+    page = environment().get_template(f"{template}.html.j2")
+    return HTMLResponse(page.render(shell=shell_of(request), view=view), status_code=status)
+
+
+def shell_of(request: Request) -> Shell:
+    """Return what surrounds a page for whoever is signed in."""
+    person = getattr(request.state, "person", None)
+    studio = studio_of(request)
+    url = studio.settings.origin + request.url.path
+    flash = FLASHES.get(request.query_params.get("said", ""), "")
+    protocol = str(studio.more.get("protocol_hash", ""))
+    if person is None:
+        return Shell(studio.settings.project, url, protocol, flash=flash)
+    theme = person.settings.get("theme", "auto")
+    return Shell(
+        project=studio.settings.project,
+        url=url,
+        protocol=protocol,
+        viewer=Viewer(person.pid, person.name, person.role),
+        nav=_nav(request.url.path, person.role),
+        theme=theme if theme in ("auto", "light", "dark") else "auto",
+        flash=flash,
+        keys=_keys(person),
+    )
+
+
+def _keys(person: Person) -> str:
+    """Return the person's own keys for the page's modules; nothing for the usual ones."""
+    if not person.settings.get("keys"):
+        return ""
+    from proctor.studio.pages.account import keys_of
+
+    return msgspec.json.encode(keys_of(person)).decode()
+
+
+_COORDINATION: Final = (
+    ("Progress", "/dashboard"),
+    ("Items", "/items"),
+    ("Disagreements", "/disagreements"),
+    ("People", "/people"),
+    ("Deal", "/deal"),
+    ("Training set", "/training"),
+    ("Texts", "/guidelines"),
+    ("Exports", "/exports"),
+    ("Log", "/events"),
+)
+
+
+def _nav(path: str, role: str) -> tuple[NavLink, ...]:
+    links = [("Work", "/")]
+    if at_least(role, "coordinator"):
+        links += _COORDINATION
+    return tuple(NavLink(label, href, current=_is_current(path, href)) for label, href in links)
+
+
+def _is_current(path: str, href: str) -> bool:
+    return path == href if href == "/" else path == href or path.startswith(href + "/")
+
+
+def see_other(address: str) -> Response:
+    """Send the browser on after a form; ``address`` is one of ours."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(address, status_code=303)
+
+
+def problem(
+    status: int,
+    title: str,
+    detail: str = "",
+    *,
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Return an error for a program: ``application/problem+json`` (RFC 9457)."""
+    from starlette.responses import Response
+
+    body = {"title": title, "status": status, "detail": detail, **more}
+    return Response(
+        msgspec.json.encode(body), status, headers=dict(headers or {}), media_type="application/problem+json"
+    )
+
+
+def wants_page(request: Request) -> bool:
+    """True when a person navigates, false when one of our modules fetches."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def explain(error: UserError) -> str:
+    """Return a message with its hint as one paragraph."""
+    return f"{error.message} {error.hint[0].upper()}{error.hint[1:]}." if error.hint else error.message

@@ -1,0 +1,196 @@
+/**
+ * Ring 1: what this device remembers, by person. IndexedDB where there is one, memory otherwise.
+ *
+ * Nothing here ever returns a record of another person: every key begins with the person's pid.
+ */
+
+/** @typedef {{question: "right"|"wrong"|null, reasons: string[], answers: ("right"|"wrong"|null)[],
+ *   own_answers: string[], note: string}} Sheet */
+
+/** @typedef {{person: string, pid: string, sheet: Sheet, seq: number, base: number, client_id: string, key: string,
+ *   rev: number, dirty: boolean, force?: boolean, active_ms: number, at: number}} DraftRecord
+ * `base` is the version of the server's draft that this sheet grew from, `rev` the submitted revision. `dirty`: the server
+ * has not confirmed it. `force`: taken back by Undo, so it wins over an older draft. */
+
+/** @typedef {{person: string, key: string, pid: string, sheet: Sheet, full: Sheet, rev: number, client_id: string,
+ *   active_ms: number, at: number, stuck?: string}} QueuedSubmit
+ * `sheet` is what is sent, `full` what the form held (answers below a "No" are kept there). */
+
+const NAME = "proctor-studio";
+const DRAFTS = "drafts";
+const QUEUE = "queue";
+
+/** The device refused to keep a record; `why` is a sentence for the chip. */
+export class DeviceFull extends Error {
+  /** @param {string} why */
+  constructor(why) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/** @type {Map<string, any>} */
+const memory = new Map();
+/** @type {Promise<IDBDatabase | null> | null} */
+let opening = null;
+
+/** @returns {Promise<IDBDatabase | null>} null where the browser has no usable IndexedDB (private windows, policies) */
+function openDatabase() {
+  opening ??= new Promise((resolve) => {
+    // Some browsers neither open nor refuse in a private window.
+    const timer = setTimeout(() => resolve(null), 3000);
+    /** @param {IDBDatabase | null} found */
+    const done = (found) => {
+      clearTimeout(timer);
+      resolve(found);
+    };
+    try {
+      const request = indexedDB.open(NAME, 1);
+      request.onupgradeneeded = () => {
+        request.result.createObjectStore(DRAFTS, { keyPath: ["person", "pid"] });
+        request.result.createObjectStore(QUEUE, { keyPath: ["person", "key"] });
+      };
+      request.onsuccess = () => {
+        const found = request.result;
+        found.onversionchange = () => {
+          found.close();
+          opening = null;
+        };
+        found.onclose = () => {
+          opening = null;
+        };
+        done(found);
+      };
+      request.onerror = () => done(null);
+      request.onblocked = () => done(null);
+    } catch {
+      done(null);
+    }
+  });
+  return opening;
+}
+
+/** @returns {Promise<boolean>} whether records outlive this tab */
+export async function isDurable() {
+  return (await openDatabase()) !== null;
+}
+
+/** @param {unknown} error @returns {string} */
+function whyRefused(error) {
+  const name = error instanceof Error || error instanceof DOMException ? error.name : "unknown";
+  return name === "QuotaExceededError" ? "this device's storage is full" : `this device refused: ${name}`;
+}
+
+/**
+ * @template T
+ * @param {string} store
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
+ * @returns {Promise<T>}
+ */
+async function transact(store, mode, ask) {
+  const database = await openDatabase();
+  if (database === null) throw new DeviceFull("this browser keeps nothing for this site (private window?)");
+  return new Promise((resolve, reject) => {
+    /** @param {unknown} error */
+    const fail = (error) => reject(new DeviceFull(whyRefused(error)));
+    try {
+      const transaction = database.transaction(store, mode, { durability: "strict" });
+      const request = ask(transaction.objectStore(store));
+      transaction.onabort = () => fail(transaction.error ?? request.error);
+      transaction.onerror = () => fail(transaction.error ?? request.error);
+      transaction.oncomplete = () => resolve(request.result);
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** @param {string} store @param {string} person @param {string} id */
+const memoryKey = (store, person, id) => JSON.stringify([store, person, id]);
+
+/**
+ * @param {string} store
+ * @param {string} person
+ * @param {string} id
+ * @returns {Promise<any>}
+ */
+async function read(store, person, id) {
+  const held = memory.get(memoryKey(store, person, id));
+  if (held !== undefined) return held;
+  try {
+    return await transact(store, "readonly", (s) => s.get([person, id]));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Keep a record; where the device refuses it stays in this tab's memory and the error is thrown.
+ * @param {string} store
+ * @param {string} id
+ * @param {any} record
+ */
+async function write(store, id, record) {
+  const copy = structuredClone(record);
+  memory.set(memoryKey(store, record.person, id), copy);
+  await transact(store, "readwrite", (s) => s.put(copy));
+  if (memory.get(memoryKey(store, record.person, id)) === copy) memory.delete(memoryKey(store, record.person, id));
+}
+
+/** @param {string} store @param {string} person @param {string} id */
+async function remove(store, person, id) {
+  memory.delete(memoryKey(store, person, id));
+  try {
+    await transact(store, "readwrite", (s) => s.delete([person, id]));
+  } catch {
+    // Only memory held it.
+  }
+}
+
+/** @param {string} store @param {string} person @returns {Promise<any[]>} records of this person alone */
+async function list(store, person) {
+  /** @type {Map<string, any>} */
+  const found = new Map();
+  try {
+    const range = IDBKeyRange.bound([person], [person, []]);
+    for (const record of await transact(store, "readonly", (s) => s.getAll(range))) {
+      found.set(record.key ?? record.pid, record);
+    }
+  } catch {
+    // Memory below is all there is.
+  }
+  for (const [name, record] of memory) {
+    const [where, who, id] = JSON.parse(name);
+    if (where === store && who === person) found.set(id, record);
+  }
+  return [...found.values()].filter((record) => record.person === person).sort((a, b) => a.at - b.at);
+}
+
+/** @param {string} person @param {string} pid @returns {Promise<DraftRecord | undefined>} */
+export const getDraft = (person, pid) => read(DRAFTS, person, pid);
+/** @param {DraftRecord} record @throws {DeviceFull} */
+export const putDraft = (record) => write(DRAFTS, record.pid, record);
+/** @param {string} person @param {string} pid */
+export const dropDraft = (person, pid) => remove(DRAFTS, person, pid);
+/** @param {string} person @returns {Promise<DraftRecord[]>} */
+export const listDrafts = (person) => list(DRAFTS, person);
+
+/** @param {string} person @param {string} key @returns {Promise<QueuedSubmit | undefined>} */
+export const getQueued = (person, key) => read(QUEUE, person, key);
+/** @param {QueuedSubmit} record @throws {DeviceFull} */
+export const putQueued = (record) => write(QUEUE, record.key, record);
+/** @param {string} person @param {string} key */
+export const dropQueued = (person, key) => remove(QUEUE, person, key);
+/** @param {string} person @returns {Promise<QueuedSubmit[]>} oldest first */
+export const listQueued = (person) => list(QUEUE, person);
+
+/** @returns {string} a random UUID, also where `crypto.randomUUID` is missing (plain http on a network) */
+export function newId() {
+  if (typeof crypto.randomUUID === "function") return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,276 @@
+/** The one live video of the page: frame-exact stepping, and no connection held after leaving. */
+
+import { register } from "./keys.js";
+
+const SPEEDS = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3];
+const SPEED_NAME = "proctor:speed";
+const STALLED_AFTER_MS = 20_000;
+const DEFAULT_FPS = 30;
+
+/** @param {string | undefined} text `30`, `29.97` or `30000/1001` @returns {number} frames per second */
+export function parseRate(text) {
+  const [over, under = "1"] = (text ?? "").split("/");
+  const rate = Number(over) / Number(under);
+  return Number.isFinite(rate) && rate > 0 ? rate : DEFAULT_FPS;
+}
+
+/** @param {number} seconds @returns {string} `m:ss.mmm` */
+export function clockText(seconds) {
+  const whole = Math.max(0, Math.round(seconds * 1000));
+  const minutes = Math.floor(whole / 60_000);
+  return `${minutes}:${String(Math.floor(whole / 1000) % 60).padStart(2, "0")}.${String(whole % 1000).padStart(3, "0")}`;
+}
+
+/** Controls of a `<video id="clip">` inside its panel. */
+export class Player {
+  /** @type {HTMLVideoElement} */
+  video;
+  /** @type {HTMLElement} */
+  #panel;
+  #rate;
+  #source;
+  #wanted = -1;
+  #asked = -1;
+  #keepTime = 0;
+  #released = false;
+  #failed = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #stallTimer;
+
+  /** @param {HTMLVideoElement} video @param {HTMLElement} panel */
+  constructor(video, panel) {
+    this.video = video;
+    this.#panel = panel;
+    this.#rate = parseRate(video.dataset.fps);
+    this.#source = video.getAttribute("src") ?? "";
+    this.#wire();
+    this.setSpeed(Number(read(SPEED_NAME)) || 1);
+    if (video.error) this.#fail();
+    this.#show(video.currentTime);
+  }
+
+  #wire() {
+    this.#panel.addEventListener("click", (event) => {
+      const button = event.target instanceof Element ? event.target.closest("[data-player]") : null;
+      if (button instanceof HTMLElement && !(button instanceof HTMLSelectElement)) this.act(button.dataset.player ?? "");
+    });
+    this.#panel.addEventListener("change", (event) => {
+      if (event.target instanceof HTMLSelectElement && event.target.dataset.player === "speed") this.setSpeed(Number(event.target.value));
+    });
+    const video = this.video;
+    video.addEventListener("error", () => this.#fail());
+    for (const name of ["play", "pause", "ended", "volumechange", "ratechange"]) video.addEventListener(name, () => this.#buttons());
+    for (const name of ["waiting", "stalled"]) video.addEventListener(name, () => this.#watchStall());
+    for (const name of ["canplay", "playing", "progress", "pause", "suspend", "timeupdate"]) {
+      video.addEventListener(name, () => clearTimeout(this.#stallTimer));
+    }
+    video.addEventListener("loadeddata", () => {
+      this.#failed = false;
+      this.#problem(false);
+    });
+    if ("requestVideoFrameCallback" in HTMLVideoElement.prototype) {
+      const each = (/** @type {number} */ _now, /** @type {VideoFrameCallbackMetadata} */ frame) => {
+        this.#show(frame.mediaTime);
+        video.requestVideoFrameCallback(each);
+      };
+      video.requestVideoFrameCallback(each);
+    } else {
+      video.addEventListener("timeupdate", () => this.#show(video.currentTime));
+    }
+    video.addEventListener("seeked", () => {
+      if (this.#wanted >= 0 && this.#wanted !== this.#asked) this.#goTo(this.#wanted);
+      else this.#wanted = -1;
+    });
+    addEventListener("pagehide", () => this.release());
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) this.#restore();
+    });
+  }
+
+  /** @param {number} time @returns {number} */
+  #frameAt(time) {
+    return Math.floor(time * this.#rate + 1e-3);
+  }
+
+  /** @param {number} mediaTime of the frame that is on the screen */
+  #show(mediaTime) {
+    const time = this.#panel.querySelector("#clip-time");
+    const frame = this.#panel.querySelector("#clip-frame");
+    if (time) time.textContent = clockText(mediaTime);
+    if (frame) frame.textContent = String(this.#frameAt(mediaTime));
+    this.video.dispatchEvent(new CustomEvent("clip-at", { detail: mediaTime }));
+  }
+
+  #buttons() {
+    const play = this.#panel.querySelector("[data-player=play]");
+    play?.setAttribute("aria-pressed", String(!this.video.paused));
+    play?.setAttribute("aria-label", this.video.paused ? "Play" : "Pause");
+    this.#panel.querySelector("[data-player=mute]")?.setAttribute("aria-pressed", String(this.video.muted));
+    const speed = this.#panel.querySelector("#clip-speed");
+    if (speed) speed.textContent = `${this.video.playbackRate}×`;
+    const menu = this.#panel.querySelector("select[data-player=speed]");
+    if (menu instanceof HTMLSelectElement) menu.value = String(this.video.playbackRate);
+  }
+
+  /** @param {string} what one of the names of `data-player` */
+  act(what) {
+    const video = this.video;
+    /** @type {Record<string, () => void>} */
+    const table = {
+      play: () => (video.paused ? void video.play().catch(() => {}) : video.pause()),
+      back5: () => this.seek(video.currentTime - 5),
+      fwd5: () => this.seek(video.currentTime + 5),
+      prevframe: () => this.step(-1),
+      nextframe: () => this.step(1),
+      slower: () => this.#changeSpeed(-1),
+      faster: () => this.#changeSpeed(1),
+      home: () => this.seek(0),
+      mute: () => {
+        video.muted = !video.muted;
+      },
+      retry: () => this.retry(),
+    };
+    table[what]?.();
+  }
+
+  /** @param {number} seconds */
+  seek(seconds) {
+    this.#wanted = -1;
+    const end = Number.isFinite(this.video.duration) ? this.video.duration : Infinity;
+    const time = Math.min(Math.max(0, seconds), end);
+    this.#keepTime = time;
+    if (this.video.readyState === 0) {
+      this.video.addEventListener("loadedmetadata", () => {
+        this.video.currentTime = Math.min(this.#keepTime, this.video.duration);
+      }, { once: true });
+      return;
+    }
+    this.video.currentTime = time;
+  }
+
+  /** @param {number} frames steps from the frame shown; presses during a seek add up */
+  step(frames) {
+    this.video.pause();
+    const from = this.#wanted >= 0 ? this.#wanted : this.#frameAt(this.video.currentTime);
+    const last = Number.isFinite(this.video.duration) ? Math.max(0, Math.ceil(this.video.duration * this.#rate - 1e-3) - 1) : Infinity;
+    this.#wanted = Math.min(Math.max(0, from + frames), last);
+    if (!this.video.seeking) this.#goTo(this.#wanted);
+  }
+
+  /** Seeking to a frame's edge shows its neighbour (F7): go to its middle. @param {number} frame */
+  #goTo(frame) {
+    this.#asked = frame;
+    this.video.currentTime = (frame + 0.5) / this.#rate;
+  }
+
+  /** @param {number} speed */
+  setSpeed(speed) {
+    if (!SPEEDS.includes(speed)) return;
+    this.video.defaultPlaybackRate = speed;
+    this.video.playbackRate = speed;
+    write(SPEED_NAME, String(speed));
+    this.#buttons();
+  }
+
+  /** @param {number} by */
+  #changeSpeed(by) {
+    const at = SPEEDS.indexOf(this.video.playbackRate);
+    const next = SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (at < 0 ? SPEEDS.indexOf(1) : at) + by))];
+    this.setSpeed(next);
+  }
+
+  #watchStall() {
+    clearTimeout(this.#stallTimer);
+    if (this.video.paused && this.video.readyState >= 2) return;
+    this.#stallTimer = setTimeout(() => {
+      if (this.video.readyState < 3 && this.video.networkState !== HTMLMediaElement.NETWORK_IDLE) this.#problem(true);
+    }, STALLED_AFTER_MS);
+  }
+
+  #fail() {
+    if (this.#released || this.#failed) return;
+    this.#failed = true;
+    this.#keepTime = this.video.currentTime || this.#keepTime;
+    this.#problem(true);
+    // Without a source the poster shows again, and the broken connection is let go.
+    this.#drop();
+  }
+
+  /** @param {boolean} shown */
+  #problem(shown) {
+    const place = document.getElementById("clip-problem");
+    if (place) place.hidden = !shown;
+  }
+
+  #drop() {
+    this.video.removeAttribute("src");
+    this.video.load();
+  }
+
+  retry() {
+    this.#failed = false;
+    this.#problem(false);
+    this.#attach();
+  }
+
+  #attach() {
+    if (!this.#source) return;
+    this.video.src = this.#source;
+    this.video.load();
+    if (this.#keepTime > 0) this.seek(this.#keepTime);
+  }
+
+  /** Let the connection go (browsers allow six to one host, F9). */
+  release() {
+    if (this.#released) return;
+    this.#released = true;
+    clearTimeout(this.#stallTimer);
+    this.#keepTime = this.video.currentTime || this.#keepTime;
+    this.video.pause();
+    this.#drop();
+  }
+
+  #restore() {
+    if (!this.#released) return;
+    this.#released = false;
+    this.#attach();
+  }
+
+  /** Make the keys of §1.0 work. */
+  bindKeys() {
+    /** @param {string} what @returns {() => void} */
+    const act = (what) => () => this.act(what);
+    const group = "Clip";
+    register([
+      { id: "play", group, label: "Play or pause", keys: ["Space", "k"], run: act("play"), native: true },
+      { id: "back5", group, label: "Back 5 s", keys: ["j"], run: act("back5"), repeat: true },
+      { id: "fwd5", group, label: "Forward 5 s", keys: ["l"], run: act("fwd5"), repeat: true },
+      { id: "prevframe", group, label: "One frame back", keys: [","], run: act("prevframe"), repeat: true },
+      { id: "nextframe", group, label: "One frame on", keys: ["."], run: act("nextframe"), repeat: true },
+      { id: "prev10", group, label: "Ten frames back", keys: ["Shift+,"], run: () => this.step(-10), repeat: true },
+      { id: "next10", group, label: "Ten frames on", keys: ["Shift+."], run: () => this.step(10), repeat: true },
+      { id: "slower", group, label: "Slower", keys: ["["], run: act("slower") },
+      { id: "faster", group, label: "Faster", keys: ["]"], run: act("faster") },
+      { id: "home", group, label: "Start of the clip", keys: ["Home"], run: act("home") },
+      { id: "mute", group, label: "Sound on or off", keys: ["m"], run: act("mute") },
+    ]);
+  }
+}
+
+/** @param {string} name @returns {string | null} */
+function read(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} name @param {string} value */
+function write(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // The speed then holds for this page only.
+  }
+}

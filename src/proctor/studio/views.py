@@ -1,0 +1,1171 @@
+"""What the pages are drawn from: plain values, one view for each template.
+
+Every template gets two things, ``shell`` (what surrounds a page) and ``view`` (what it is about), and one global,
+``static(path)``, which returns the hashed address of a file under ``static/``. Views hold sentences, numbers and
+tuples; times arrive as text in the server's zone, because a page never computes with them. All text is untrusted and
+escaped by the templates, except the fields of type ``Markup``, which the server made itself.
+
+Blindness (spec 1.0) is a matter of what these types can carry: the cards of a sheet have no field for a source, a
+name or a count of judges, so that no template can show one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+__all__ = [
+    "Agreement",
+    "AnswerCard",
+    "Bar",
+    "Choice",
+    "ConsentView",
+    "CriterionView",
+    "DashboardView",
+    "DealRow",
+    "DealView",
+    "DisagreementsView",
+    "DocumentVersion",
+    "ErrorView",
+    "Event",
+    "EventsView",
+    "ExportRow",
+    "ExportsView",
+    "FeedbackRow",
+    "FeedbackView",
+    "Field",
+    "Filter",
+    "GuidelineView",
+    "GuidelinesView",
+    "HomeView",
+    "InviteView",
+    "ItemRow",
+    "ItemView",
+    "ItemsView",
+    "Judgement",
+    "JudgementAnswer",
+    "KeyBinding",
+    "MachineRow",
+    "MessageView",
+    "Moved",
+    "MyView",
+    "NavLink",
+    "Page",
+    "PairCell",
+    "PendingInvite",
+    "PeopleChangeView",
+    "PeopleView",
+    "PersonRow",
+    "PolicyRow",
+    "RevisionRow",
+    "SessionRow",
+    "Setting",
+    "SettledAnswer",
+    "SetupView",
+    "Shell",
+    "SigninView",
+    "Stage",
+    "Task",
+    "TrainingItem",
+    "TrainingView",
+    "TypeAgreement",
+    "Viewer",
+    "Week",
+    "WorkView",
+]
+
+Judged = Literal["right", "wrong", ""]
+"""A radio pair; empty is "not judged yet", which is not the same as "wrong"."""
+
+
+@dataclass(frozen=True, slots=True)
+class NavLink:
+    """One link of the bar; ``count`` stands behind the label when it is not empty."""
+
+    label: str
+    href: str
+    current: bool = False
+    count: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who is signed in; ``role`` is a word for people ("coordinator")."""
+
+    pid: str
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What surrounds every page.
+
+    Attributes:
+        project: name of the project.
+        url: address of the page, for the footer of a print.
+        protocol: short hash of the protocol in force, for the same footer; empty before there is one.
+        viewer: who is signed in, None on public pages.
+        nav: links of the bar.
+        theme: ``auto`` follows the system.
+        keys: the person's keys as JSON (``{"single": true, "map": {}}``), for ``js/keys.js``; empty for the usual ones.
+        flash: one sentence on what has just been done, said once.
+    """
+
+    project: str
+    url: str
+    protocol: str = ""
+    viewer: Viewer | None = None
+    nav: tuple[NavLink, ...] = ()
+    theme: Literal["auto", "light", "dark"] = "auto"
+    keys: str = ""
+    flash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One option of a select, a radio group or a list of check boxes."""
+
+    value: str
+    label: str
+    chosen: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A select that narrows a list; ``name`` is the parameter of the address."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where in a long list one is. Items are counted from 1; addresses are empty at the ends.
+
+    ``more``: there are more than ``total``; nobody has counted them.
+    """
+
+    first: int
+    last: int
+    total: int
+    before: str = ""
+    after: str = ""
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A labelled fact."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """One version of a guideline or consent text, newest first in lists."""
+
+    version: int
+    at: str
+    by: str
+    note: str = ""
+    current: bool = False
+    href: str = ""
+
+
+# -- before and around the work ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SigninView:
+    """``signin``: posts ``handle``, ``password`` and ``next`` to ``/signin``."""
+
+    handle: str = ""
+    next: str = "/"
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InviteView:
+    """``invite``: posts ``handle``, ``name``, ``password`` (may be empty) to ``action``.
+
+    Attributes:
+        action: address of this invitation.
+        invited_by: a display name.
+        role: the word for it.
+        duties: one sentence on what people in this role do.
+        expires: when the link stops working.
+        errors: messages by field.
+    """
+
+    action: str
+    invited_by: str
+    role: str
+    duties: str
+    expires: str
+    handle: str = ""
+    name: str = ""
+    errors: tuple[Field, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupView:
+    """``setup``: the first owner's one-time link; posts ``handle``, ``name``, ``password`` to ``action``."""
+
+    action: str
+    expires: str
+    handle: str = ""
+    name: str = ""
+    errors: tuple[Field, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentView:
+    """``consent``: posts ``version``, ``agree=1`` to ``/consent``.
+
+    Attributes:
+        version: of the text.
+        html: the text, rendered by the server.
+        agreed: when the person agreed to this version, empty when they did not yet.
+    """
+
+    version: int
+    html: Markup
+    agreed: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelineView:
+    """``guideline``: posts ``version``, ``read=1`` to ``/guideline``.
+
+    Attributes:
+        version: shown.
+        html: the text, rendered by the server.
+        read: when the person ticked this version, empty when they did not.
+        changed: lines of what changed since the version that the person had read; empty when nothing did. Each
+            is ``("add" | "del" | "same", text)``.
+        previous: that version.
+    """
+
+    version: int
+    at: str
+    html: Markup
+    read: str = ""
+    changed: tuple[tuple[str, str], ...] = ()
+    previous: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One kind of work that waits for a person.
+
+    Attributes:
+        stage: of the assignments.
+        title: what one does ("Judge questions and answers").
+        detail: one sentence.
+        href: address that goes on with this work (a form posts ``stage`` to it); empty when nothing is there now.
+        action: the words on the link.
+        done: submitted so far.
+        total: all of them; 0 where there is no fixed number.
+        waiting: how many can be done now.
+    """
+
+    stage: Literal["training", "judge", "adjudicate"]
+    title: str
+    detail: str
+    href: str
+    action: str
+    done: int
+    total: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """A line of a list of items.
+
+    Attributes:
+        href: of the item or the assignment.
+        question: text.
+        activity: name.
+        kind: question type, in words.
+        state: a sentence ("Waiting for a second reading").
+        tone: which token the state wears.
+        detail: a second line, such as what the readers disagree on.
+        people: display names, for coordinators only.
+        at: time of the last change.
+    """
+
+    href: str
+    question: str
+    activity: str
+    kind: str
+    state: str
+    tone: Literal["todo", "current", "done", "error"] = "todo"
+    detail: str = ""
+    people: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeView:
+    """``home``: what is next.
+
+    Attributes:
+        name: of the person.
+        tasks: the work, most urgent first.
+        gate: a sentence while a coordinator still has to let the person in; empty otherwise.
+        finished: the calm line after a batch ("40 items in 1 h 52 min."), empty otherwise.
+        recent: the last items of the person, which can still be changed.
+        guideline_changed: address of the guideline when it has a version that the person has not read.
+    """
+
+    name: str
+    tasks: tuple[Task, ...] = ()
+    gate: str = ""
+    finished: str = ""
+    recent: tuple[ItemRow, ...] = ()
+    guideline_changed: str = ""
+
+
+# -- the work page ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionView:
+    """A criterion of a right question, with a one-line example."""
+
+    text: str
+    example: str
+
+
+CRITERIA = (
+    CriterionView(
+        "It needs both the recording and the instructions",
+        "“Which step should I do next?” does: you must see what was done and know what the recipe asks for. "
+        "“What colour is the bowl?” needs only the recording.",
+    ),
+    CriterionView(
+        "It is about the procedure",
+        "Steps, their order, amounts, tools, timing or mistakes. “Does this look tasty?” is not.",
+    ),
+    CriterionView(
+        "It needs no knowledge from outside",
+        "“Is olive oil healthier than butter?” cannot be answered from the recording and the instructions.",
+    ),
+    CriterionView(
+        "It is natural, clear and grammatical",
+        "Someone in the middle of the work would say it like this, and you know at once what they mean.",
+    ),
+)
+"""The published criteria (spec 1.a), in our own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCard:
+    """One statement to judge. There is no field for who wrote it: blind means absent."""
+
+    text: str
+    value: Judged = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledAnswer:
+    """One statement that is not to be judged any more, with what it was found to be; still nobody's name."""
+
+    text: str
+    value: Literal["right", "wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView:
+    """``work``: one assignment, for judging, training and adjudicating.
+
+    Attributes:
+        pid: of the assignment.
+        rev: of the last submitted response, 0 before the first.
+        key: an idempotency key for a plain form.
+        stage: what kind of work.
+        state: ``open``, ``submitted`` (may still be changed) or ``frozen``.
+        activity: name of the activity.
+        position: place in the batch, from 1; 0 where places mean nothing.
+        total: size of the batch.
+        upto: label of the moment at which the clip ends ("07:53").
+        clip: address of the clip, poster of its first picture; an empty clip means that there is none.
+        graph: what ``graph.html.j2`` takes.
+        question: text.
+        judged: what the sheet holds of the question.
+        question_open: the question is to be judged; False when it is settled (adjudication).
+        reasons: check boxes under *No*; empty when the protocol does not ask for them.
+        answers: cards in the order shown.
+        settled: statements that an adjudicator may read, but not judge; empty unless the settings allow it.
+        own: the person's own answers.
+        may_add: own answers are allowed, not allowed, or allowed if the question is found right.
+        note: to the coordinator.
+        errors: messages by field (``question``, ``answers.2``, ``own_answers``), from a plain form.
+        saved: time of the last save, as on the chip; empty when nothing is saved yet.
+        back: address of the item before, empty at the first.
+        following: address of the item after, empty at the last.
+        guideline: version that this sheet is judged under.
+        guideline_changed: True when a newer one is out, which the next item uses.
+    """
+
+    pid: str
+    rev: int
+    key: str
+    stage: Literal["training", "judge", "adjudicate"]
+    state: Literal["open", "submitted", "frozen"]
+    activity: str
+    position: int
+    total: int
+    upto: str
+    clip: str
+    poster: str
+    graph: Any
+    question: str
+    judged: Judged = ""
+    question_open: bool = True
+    reasons: tuple[Choice, ...] = ()
+    answers: tuple[AnswerCard, ...] = ()
+    settled: tuple[SettledAnswer, ...] = ()
+    own: tuple[str, ...] = ()
+    may_add: Literal["0", "1", "if-open"] = "1"
+    note: str = ""
+    errors: tuple[Field, ...] = ()
+    saved: str = ""
+    back: str = ""
+    following: str = ""
+    guideline: int = 1
+    guideline_changed: bool = False
+    criteria: tuple[CriterionView, ...] = CRITERIA
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackRow:
+    """One statement of a training item: what the person said, what the reference says, and why."""
+
+    label: str
+    text: str
+    yours: Judged
+    reference: Literal["right", "wrong"]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackView:
+    """``feedback``: after a training item.
+
+    Attributes:
+        activity: name.
+        position: of the item in the training set, from 1.
+        total: size of the set.
+        rows: the question first, then the answers.
+        own: what the person wrote, which has no reference.
+        score: over the set so far ("You agree with the reference on 14 of 17 statements").
+        next: address of the next item, or of home.
+        again: address of the item, to look at it once more.
+    """
+
+    activity: str
+    position: int
+    total: int
+    rows: tuple[FeedbackRow, ...]
+    own: tuple[str, ...]
+    score: str
+    next: str
+    next_label: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBinding:
+    """A key that can be changed; ``name`` is the field of the form."""
+
+    name: str
+    label: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A place where the person is signed in; ``pid`` ends it."""
+
+    pid: str
+    agent: str
+    since: str
+    seen: str
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MyView:
+    """``my``: settings. Posts to ``/my/settings``, ``/my/password``, ``/my/sessions/{pid}/end``,
+    ``/my/sessions/end-all`` and ``/my/withdraw``.
+    """  # noqa: D205
+
+    handle: str
+    name: str
+    theme: Literal["auto", "light", "dark"]
+    single_keys: bool
+    keys: tuple[KeyBinding, ...]
+    sessions: tuple[SessionRow, ...]
+    consent_version: int
+    consent_at: str
+    has_password: bool
+    errors: tuple[Field, ...] = ()
+
+
+# -- coordination -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """One line of agreement: raw, positive, negative and chance-corrected agreement, each in its own range.
+
+    Attributes:
+        label: what was judged ("Question", "Answer", or a question type).
+        n: how many double judgements it is computed from.
+        raw: share in [0, 1], None when there is nothing.
+        raw_low: Wilson interval.
+        raw_high: the other end.
+        alpha: Krippendorff's alpha, None when undefined.
+        alpha_low: percentile bootstrap over recordings.
+        alpha_high: the other end.
+        yes: prevalence of Yes in [0, 1].
+        why: a sentence when a number is undefined.
+    """
+
+    label: str
+    n: int
+    raw: float | None
+    raw_low: float | None
+    raw_high: float | None
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+    yes: float | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAgreement:
+    """A question type with its two lines; ``href`` leads to its disagreements."""
+
+    kind: str
+    href: str
+    question: Agreement
+    answer: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One part of a stacked bar."""
+
+    label: str
+    count: int
+    tone: Literal["todo", "current", "done", "error"]
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Progress of a stage, its parts from done to not done."""
+
+    label: str
+    parts: tuple[Bar, ...]
+    detail: str = ""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(p.count for p in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PairCell:
+    """Two people: raw agreement and kappa over ``n`` common items, None where there are none; ``href`` lists them."""
+
+    n: int
+    raw: float | None
+    kappa: float | None
+    href: str = ""
+
+    @property
+    def shade(self) -> int:
+        """Step 0 to 5 of the ground: .5 and less to 1."""
+        return 0 if self.raw is None else min(5, max(0, round((self.raw - 0.5) * 10)))
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """Agreement of one week, for drift; ``raw`` in [0, 1] or None."""
+
+    label: str
+    n: int
+    raw: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRow:
+    """What a policy would have cost and changed.
+
+    Attributes:
+        name: in words.
+        detail: one sentence on what reaches people.
+        minutes: people's minutes, as text.
+        share: of the minutes of the full protocol, in [0, 1].
+        changed: accepted answers that would differ, as text ("12 of 861").
+        active: in force.
+        judgements: of people, as text.
+        adjudications: the same.
+        items: items that would end otherwise, as text, with its interval.
+        error: items that machines settle and people contradict, as text, with its interval.
+    """
+
+    name: str
+    detail: str
+    minutes: str
+    share: float
+    changed: str
+    active: bool = False
+    judgements: str = ""
+    adjudications: str = ""
+    items: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """A machine beside people, on questions or on answers.
+
+    Attributes:
+        name: of the annotator.
+        kind: "task graph" or "model".
+        what: "question" or "answer".
+        n: pairs of a machine's and a person's judgment.
+        raw: share that says the same; Wilson's interval beside it.
+        kappa: Cohen's, None when undefined (``why``).
+        people: raw agreement of people among themselves.
+        unsure: things on which it is unsure.
+        too_kind: it says right and the person wrong.
+        too_strict: the other way round.
+    """
+
+    name: str
+    kind: str
+    what: str
+    n: int
+    raw: float | None
+    raw_low: float | None
+    raw_high: float | None
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
+    people: float | None
+    unsure: int
+    too_kind: int
+    too_strict: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardView:
+    """``dashboard``.
+
+    Attributes:
+        population: the sentence that says what the numbers are about.
+        as_of: time of the computation.
+        stages: progress.
+        todo: short links to what waits for the coordinator ("Held 2").
+        overall: question and answer over all types.
+        types: by question type.
+        people: names, rows and columns of the matrix.
+        pairs: square, None on and below the diagonal.
+        weeks: drift.
+        policies: costs and changes.
+        policy_note: what the minutes were computed from.
+        methods: sentences on how the numbers are made.
+        training: training score against main score, ``(name, training, main)`` in [0, 1].
+        machines: beside people, two lines for each.
+        warnings: what to say beside the numbers.
+        computing: a sentence while newer numbers are on their way, or there could be some.
+        problem: why the last computation came to nothing.
+    """
+
+    population: str
+    as_of: str
+    stages: tuple[Stage, ...]
+    todo: tuple[NavLink, ...]
+    overall: tuple[Agreement, ...]
+    types: tuple[TypeAgreement, ...]
+    people: tuple[str, ...]
+    pairs: tuple[tuple[PairCell | None, ...], ...]
+    weeks: tuple[Week, ...]
+    policies: tuple[PolicyRow, ...]
+    policy_note: str
+    methods: tuple[str, ...]
+    training: tuple[tuple[str, float | None, float | None], ...] = ()
+    machines: tuple[MachineRow, ...] = ()
+    warnings: tuple[str, ...] = ()
+    computing: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DisagreementsView:
+    """``disagreements``: filters (a ``GET`` form) and a page of items."""
+
+    filters: tuple[Filter, ...]
+    rows: tuple[ItemRow, ...]
+    page: Page
+    population: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsView:
+    """``items``: all items, with filters and a search (``q``)."""
+
+    filters: tuple[Filter, ...]
+    search: str
+    rows: tuple[ItemRow, ...]
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementAnswer:
+    """What one judge says of one statement; ``value`` is a judgment or empty where none was given."""
+
+    value: Literal["right", "wrong", "unsure", ""]
+    reason: str = ""
+    confidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One column of the comparison.
+
+    Attributes:
+        who: display name.
+        kind: how the page calls it ("person", "oracle", "model", "adjudicator").
+        at: time.
+        question: of the question.
+        answers: parallel to the statements of the item.
+        own: answers they wrote.
+        note: to the coordinator.
+        minutes: active time.
+        void: annulled.
+        pid: of the assignment, for *return to them*; empty for machines.
+    """
+
+    who: str
+    kind: Literal["person", "oracle", "model", "adjudicator"]
+    at: str
+    question: JudgementAnswer
+    answers: tuple[JudgementAnswer, ...] = ()
+    own: tuple[str, ...] = ()
+    note: str = ""
+    minutes: str = ""
+    void: bool = False
+    pid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the history."""
+
+    at: str
+    who: str
+    what: str
+    href: str = ""
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRow:
+    """One sheet that was submitted; ``state`` says whether it counts. ``guideline`` is 0 where none is known."""
+
+    at: str
+    who: str
+    stage: str
+    rev: int
+    what: str
+    own: tuple[str, ...]
+    note: str
+    minutes: str
+    guideline: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """``item``: everything of one item, for coordinators.
+
+    Attributes:
+        pid: of the item; its buttons post to ``/items/{pid}/return|release|resolve``.
+        question: text.
+        statements: texts of all answers, machine's first, then people's.
+        sources: parallel to the statements, in words ("generated", "written by Ana").
+        final: parallel to the statements: what holds now.
+        judgements: the columns: people, then machines.
+        adjudication: the adjudicator's, None before.
+        state: a sentence.
+        tone: of the state.
+        held: why the item is held, empty when it is not.
+        disputed: an adjudicator disputes it, so that asking one again can settle it.
+        final_question: what holds now of the question.
+        reserved: who has its case open; empty when nobody has.
+        revisions: everything that was ever submitted, the newest first.
+        repeats: sentences on decisions that were asked for blindly a second time.
+        may_train: it can be put into the training set.
+        may_give_out: it was returned, or a reader is missing.
+        returned: "can't judge" messages.
+        facts: what is known of the item.
+        history: its events.
+        before: address of the item before in the list one came from.
+        after: the next.
+        clip: address, and poster.
+    """
+
+    pid: str
+    activity: str
+    kind: str
+    question: str
+    statements: tuple[str, ...]
+    sources: tuple[str, ...]
+    final: tuple[JudgementAnswer, ...]
+    judgements: tuple[Judgement, ...]
+    adjudication: Judgement | None
+    state: str
+    tone: Literal["todo", "current", "done", "error"]
+    facts: tuple[Field, ...]
+    history: tuple[Event, ...]
+    graph: Any
+    clip: str = ""
+    poster: str = ""
+    held: str = ""
+    returned: tuple[Event, ...] = ()
+    before: str = ""
+    after: str = ""
+    disputed: bool = False
+    final_question: JudgementAnswer = field(default=JudgementAnswer(""))
+    reserved: str = ""
+    revisions: tuple[RevisionRow, ...] = ()
+    repeats: tuple[str, ...] = ()
+    may_train: bool = False
+    may_give_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """One person on the page of people.
+
+    Attributes:
+        pid: random id; their buttons post to ``/people/{pid}/role|approve|link|revoke|leave|join|annul``.
+        gate: a sentence ("Waits for you: 18 of 20 in training").
+        waits: the gate waits for the coordinator.
+        done: judgements submitted, of ``total`` dealt.
+        training: score in [0, 1].
+        state: ``active``, ``left`` or ``withdrawn``.
+        managed: whoever looks may change this person: not oneself, nobody above.
+    """
+
+    pid: str
+    name: str
+    handle: str
+    email: str
+    role: str
+    roles: tuple[Choice, ...]
+    gate: str
+    waits: bool
+    done: int
+    total: int
+    seen: str
+    training: float | None = None
+    state: Literal["active", "left", "withdrawn"] = "active"
+    me: bool = False
+    managed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PendingInvite:
+    """An invitation that nobody has used; ``pid`` withdraws it."""
+
+    pid: str
+    role: str
+    email: str
+    by: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleView:
+    """``people``: posts ``role`` and ``email`` to ``/people/invite``.
+
+    ``link`` is a fresh one-time link, shown once.
+    """
+
+    people: tuple[PersonRow, ...]
+    invites: tuple[PendingInvite, ...]
+    roles: tuple[Choice, ...]
+    link: str = ""
+    link_for: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A line of a preview of moved work: a person, what they have now and would have then."""
+
+    who: str
+    now: int
+    then: int
+
+    @property
+    def change(self) -> int:
+        """Difference."""
+        return self.then - self.now
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleChangeView:
+    """``people_change``: preview of leaving, joining, annulling or withdrawing; the button posts ``digest`` to ``action``.
+
+    Attributes:
+        kind: what happens.
+        name: to whom.
+        action: address that applies exactly what is shown.
+        seed: of the plan.
+        summary: sentences ("120 items move, 80 finished ones stay").
+        moved: by person.
+        warning: what cannot be undone.
+        digest: names what the preview shows, so that what is applied is what was seen.
+        pairs: items that two people share, by pair.
+        stuck: places that nobody can take, and why.
+        as_of: when it was worked out, where that is not now.
+        waiting: it is being worked out; the page looks again by itself.
+    """
+
+    kind: Literal["leave", "join", "annul", "withdraw"]
+    name: str
+    action: str
+    seed: int
+    summary: tuple[str, ...]
+    moved: tuple[Moved, ...]
+    warning: str = ""
+    digest: str = ""
+    pairs: tuple[Moved, ...] = ()
+    stuck: tuple[str, ...] = ()
+    error: str = ""
+    as_of: str = ""
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DealRow:
+    """A pair of the preview: how many items they get, by stratum in the order of the header."""
+
+    pair: str
+    total: int
+    strata: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DealView:
+    """``deal``: ``/deal`` previews (``GET``), and deals (``POST``, with the ``digest`` of what was shown).
+
+    Attributes:
+        waiting: items that are not dealt.
+        policies: one of them is chosen.
+        people: who takes part.
+        strata: what the deal is balanced over.
+        constraints: check boxes.
+        capacity: items each person takes at most; 0 for no limit.
+        seed: of the deal.
+        headers: names of the strata in the preview.
+        rows: preview by pair; empty before there is one.
+        loads: preview by person.
+        spread: a sentence on the balance reached.
+        digest: names what the preview shows.
+        audit_share: of what machines settle, in [0, 1], for the policy ``audit``.
+        limit: deal at most so many items; 0 for all.
+        barred: lines ``sign-in name: recording``.
+        most: lines ``sign-in name: number``.
+        reasons: numbers of the preview by why people judge items, or do not.
+        computing: the preview is being worked out; the page looks again by itself, at ``again``.
+        as_of: when the preview was worked out, where that is not now.
+    """
+
+    waiting: int
+    policies: tuple[Choice, ...]
+    people: tuple[Choice, ...]
+    strata: tuple[Choice, ...]
+    constraints: tuple[Choice, ...]
+    capacity: int
+    seed: int
+    per_item: int = 2
+    headers: tuple[str, ...] = ()
+    rows: tuple[DealRow, ...] = ()
+    loads: tuple[Moved, ...] = ()
+    spread: str = ""
+    digest: str = ""
+    error: str = ""
+    audit_share: float = 0.1
+    limit: int = 0
+    barred: str = ""
+    most: str = ""
+    reasons: tuple[str, ...] = ()
+    computing: bool = False
+    again: str = ""
+    as_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingItem:
+    """An item of the training set with its references; posts to ``/training/{pid}`` and ``…/remove``."""
+
+    pid: str
+    question: str
+    activity: str
+    kind: str
+    reference: Literal["right", "wrong", ""]
+    why: str
+    answers: tuple[tuple[str, str, str], ...]
+    agreed: float | None = None
+    tried: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingView:
+    """``training``: the set, and what people scored; adding posts ``item`` to ``/training/add``.
+
+    ``adding`` is an item that is not in the set yet: its reference as it is proposed, to be looked at and kept.
+    ``automatic`` says that the gate opens by itself.
+    """
+
+    items: tuple[TrainingItem, ...]
+    pass_at: float
+    note: str = ""
+    adding: TrainingItem | None = None
+    error: str = ""
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelinesView:
+    """``guidelines``: the editor. Posts ``kind``, ``body``, ``note``, ``base`` to ``/guidelines``; ``preview=1`` shows
+    without keeping.
+
+    Attributes:
+        kind: which document.
+        kinds: the documents there are.
+        body: Markdown in the editor.
+        base: version that it started from.
+        versions: all, newest first.
+        diff: lines against the version in force, as in ``GuidelineView.changed``.
+        html: preview, None when none was asked for.
+        read_by: a sentence on who has read the version in force.
+        frozen: no new version until it is thawed.
+        settings: of the protocol, when that is the kind.
+        stages: of the work; ``chosen`` when a stage is closed.
+    """  # noqa: D205
+
+    kind: str
+    kinds: tuple[Choice, ...]
+    body: str
+    base: int
+    versions: tuple[DocumentVersion, ...]
+    diff: tuple[tuple[str, str], ...] = ()
+    diff_title: str = ""
+    html: Markup | None = None
+    read_by: str = ""
+    error: str = ""
+    frozen: bool = False
+    settings: tuple[Setting, ...] = ()
+    stages: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of the protocol: ``kind`` is ``number``, ``tick`` or ``choice``; posts ``name``."""
+
+    name: str
+    label: str
+    kind: Literal["number", "tick", "choice"]
+    value: str = ""
+    chosen: bool = False
+    choices: tuple[Choice, ...] = ()
+    low: str = ""
+    high: str = ""
+    step: str = "1"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """An export that was made; ``gone`` when its file is no more."""
+
+    at: str
+    who: str
+    what: str
+    size: str
+    digest: str
+    href: str
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExportsView:
+    """``exports``: posts ``kind`` (``published``, ``rows``, ``csv``) to ``/exports``."""
+
+    kinds: tuple[Choice, ...]
+    rows: tuple[ExportRow, ...]
+    ready: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsView:
+    """``events``: the audit log, newest first; ``chain`` says whether its hashes hold, and when that was looked at.
+
+    ``checking``: it is being looked at; the page then looks again by itself, at the address ``again``.
+    """
+
+    filters: tuple[Filter, ...]
+    rows: tuple[Event, ...]
+    page: Page
+    chain: str
+    chain_holds: bool = True
+    checking: bool = False
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView:
+    """``error``: a sentence, a cause, an action."""
+
+    status: int
+    sentence: str
+    cause: str
+    action: str
+    href: str = "/"
+    errors: tuple[Field, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """``message``: one thing that was done, and where to go on."""
+
+    title: str
+    text: str
+    href: str = "/"
+    action: str = "Go on"

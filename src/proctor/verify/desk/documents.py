@@ -1,0 +1,434 @@
+"""Texts and settings that work is done under: guideline, consent, protocol. Versions are added, never changed."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from proctor.database import fetch_all, known
+from proctor.errors import UserError
+from proctor.records import canonical_json
+from proctor.verify.desk.events import add_event
+from proctor.verify.desk.people import COMMAND_LINE
+from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Stage
+from proctor.verify.schema import tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from proctor.verify.desk.desk import Desk
+
+__all__ = [
+    "DEFAULT_CONSENT",
+    "DEFAULT_GUIDELINE",
+    "KINDS",
+    "MAX_BODY",
+    "DiffLine",
+    "Document",
+    "Kind",
+    "Protocol",
+    "add",
+    "at_version",
+    "check_hashes",
+    "diff",
+    "ensure_defaults",
+    "freeze",
+    "in_force",
+    "latest",
+    "note_in_force",
+    "notes",
+    "protocol",
+    "protocol_hash",
+    "set_protocol",
+    "unfreeze",
+    "versions",
+]
+
+Kind = Literal["guideline", "consent", "protocol"]
+KINDS: Final[tuple[Kind, ...]] = ("guideline", "consent", "protocol")
+MAX_BODY: Final = 200_000
+"""Characters of one document."""
+_IN_FORCE: Final = "protocol"
+DiffLine = tuple[Literal["add", "del", "same"], str]
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a text; versions count from 1."""
+
+    kind: Kind
+    version: int
+    body: str
+    sha256: str
+    made_by: str
+    created_at: float
+    frozen: bool = False
+
+
+class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How this project works; the defaults are the published procedure where it says something.
+
+    Attributes:
+        per_item: people who judge an item.
+        training_required: nobody judges before the training set is done and the gate is open.
+        gate: who opens it after training: the ``coordinator``, or it opens by itself (``automatic``).
+        pass_at: share of training statements that must match the reference for ``automatic``, in [0, 1].
+        reasons: ask why a question is wrong.
+        show_settled: adjudicators see answers on which people agreed (this gives machine answers away).
+        undo_seconds: how long a submitted sheet can be taken back.
+        repeat_share: share of items that a person gets a second time without being told, in [0, 0.5].
+        lease_minutes: how long an opened case belongs to one adjudicator.
+        frozen_stages: in which submitted sheets can no longer be changed.
+    """
+
+    per_item: int = 2
+    training_required: bool = False
+    gate: Literal["coordinator", "automatic"] = "coordinator"
+    pass_at: float = 0.8
+    reasons: bool = False
+    show_settled: bool = False
+    undo_seconds: int = 10
+    repeat_share: float = 0.05
+    lease_minutes: int = 30
+    frozen_stages: tuple[Stage, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, low, high in _BOUNDS:
+            value = getattr(self, name)
+            if not low <= value <= high:  # false for NaN as well
+                raise ValueError(f"'{name}' must be between {low} and {high}, not {value}")
+
+
+_BOUNDS: Final = (
+    ("per_item", 1, 9),
+    ("pass_at", 0.0, 1.0),
+    ("undo_seconds", 0, 300),
+    ("repeat_share", 0.0, 0.5),
+    ("lease_minutes", 1, 24 * 60),
+)
+
+_RETIRED: Final = ("store_watched",)
+"""Settings that earlier versions wrote and that never had an effect; a project that names one is read without it."""
+
+
+# -- versions ------------------------------------------------------------------------------------------------
+
+
+def add(
+    desk: Desk,
+    connection: Connection,
+    kind: Kind,
+    body: str,
+    *,
+    actor: str,
+    base: int | None = None,
+    note: str = "",
+) -> Document:
+    """Add a version; the same text again is no new one.
+
+    Args:
+        desk: of the store.
+        connection: in a writing transaction.
+        kind: of the text.
+        body: Markdown; JSON for the protocol.
+        actor: pid of who made it.
+        base: version that the editor started from; None for no check.
+        note: what changed, for the list of versions.
+
+    Raises:
+        ConflictError: if somebody has added a version since ``base``, or the last one is frozen.
+        InvalidError: if the text is empty or too long.
+    """
+    text = body.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip() + "\n"
+    if not 1 < len(text) <= MAX_BODY:
+        raise InvalidError([("body", f"Write something, at most {MAX_BODY:,} characters.")])
+    last = latest(connection, kind)
+    number = 0 if last is None else last.version
+    if base is not None and base != number:
+        raise ConflictError(f"Version {number} has come out while you were writing.", version=number)
+    if last is not None and last.body == text:
+        return last
+    if last is not None and last.frozen:
+        raise ConflictError(f"The {kind} is frozen at version {number}.", version=number)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    made = Document(
+        kind=kind, version=number + 1, body=text, sha256=digest, made_by=actor, created_at=desk.now()
+    )
+    connection.execute(tables().documents.insert(), msgspec.structs.asdict(made))
+    known(connection).pop(_IN_FORCE, None)
+    add_event(desk, connection, "document", kind, actor, version=number + 1, sha256=digest, note=note[:500])
+    return made
+
+
+def latest(connection: Connection, kind: Kind) -> Document | None:
+    """Return the version in force, None before there is one."""
+    table = tables().documents
+    query = table.select().where(table.c.kind == kind).order_by(table.c.version.desc()).limit(1)
+    return _document(connection.execute(query).first())
+
+
+def at_version(connection: Connection, kind: Kind, version: int) -> Document | None:
+    """Return one version, None if there is none."""
+    table = tables().documents
+    query = table.select().where(table.c.kind == kind, table.c.version == version)
+    return _document(connection.execute(query).first())
+
+
+def versions(connection: Connection, kind: Kind) -> list[Document]:
+    """Return all versions, newest first."""
+    table = tables().documents
+    rows = connection.execute(table.select().where(table.c.kind == kind).order_by(table.c.version.desc()))
+    return [found for row in rows if (found := _document(row)) is not None]
+
+
+def notes(connection: Connection, kind: Kind) -> dict[int, str]:
+    """Return what authors said about their versions."""
+    table = tables().events
+    query = table.select().where(table.c.subject == kind, table.c.kind == "document")
+    bodies = (msgspec.json.decode(row.body) for row in connection.execute(query))
+    return {body["version"]: body["note"] for body in bodies if body["note"]}
+
+
+def freeze(desk: Desk, connection: Connection, kind: Kind, *, actor: str) -> None:
+    """Let the version in force be the last one until ``unfreeze``.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    _set_frozen(desk, connection, kind, actor, frozen=True)
+
+
+def unfreeze(desk: Desk, connection: Connection, kind: Kind, *, actor: str) -> None:
+    """Allow new versions again.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    _set_frozen(desk, connection, kind, actor, frozen=False)
+
+
+def check_hashes(connection: Connection) -> list[tuple[str, int]]:
+    """Return (kind, version) of texts that were changed in the database behind our back."""
+    table = tables().documents
+    rows = connection.execute(table.select().order_by(table.c.kind, table.c.version))
+    return [(r.kind, r.version) for r in rows if hashlib.sha256(r.body.encode()).hexdigest() != r.sha256]
+
+
+def ensure_defaults(desk: Desk, connection: Connection, *, actor: str = COMMAND_LINE) -> None:
+    """Give a new project a guideline, a consent text and a protocol; those that exist are left alone."""
+    if latest(connection, "guideline") is None:
+        add(desk, connection, "guideline", DEFAULT_GUIDELINE, actor=actor)
+    if latest(connection, "consent") is None:
+        add(desk, connection, "consent", DEFAULT_CONSENT, actor=actor)
+    if latest(connection, "protocol") is None:
+        set_protocol(desk, connection, Protocol(), actor=actor)
+
+
+# -- what changed --------------------------------------------------------------------------------------------
+
+
+def diff(old: str, new: str, *, context: int = 3) -> tuple[DiffLine, ...]:
+    """Return the lines that changed between two texts, with unchanged ones around them; () when nothing did.
+
+    Args:
+        old: text before.
+        new: text after.
+        context: unchanged lines shown around a change; a line ``…`` stands for what was left out between changes.
+    """
+    before, after = old.splitlines(), new.splitlines()
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    lines: list[DiffLine] = []
+    for group in matcher.get_grouped_opcodes(context):
+        if lines:
+            lines.append(("same", "…"))
+        for tag, i, j, k, m in group:
+            if tag == "equal":
+                lines += _lines("same", before[i:j])
+            else:
+                lines += _lines("del", before[i:j]) + _lines("add", after[k:m])
+    return tuple(lines)
+
+
+def _lines(tag: Literal["add", "del", "same"], texts: Sequence[str]) -> list[DiffLine]:
+    return [(tag, text) for text in texts]
+
+
+# -- the protocol --------------------------------------------------------------------------------------------
+
+
+def protocol(connection: Connection) -> Protocol:
+    """Return the protocol in force; the defaults before one was set.
+
+    Raises:
+        UserError: if what is stored cannot be read (by this version).
+    """
+    noted = known(connection)  # writes that share a transaction ask once
+    if _IN_FORCE not in noted:
+        note_in_force(connection, fetch_all(connection, in_force()))
+    found = noted[_IN_FORCE]
+    if found is None:
+        return Protocol()
+    try:
+        return _parse_protocol(found.body)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UserError(
+            f"the protocol of this project cannot be read: {error}.",
+            where=f"protocol, version {found.version}",
+            hint="was it written by a newer Proctor?",
+        ) from error
+
+
+def _parse_protocol(body: str) -> Protocol:
+    stored = msgspec.json.decode(body)
+    if isinstance(stored, dict):
+        stored = {name: value for name, value in stored.items() if name not in _RETIRED}
+    return msgspec.convert(stored, Protocol)
+
+
+def set_protocol(
+    desk: Desk, connection: Connection, settings: Protocol, *, actor: str, base: int | None = None
+) -> Document:
+    """Keep a version of the protocol; see ``add``."""
+    body = msgspec.json.format(canonical_json(settings), indent=2).decode()
+    return add(desk, connection, "protocol", body, actor=actor, base=base)
+
+
+def protocol_hash(connection: Connection) -> str:
+    """Return the first 8 hex digits of the protocol's SHA-256, for the foot of a print; "" before there is one."""
+    found = latest(connection, "protocol")
+    return "" if found is None else found.sha256[:8]
+
+
+def note_in_force(connection: Connection, rows: Sequence[Any]) -> None:
+    """Note what ``in_force`` found, for the rest of this transaction."""
+    known(connection)[_IN_FORCE] = rows[0] if rows else None
+
+
+@cache
+def in_force() -> Any:
+    """Return the query for the protocol in force; every write asks, so it is made once."""
+    t = tables().documents
+    query = t.select().with_only_columns(t.c.version, t.c.body).where(t.c.kind == "protocol")
+    return query.order_by(t.c.version.desc()).limit(1)
+
+
+# -- inside --------------------------------------------------------------------------------------------------
+
+
+def _document(row: Row[Any] | None) -> Document | None:
+    if row is None:
+        return None
+    return Document(
+        kind=row.kind,
+        version=row.version,
+        body=row.body,
+        sha256=row.sha256,
+        made_by=row.made_by,
+        created_at=row.created_at,
+        frozen=bool(row.frozen),
+    )
+
+
+def _set_frozen(desk: Desk, connection: Connection, kind: Kind, actor: str, *, frozen: bool) -> None:
+    last = latest(connection, kind)
+    if last is None:
+        raise GoneError
+    if last.frozen == frozen:
+        return
+    table = tables().documents
+    where = (table.c.kind == kind) & (table.c.version == last.version)
+    connection.execute(table.update().where(where).values(frozen=frozen))
+    add_event(
+        desk,
+        connection,
+        "document-frozen" if frozen else "document-thawed",
+        kind,
+        actor,
+        version=last.version,
+    )
+
+
+DEFAULT_GUIDELINE: Final = """\
+You see a person carrying out a procedure, for example cooking from a recipe. The recording stops at one moment. At
+that moment the person asks a question. You decide whether the question is a good one, and which answers to it are
+right.
+
+# One item, step by step
+
+1. **Watch the clip to its end.** It stops at the moment of the question. Nothing after that moment counts.
+2. **Read the steps.** The graph shows which steps were done, which one is going on, which are still to come, and
+   where something went wrong. A step may be done only after all steps that lead to it.
+3. **Judge the question.**
+4. If the question is right, **judge each answer** on its own.
+5. **Add answers** that are right and missing.
+6. Submit. You can change what you submitted until the coordinator closes this part of the work.
+
+# A question is right when all of these hold
+
+- **It needs both sources.** Neither the clip alone nor the instructions alone are enough to answer it.
+- **It is about the procedure:** steps, their order, amounts, tools, time, mistakes.
+- **It needs nothing from outside.** Somebody who knows only the clip and the instructions can answer it.
+- **It is natural, clear and grammatical.** A person who is busy with this work could ask it like this.
+
+If one of them fails, the question is wrong. You then need not judge its answers.
+
+# An answer is right when
+
+- it is true at this moment, by the clip and the instructions, and
+- it answers the question that was asked, and
+- a helpful person could say it as it stands.
+
+An answer need not be complete if it is useful: when three steps could come next, each of the three is a right answer.
+An answer that names something true and something false is wrong. Style does not matter as long as you understand it.
+
+When somebody made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
+be repaired depends on the mistake.
+
+# Your own answers
+
+Write one answer to a line, as a full sentence, as you would say it to the person. Write only answers that are missing.
+Two wordings of the same answer are one answer.
+
+# When you cannot judge
+
+Use *Can't judge* when the clip does not play, a text is broken, or you do not want to see it. The item goes back to
+the coordinator and does not count against you. If you are only unsure, decide for what is more likely.
+
+Work alone. Do not look for the recording or its annotations elsewhere, and do not ask a chat assistant: we need your
+judgement.
+"""
+
+DEFAULT_CONSENT: Final = """\
+Please read this before you begin. If anything is unclear, ask the person who invited you.
+
+# What you will do
+
+You watch short clips of people carrying out a procedure, and judge questions and answers about them. You may take
+breaks whenever you like.
+
+# What we keep
+
+- Your judgements, the answers and notes that you write, when you submitted them, and how long you were active on
+  each item.
+- Your sign-in name, your display name and, if you gave one, your e-mail address. They are kept apart from your
+  judgements, which carry a random code instead.
+
+# What may be published
+
+Judgements and the answers that you write may be released as part of a public data set for research, under the random
+code and never under your name. Please write nothing about yourself or about other people into answers and notes.
+
+# Your rights
+
+Taking part is voluntary. You can stop at any time without giving a reason. You can withdraw your consent on the page
+*Settings*: your name, sign-in name and e-mail address are then removed and your judgements are no longer used. What
+was published before that cannot be called back.
+
+# The people in the clips
+
+They agreed to be recorded for research. Do not copy, share or describe what they look like.
+"""

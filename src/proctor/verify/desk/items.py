@@ -1,0 +1,386 @@
+"""Items: candidates as people meet them, copied into the store so that a page reads one row, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from proctor.database import fetch_one
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.procedure.graph import TaskGraph
+from proctor.records import canonical_json, content_hash
+from proctor.verify.desk.desk import Desk, new_pid
+from proctor.verify.desk.events import add_event
+from proctor.verify.desk.records import GoneError, Item
+from proctor.verify.schema import tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+__all__ = [
+    "ITEM_STATES",
+    "Listed",
+    "Synced",
+    "count_items",
+    "find_item",
+    "get_item",
+    "item_of_assignment",
+    "iter_candidates",
+    "list_items",
+    "load_graphs",
+    "sync_items",
+    "to_item",
+]
+
+ITEM_STATES: Final[Mapping[str, str]] = {
+    "undealt": "Nobody has been asked",
+    "machine": "Settled by machines",
+    "judging": "Waiting for readings",
+    "case": "Waiting for an adjudicator",
+    "settled": "Accepted",
+    "rejected": "Rejected",
+    "held": "Held for the coordinator",
+    "returned": "Returned: could not be judged",
+    "training": "In the training set",
+    "gone": "No longer among the candidates",
+}
+"""Every state of an item, in the words for people."""
+
+_CHUNK: Final = 2_000
+GONE: Final = "the candidate is gone"
+"""Why somebody lost an item; they get it again when it comes back."""
+
+
+class Synced(msgspec.Struct, frozen=True):
+    """What a look at the candidates changed: items that are new, changed, gone, and the same as before."""
+
+    new: int
+    changed: int
+    gone: int
+    same: int
+
+
+class Listed(NamedTuple):
+    """One line of a list of items."""
+
+    id: int
+    pid: str
+    candidate_id: str
+    stratum: str
+    recording_id: str
+    activity_name: str
+    state: str
+    agreement: str
+    reason: str
+    changed_at: float
+
+
+# -- into the store ------------------------------------------------------------------------------------------
+
+
+def sync_items(
+    desk: Desk,
+    connection: Connection,
+    pairs: Iterable[tuple[Candidate, Example]],
+    graphs: Mapping[str, TaskGraph],
+    *,
+    actor: str,
+    seen: Callable[[], None] | None = None,
+) -> Synced:
+    """Bring the items in line with the candidates.
+
+    A candidate that changed has to be judged anew: what was said of its old text stays in the history, and everybody who
+    had it gets it again. One that is gone is taken from everybody's list; when it comes back, they have it again.
+
+    Args:
+        desk: the desk.
+        connection: in a writing transaction.
+        pairs: every candidate with its example.
+        graphs: task graphs by activity id.
+        actor: who asked for it.
+        seen: called once for each candidate.
+    """
+    t = tables().items
+    known = {
+        row.candidate_id: (row.id, row.candidate_hash, row.state)
+        for row in connection.execute(
+            t.select().with_only_columns(t.c.id, t.c.candidate_id, t.c.candidate_hash, t.c.state)
+        )
+    }
+    now, fresh, counts = desk.now(), [], {"new": 0, "changed": 0, "same": 0}
+    left = set(known)
+    for candidate, example in pairs:
+        row = _row(candidate, example)
+        left.discard(candidate.id)
+        old = known.get(candidate.id)
+        if old is None:
+            counts["new"] += 1
+            fresh.append({**row, "pid": new_pid(), "state": "undealt", "changed_at": now})
+            if len(fresh) >= _CHUNK:
+                connection.execute(t.insert(), fresh)
+                fresh = []
+        elif old[1] != row["candidate_hash"]:
+            counts["changed"] += 1
+            _replace(desk, connection, old[0], row)
+        else:
+            counts["same"] += 1
+            if old[2] == "gone":
+                _bring_back(connection, old[0], now)
+        if seen is not None:
+            seen()
+    if fresh:
+        connection.execute(t.insert(), fresh)
+    gone = [known[name][0] for name in sorted(left) if known[name][2] != "gone"]
+    for item_id in gone:
+        _remove(desk, connection, item_id)
+    _write_graphs(connection, graphs)
+    result = Synced(new=counts["new"], changed=counts["changed"], gone=len(gone), same=counts["same"])
+    if result.new or result.changed or result.gone:
+        add_event(desk, connection, "items.synced", "items", actor, **msgspec.to_builtins(result))
+    return result
+
+
+def _row(candidate: Candidate, example: Example) -> dict[str, Any]:
+    texts = (candidate.id, candidate.type, candidate.recording_id, example.activity_id, example.activity_name)
+    if any("\x00" in text for text in texts):
+        raise UserError("an id or a name holds a NUL character.", where=f"candidate {candidate.id!r}")
+    return {
+        "candidate_id": candidate.id,
+        "candidate_hash": content_hash(candidate),
+        "candidate": canonical_json(candidate).decode(),
+        "example": canonical_json(example).decode(),
+        "stratum": candidate.type,
+        "recording_id": candidate.recording_id,
+        "activity_id": example.activity_id,
+        "activity_name": example.activity_name,
+        "ends_at": example.end,
+    }
+
+
+def _replace(desk: Desk, connection: Connection, item_id: int, row: Mapping[str, Any]) -> None:
+    """Take the new text; everybody gets the item anew, under another address.
+
+    A page or a draft of the old text must not be taken for a judgment of the new one.
+    """
+    t, a = tables().items, tables().assignments
+    now = desk.now()
+    values = {**row, "changed_at": now, "agreement": "", "reason": ""}
+    connection.execute(t.update().where(t.c.id == item_id).values(**values))
+    for derived in (tables().cases, tables().final_answers):
+        connection.execute(derived.delete().where(derived.c.item_id == item_id))
+    _give_slots_back(connection, item_id)
+    mine = (a.c.item_id == item_id, a.c.live.is_(True))
+    p = tables().people  # who has left gets nothing new
+    here = p.select().with_only_columns(p.c.id).where(p.c.state == "active")
+    slots = connection.execute(a.select().where(*mine, a.c.stage == "judge", a.c.person_id.in_(here))).all()
+    connection.execute(
+        a.update().where(*mine).values(live=False, state="void", reason="the candidate changed")
+    )
+    for old in slots:
+        again = {
+            "pid": new_pid(),
+            "item_id": item_id,
+            "person_id": old.person_id,
+            "stage": old.stage,
+            "slot": old.slot,
+            "state": "open",
+            "live": True,
+            "queue_pos": old.queue_pos,
+            "created_at": now,
+        }
+        connection.execute(a.insert(), again)
+    _set_begun(connection, item_id, now)
+
+
+def _bring_back(connection: Connection, item_id: int, now: float) -> None:
+    _give_slots_back(connection, item_id)
+    _set_begun(connection, item_id, now)
+
+
+def _give_slots_back(connection: Connection, item_id: int) -> None:
+    """Whoever had an item before it was gone has it again, if they are still here."""
+    a, p = tables().assignments, tables().people
+    here = p.select().with_only_columns(p.c.id).where(p.c.state == "active")
+    taken = a.select().with_only_columns(a.c.slot, a.c.person_id)
+    live = connection.execute(
+        taken.where(a.c.item_id == item_id, a.c.stage == "judge", a.c.live.is_(True))
+    ).all()
+    lost = a.select().where(a.c.item_id == item_id, a.c.stage == "judge", a.c.live.is_(False))
+    lost = lost.where(a.c.state == "moved", a.c.reason == GONE, a.c.person_id.in_(here)).order_by(
+        a.c.id.desc()
+    )
+    slots, people = {row.slot for row in live}, {row.person_id for row in live}
+    for row in connection.execute(lost).all():
+        if row.slot in slots or row.person_id in people:
+            continue
+        connection.execute(a.update().where(a.c.id == row.id).values(live=True, state="open", reason=""))
+        slots.add(row.slot)
+        people.add(row.person_id)
+
+
+def _set_begun(connection: Connection, item_id: int, now: float) -> None:
+    """An item that somebody has is being judged; what more is known of it, its verdicts tell (``cases``)."""
+    t, a = tables().items, tables().assignments
+    waiting = connection.execute(
+        a.select().where(a.c.item_id == item_id, a.c.stage == "judge", a.c.live.is_(True))
+    ).first()
+    state = "judging" if waiting is not None else "undealt"
+    one = t.update().where(t.c.id == item_id)
+    connection.execute(one.where(t.c.in_training.is_(False)).values(state=state, changed_at=now))
+    connection.execute(one.where(t.c.in_training.is_(True)).values(state="training", changed_at=now))
+
+
+def _remove(desk: Desk, connection: Connection, item_id: int) -> None:
+    t, a = tables().items, tables().assignments
+    connection.execute(t.update().where(t.c.id == item_id).values(state="gone", changed_at=desk.now()))
+    connection.execute(
+        a.update()
+        .where(a.c.item_id == item_id, a.c.live.is_(True), a.c.state == "open")
+        .values(live=False, state="moved", reason=GONE)
+    )
+
+
+def _write_graphs(connection: Connection, graphs: Mapping[str, TaskGraph]) -> None:
+    t = tables().graphs
+    connection.execute(t.delete())
+    rows = [
+        {"activity_id": name, "body": canonical_json(graph).decode()}
+        for name, graph in sorted(graphs.items())
+    ]
+    if rows:
+        connection.execute(t.insert(), rows)
+
+
+# -- out of it -----------------------------------------------------------------------------------------------
+
+
+def get_item(connection: Connection, item_id: int) -> Item:
+    """Return an item by its number.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    return to_item(fetch_one(connection, _by_id(), {"item": item_id}))
+
+
+def find_item(connection: Connection, pid: str) -> Item:
+    """Return an item by its public id.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    t = tables().items
+    return to_item(connection.execute(t.select().where(t.c.pid == pid)).first())
+
+
+def list_items(
+    connection: Connection,
+    *,
+    state: str = "",
+    stratum: str = "",
+    agreement: str = "",
+    search: str = "",
+    after: int = 0,
+    limit: int = 50,
+) -> list[Listed]:
+    """Return items in the order of their numbers, a page at a time.
+
+    Args:
+        connection: in a transaction.
+        state: only in this state.
+        stratum: only of this question type.
+        agreement: ``question``, ``answers`` or ``same``; ``differ`` for the first two.
+        search: only whose candidate id begins so.
+        after: only with a larger number (the last one of the page before).
+        limit: at most so many.
+    """
+    t = tables().items
+    columns = [t.c[name] for name in Listed._fields]
+    query = t.select().with_only_columns(*columns).where(t.c.id > after).order_by(t.c.id).limit(limit)
+    if state:
+        query = query.where(t.c.state == state)
+    if stratum:
+        query = query.where(t.c.stratum == stratum)
+    if agreement == "differ":
+        query = query.where(t.c.agreement.in_(("question", "answers")))
+    elif agreement:
+        query = query.where(t.c.agreement == agreement)
+    if search:
+        query = query.where(t.c.candidate_id.startswith(search, autoescape=True))
+    return [Listed(*row) for row in connection.execute(query)]
+
+
+def count_items(connection: Connection) -> dict[str, dict[str, int]]:
+    """Return for each question type how many items are in each state."""
+    from sqlalchemy import func
+
+    t = tables().items
+    query = (
+        t.select().with_only_columns(t.c.stratum, t.c.state, func.count()).group_by(t.c.stratum, t.c.state)
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for stratum, state, n in connection.execute(query):
+        counts.setdefault(stratum, {})[state] = n
+    return counts
+
+
+def iter_candidates(connection: Connection) -> Iterable[tuple[Candidate, Example]]:
+    """Yield every candidate with its example, in the order of their numbers; those that are gone left out."""
+    t = tables().items
+    query = (
+        t.select().with_only_columns(t.c.candidate, t.c.example).where(t.c.state != "gone").order_by(t.c.id)
+    )
+    candidates, examples = msgspec.json.Decoder(Candidate), msgspec.json.Decoder(Example)
+    with connection.execute(query.execution_options(yield_per=_CHUNK)) as rows:
+        for candidate, example in rows:
+            yield candidates.decode(candidate), examples.decode(example)
+
+
+def load_graphs(connection: Connection) -> dict[str, TaskGraph]:
+    """Return the task graphs by activity."""
+    rows: Sequence[Any] = connection.execute(tables().graphs.select()).all()
+    return {row.activity_id: msgspec.json.decode(row.body, type=TaskGraph) for row in rows}
+
+
+@cache
+def _by_id() -> Any:
+    from sqlalchemy import bindparam
+
+    t = tables().items
+    return t.select().where(t.c.id == bindparam("item"))
+
+
+@cache
+def item_of_assignment() -> Any:
+    """Return the query for the item of an assignment, by ``assignment_pid``."""
+    from sqlalchemy import bindparam
+
+    t, a = tables().items, tables().assignments
+    return t.select().where(t.c.id == a.c.item_id, a.c.pid == bindparam("assignment_pid"))
+
+
+def to_item(row: Any) -> Item:
+    """Return a row of the table of items as the record.
+
+    Raises:
+        GoneError: if there is none.
+    """
+    if row is None:
+        raise GoneError
+    return Item(
+        id=row.id,
+        pid=row.pid,
+        candidate=msgspec.json.decode(row.candidate, type=Candidate),
+        example=msgspec.json.decode(row.example, type=Example),
+        candidate_hash=row.candidate_hash,
+        state=row.state,
+        wanted=row.wanted,
+        reason=row.reason,
+        agreement=row.agreement,
+        in_training=bool(row.in_training),
+    )

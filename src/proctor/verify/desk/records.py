@@ -1,0 +1,217 @@
+"""What the desk hands out and takes in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.examples.example import Example
+from proctor.generate.candidate import Candidate
+from proctor.verify.verdict import Judgment
+
+__all__ = [
+    "CANT_REASONS",
+    "MAX_OWN_ANSWERS",
+    "MAX_TEXT",
+    "QUESTION_REASONS",
+    "ROLES",
+    "STAGES",
+    "Assignment",
+    "ConflictError",
+    "Draft",
+    "GoneError",
+    "InvalidError",
+    "Item",
+    "Person",
+    "Role",
+    "Saved",
+    "Sheet",
+    "Stage",
+    "Submitted",
+    "at_least",
+]
+
+Role = Literal["annotator", "adjudicator", "coordinator", "owner"]
+ROLES: Final[tuple[Role, ...]] = ("annotator", "adjudicator", "coordinator", "owner")
+Stage = Literal["training", "judge", "adjudicate"]
+STAGES: Final[tuple[Stage, ...]] = ("training", "judge", "adjudicate")
+
+MAX_TEXT: Final = 4_000
+"""Characters of one sentence that somebody writes."""
+MAX_OWN_ANSWERS: Final = 20
+
+QUESTION_REASONS: Final[Mapping[str, str]] = {
+    "one-source": "It can be answered without the recording, or without the instructions",
+    "not-procedural": "It is not about carrying out the procedure",
+    "outside-knowledge": "It needs knowledge from elsewhere",
+    "unclear": "It is unclear or can be read in two ways",
+    "language": "The language is wrong or not natural",
+    "mismatch": "It does not fit this moment of the recording",
+}
+CANT_REASONS: Final[Mapping[str, str]] = {
+    "media": "The clip does not play or shows nothing",
+    "text": "A text is broken or missing",
+    "upsetting": "What it shows is upsetting",
+    "other": "Something else",
+}
+
+
+def at_least(role: str, needed: Role) -> bool:
+    """True when a role includes another: every coordinator may do what an annotator may."""
+    return role in ROLES and ROLES.index(role) >= ROLES.index(needed)
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody with an account.
+
+    Attributes:
+        id: inside the store.
+        pid: random; the annotator's name in verdicts.
+        handle: what they sign in with.
+        name: for other people.
+        role: see ``ROLES``.
+        state: ``active``, ``left`` or ``withdrawn``.
+        gate: ``training`` (not done yet), ``waiting`` (for the coordinator), ``open``.
+        consent_version: of the consent they gave; 0 for none.
+        guideline_version: that they ticked; 0 for none.
+    """
+
+    id: int
+    pid: str
+    handle: str
+    name: str
+    role: Role
+    state: Literal["active", "left", "withdrawn"]
+    gate: Literal["training", "waiting", "open"]
+    email: str = ""
+    consent_version: int = 0
+    guideline_version: int = 0
+    settings: Mapping[str, object] = {}
+    has_password: bool = False
+    created_at: float = 0.0
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate as people meet it.
+
+    Attributes:
+        state: ``undealt`` (nobody was asked), ``machine`` (machines have settled it), ``judging``, ``case`` (an
+            adjudicator is needed), ``settled``, ``rejected``, ``held`` and ``returned`` (for the coordinator),
+            ``gone`` (no longer among the candidates, or changed).
+        agreement: of the people: "" (fewer than two), ``same``, ``question`` or ``answers`` (where they differ).
+    """
+
+    id: int
+    pid: str
+    candidate: Candidate
+    example: Example
+    candidate_hash: str
+    state: str
+    wanted: int = 0
+    reason: str = ""
+    agreement: str = ""
+    in_training: bool = False
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """One person, one item, one stage."""
+
+    id: int
+    pid: str
+    item_id: int
+    person_id: int
+    stage: Stage
+    slot: int
+    state: Literal["open", "submitted", "returned", "moved", "void"]
+    live: bool
+    blind_repeat: bool = False
+    queue_pos: int = 0
+    guideline_version: int = 0
+    case_hash: str = ""
+    lease_until: float | None = None
+    submitted_at: float | None = None
+    rev: int = 0
+    reason: str = ""
+
+
+class Sheet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the form holds; ``answers`` is parallel to the cards in the order shown."""
+
+    question: Judgment | None = None
+    reasons: tuple[str, ...] = ()
+    answers: tuple[Judgment | None, ...] = ()
+    own_answers: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A sheet that is not submitted."""
+
+    sheet: Sheet
+    version: int
+    client_id: str
+    seq: int
+    saved_at: float
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a draft; ``stale`` when a later one of the same page was there already."""
+
+    version: int
+    saved_at: float
+    stale: bool = False
+
+
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a submitted sheet.
+
+    Attributes:
+        rev: of the sheet.
+        stage: of the assignment.
+        again: it had been submitted before under the same key.
+        queued: pid of the first open assignment in the person's queue of this stage; None when there is none, or nobody
+            looked. ``flow.next_work`` says what is really next.
+    """
+
+    rev: int
+    stage: Stage = "judge"
+    again: bool = False
+    queued: str | None = None
+
+
+class GoneError(UserError):
+    """There is no such thing, or it is not theirs to see: both read alike."""
+
+    def __init__(self) -> None:
+        super().__init__("There is nothing here.", hint="go back to your work list")
+
+
+class ConflictError(UserError):
+    """Somebody, or another page, was here first.
+
+    Args:
+        message: what happened.
+        rev: the revision that stands now.
+        theirs: the sheet that stands now.
+    """
+
+    def __init__(self, message: str, *, rev: int = 0, version: int = 0, theirs: Sheet | None = None) -> None:
+        super().__init__(message, hint="compare both and send again")
+        self.rev = rev
+        self.version = version
+        self.theirs = theirs
+
+
+class InvalidError(UserError):
+    """A sheet that cannot be submitted as it is.
+
+    Args:
+        errors: (field, message), in the order of the page.
+    """
+
+    def __init__(self, errors: list[tuple[str, str]]) -> None:
+        super().__init__(errors[0][1] if errors else "Something is missing.")
+        self.errors = errors

@@ -1,0 +1,109 @@
+"""docs/graphs.md: its commands run as they are typed, in the order of the page; its numbers are found again."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from proctor.cli.console import run
+from proctor.cli.graph import app
+from proctor.drawing.engines import find_engine
+from proctor.metrics.interval import wilson_interval
+from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph_compare import compare_precedence
+from proctor.procedure.induce import induce_order, observe_recording
+from proctor.stages.graphs import load_graphs
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graphs.md").read_text(encoding="utf-8")
+COMMANDS = [
+    shlex.split(line)
+    for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.skipif(find_engine() is None, reason="needs Graphviz or fast-sugiyama to draw")
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    for name, text in zip(("tea.json", "orders.json"), files, strict=True):
+        Path(name).write_text(text, encoding="utf-8")
+    assert {c[2] for c in COMMANDS} == {"lint", "convert", "draw", "induce"}
+    shown = {}
+    for command in COMMANDS:
+        assert command[:2] == ["proctor", "graph"]
+        out, err = io.StringIO(), io.StringIO()
+        with patch.object(sys, "argv", command[1:]), redirect_stdout(out), redirect_stderr(err):
+            assert run(app) == 0, err.getvalue()
+        shown[command[2]] = out.getvalue()
+    assert "implied_edge" in shown["lint"]
+    assert "edge boil → drink" in shown["lint"]
+    assert "precision 1.000, recall 1.000" in shown["induce"]
+    assert load_graphs(Path("tea.dot")).graphs == load_graphs(Path("tea.json")).graphs
+
+
+def test_the_intervals_of_the_page() -> None:
+    assert wilson_interval(2, 2).low == pytest.approx(0.34, abs=0.005)
+    assert wilson_interval(20, 20).low == pytest.approx(0.84, abs=0.005)
+
+
+@pytest.mark.shared
+def test_the_table_of_captaincook4d(shared_data: Path) -> None:
+    from proctor.datasets.dataset import load_dataset
+
+    read = load_dataset("captaincook4d").read(shared_data / "captaincook4d", "corrected")
+    rows = re.findall(
+        r"^\| (all|\d+)([^|]*)\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE, re.MULTILINE
+    )
+    assert len(rows) == 6
+    for count, words, threshold, *numbers in rows:
+        kept = [r for r in read.recordings if _kept({m.kind for s in r.segments for m in s.mistakes}, words)]
+        assert len(kept) == (384 if count == "all" else int(count))
+        both = missing = extra = turned = 0
+        for id_, graph in read.graphs.items():
+            seen = [observe_recording(r) for r in kept if r.activity_id == id_]
+            agreed = compare_precedence(graph, induce_order(seen, threshold=float(threshold)).graph)
+            both += agreed.both
+            missing += len(agreed.missing)
+            extra += len(agreed.extra)
+            turned += len(agreed.reversed_)
+        found = (both / (both + extra), both / (both + missing), 2 * both / (2 * both + missing + extra))
+        assert [f"{n:.3f}" for n in found] == numbers
+        assert turned == 0
+
+
+@pytest.mark.shared
+def test_the_row_to_beat(shared_data: Path) -> None:
+    from proctor.datasets.dataset import load_dataset
+
+    read = load_dataset("captaincook4d").read(shared_data / "captaincook4d", "corrected")
+    both = missing = extra = 0
+    for id_, graph in read.graphs.items():
+        seen = [
+            observe_recording(r)
+            for r in read.recordings
+            if r.activity_id == id_ and not any(m.kind == "order" for s in r.segments for m in s.mistakes)
+        ]
+        steps = induce_order(seen).graph.steps  # these stand by their mean position
+        chain = tuple((a.id, b.id) for a, b in pairwise(steps))
+        agreed = compare_precedence(graph, TaskGraph(id_, id_, steps, chain))
+        both += agreed.both
+        missing += len(agreed.missing)
+        extra += len(agreed.extra)
+    shown = f"| {both / (both + extra):.3f} | {both / (both + missing):.3f} | "
+    shown += f"{2 * both / (2 * both + missing + extra):.3f} |"
+    assert f"| the 267 as one list, steps by mean position | – {shown}" in PAGE
+
+
+def _kept(kinds: set[str], words: str) -> bool:
+    if "order" in words:
+        return "order" not in kinds
+    return not kinds if "without" in words else True

@@ -1,0 +1,44 @@
+"""The page for those who bring their own recordings, followed to the letter."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from proctor.cli.console import run
+from proctor.cli.main import app
+from proctor.drawing.engines import find_engine
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "datasets" / "plain.md").read_text(encoding="utf-8")
+
+
+def _commands() -> list[list[str]]:
+    blocks = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    return [shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith("$ ")]
+
+
+@pytest.mark.skipif(find_engine() is None, reason="needs Graphviz or fast-sugiyama to draw")
+def test_a_newcomer_gets_from_the_page_to_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    activity, recording = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[:2]
+    for name, text in (("activities/box.json", activity), ("recordings/box_a.json", recording)):
+        path = tmp_path / "bird-boxes" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    commands = _commands()
+    assert len(commands) >= 15
+    for command in commands:
+        out, err = io.StringIO(), io.StringIO()
+        with patch.object(sys, "argv", command), redirect_stdout(out), redirect_stderr(err):
+            status = run(app)
+        assert status == 0, (command, err.getvalue())
+    assert (tmp_path / "bench" / "report.html").stat().st_size > 10_000
+    assert "Bird Box" in (tmp_path / "bench" / "report.html").read_text(encoding="utf-8")

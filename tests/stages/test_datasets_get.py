@@ -1,0 +1,150 @@
+"""Fetching a data set: what is shown, and what is then done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proctor.datasets.dataset import Dataset, Download, ReadResult
+from proctor.errors import UserError
+from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan, show_bytes
+
+TEXT = b'{"steps": []}'
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    return Dataset(
+        name="tea",
+        title="Tea ceremonies",
+        version="1",
+        licence="CC-BY-4.0",
+        citation="us",
+        homepage="https://tea.example",
+        files=(),
+        read=lambda *_, **__: ReadResult((), {}),
+        check=lambda _: (),
+        access="Open; the videos need a signature.",
+        downloads=(
+            Download("https://tea.example/a.json", "a.json", len(TEXT), hashlib.sha256(TEXT).hexdigest()),
+            Download("https://tea.example/b.json?key=hush", "sub/b.json"),
+        ),
+    )
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    folder = tmp_path / "mirror"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.json").write_bytes(TEXT)
+    (folder / "sub/b.json").write_bytes(b"2")
+    return folder
+
+
+def test_everything_that_matters_is_shown(dataset: Dataset, tmp_path: Path) -> None:
+    text = render_plan(plan_get(dataset, tmp_path / "new"))
+    for part in (
+        "Tea ceremonies",
+        "CC-BY-4.0",
+        "Open; the videos need a signature.",
+        "https://tea.example/a.json",
+        "13 bytes",
+        "size unknown",
+        "no checksum is declared",
+        "2 files, 13 bytes and 1 of unknown size",
+    ):
+        assert part in text
+    assert "hush" not in text
+    assert "hush" not in str(describe_plan(plan_get(dataset, tmp_path / "new")))
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_downloads_the_way_to_get_it_is_told(dataset: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        plan_get(replace(dataset, downloads=()), tmp_path)
+    assert "the videos need a signature" in str(caught.value)
+    assert "https://tea.example" in str(caught.value)
+
+
+def test_from_a_folder_and_again(dataset: Dataset, mirror: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    seen: list[Any] = []
+    done = get_files(plan_get(dataset, folder, source=str(mirror)), seen=lambda *a: seen.append(a))
+    assert [(f["path"], f["checked"]) for f in done["fetched"]] == [("a.json", True), ("sub/b.json", False)]
+    assert (folder / "a.json").read_bytes() == TEXT
+    assert seen[0] == ("a.json", len(TEXT), len(TEXT))
+    again = plan_get(dataset, folder, source=str(mirror))
+    assert again.work == ()
+    assert get_files(again) == {
+        "dataset": "tea",
+        "folder": str(folder),
+        "fetched": [],
+        "there": ["a.json", "sub/b.json"],
+    }
+
+
+def test_only_some(dataset: Dataset, mirror: Path, tmp_path: Path) -> None:
+    done = get_files(plan_get(dataset, tmp_path / "new", only="sub/*", source=str(mirror)))
+    assert [f["path"] for f in done["fetched"]] == ["sub/b.json"]
+    assert not (tmp_path / "new/a.json").exists()
+
+
+def test_what_is_in_the_way_is_told_before_anything_is_shown(
+    dataset: Dataset, mirror: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_bytes(b"mine")
+    with pytest.raises(UserError, match="--overwrite"):
+        plan_get(dataset, tmp_path, source=str(mirror))
+    plan = plan_get(dataset, tmp_path, source=str(mirror), overwrite=True)
+    assert "will be REPLACED" in render_plan(plan)
+    get_files(plan)
+    assert (tmp_path / "a.json").read_bytes() == TEXT
+
+
+def test_what_nobody_can_check_is_kept_or_fetched_anew(
+    dataset: Dataset, mirror: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/b.json").write_bytes(b"mine")
+    plan = plan_get(dataset, tmp_path, only="b.json", source=str(mirror))
+    assert plan.work == ()
+    assert "no checksum" in render_plan(plan)
+    get_files(plan_get(dataset, tmp_path, only="b.json", source=str(mirror), overwrite=True))
+    assert (tmp_path / "sub/b.json").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda d: replace(d, url="file:///etc/passwd"),
+        lambda d: replace(d, url="http://tea.example/a"),
+        lambda d: replace(d, url="https://127.0.0.1/a"),
+        lambda d: replace(d, path="../a"),
+        lambda d: replace(d, path="/etc/a"),
+    ],
+)
+def test_a_declaration_that_may_not_be_used(
+    spoil: Callable[[Download], Download], dataset: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError):
+        plan_get(replace(dataset, downloads=(spoil(dataset.downloads[0]),)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1_500, "1.5 kB"),
+        (999_960, "1.0 MB"),
+        (10**9, "1.0 GB"),
+        (5 * 10**15, "5,000.0 TB"),
+    ],
+)
+def test_bytes_for_people(count: int, text: str) -> None:
+    assert show_bytes(count) == text

@@ -1,0 +1,96 @@
+"""Chromium for tests of pages: one that stops answering is ended and started again, and fails nobody's test by that.
+
+What a test found has been found before its pages are closed. A Chromium that does not close a context on a crowded machine
+would otherwise fail a test that has passed, and every one after it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["CHROMIUM", "FLAGS", "Chromium"]
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+PATIENCE = 30.0
+"""Seconds that closing may take; it takes some hundredths."""
+
+
+class Chromium:
+    """A browser of Playwright's that outlives a hang.
+
+    Args:
+        playwright: running.
+        patience: seconds that closing may take.
+    """
+
+    def __init__(self, playwright: Any, patience: float = PATIENCE) -> None:
+        self._type = playwright.chromium
+        self._patience = patience
+        self._mark = f"--proctor-test={uuid.uuid4().hex}"  # Chromium ignores it; we find our process by it
+        self._browser: Any = None
+        self.hangs = 0
+
+    def new_context(self, **options: Any) -> Any:
+        """Open a context, in a new browser if the last one is gone."""
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = self._type.launch(executable_path=CHROMIUM, args=[*FLAGS, self._mark])
+        return self._browser.new_context(**options)
+
+    def shut(self, context: Any) -> None:
+        """Close a context, or the whole browser if it does not answer.
+
+        Raises:
+            playwright.sync_api.Error: if a browser that answers refuses to close it.
+        """
+        with self._ending("a context"):
+            context.close()
+
+    def close(self) -> None:
+        """Close the browser."""
+        if self._browser is not None:
+            with self._ending("the browser"):
+                self._browser.close()
+
+    def pids(self) -> list[int]:
+        """Return the browser's process; those that it started go with it."""
+        listed = subprocess.run(["ps", "-axwwo", "pid=,command="], capture_output=True, text=True, check=True)
+        lines = [line.strip().partition(" ") for line in listed.stdout.splitlines()]
+        return [int(pid) for pid, _, words in lines if self._mark in words and "--type=" not in words]
+
+    @contextmanager
+    def _ending(self, what: str) -> Iterator[None]:
+        from playwright.sync_api import Error
+
+        done = threading.Event()
+
+        def watch() -> None:
+            if not done.wait(self._patience):
+                self.hangs += 1
+                print(f"Chromium did not close {what} in {self._patience:g} s; it is ended.", file=sys.stderr)
+                for pid in self.pids():
+                    os.kill(pid, signal.SIGKILL)
+
+        before = self.hangs
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        except Error:
+            if self.hangs == before:
+                raise
+        finally:
+            done.set()
+            watcher.join()

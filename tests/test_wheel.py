@@ -1,0 +1,81 @@
+"""The built wheel, unpacked anywhere: everything that the package reads is in it, and it needs nothing around it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel's contents in a folder whose name is no easy one."""
+    pytest.importorskip("hatchling", reason="needs hatchling to build the wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT],
+        check=True,
+        timeout=120,
+        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    )
+    (wheel,) = folder.glob("*.whl")
+    target = folder / "a folder, é \u6f22"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+    return target
+
+
+def proctor(installed: Path, *words: object, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command from the wheel alone: no home that can be written, no UTF-8 locale, no way out."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(installed),
+        "HOME": "/proc/nowhere",
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "https_proxy": "http://127.0.0.1:9",
+        "http_proxy": "http://127.0.0.1:9",
+    }
+    code = "from proctor.cli.main import main; import proctor, sys; sys.stderr.write(proctor.__file__ + '\\n'); main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=home,
+        env=environment,
+        timeout=170,
+        check=False,
+    )
+
+
+def test_every_file_of_the_package_is_in_the_wheel(installed: Path) -> None:
+    ours = ROOT / "src" / "proctor"
+    wanted = {
+        str(p.relative_to(ours)) for p in ours.rglob("*") if p.is_file() and "__pycache__" not in p.parts
+    }
+    there = {
+        str(p.relative_to(installed / "proctor")) for p in (installed / "proctor").rglob("*") if p.is_file()
+    }
+    assert wanted <= there
+    assert any(name.endswith(".html.j2") for name in there)
+    assert any(name.startswith("datasets/corrections/") and name.endswith(".json") for name in there)
+
+
+def test_the_job_runs_from_the_wheel_in_a_bare_place(installed: Path, tmp_path: Path) -> None:
+    home = tmp_path / "ein Ordner, \u00fc"
+    home.mkdir()
+    done = proctor(installed, "demo", "demo", "--no-video", home=home)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert "/a folder, " in done.stderr  # it was the wheel's code, not that of the checkout
+    assert (home / "demo").is_dir()
+    checked = proctor(installed, "datasets", "check", "plain", "demo/sample", "--json", home=home)
+    assert checked.returncode == 0, checked.stderr[-2_000:]
+    assert json.loads(checked.stdout)["dataset"] == "plain"
