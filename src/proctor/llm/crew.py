@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from proctor.llm.call import FIRST_PAUSE, Prepared, Stop
+from proctor.llm.converse import Feed
 
 if TYPE_CHECKING:
     from proctor.llm.caller import Caller
@@ -199,6 +200,8 @@ async def _chunks(requests: Iterable[Request]) -> AsyncGenerator[Sequence[Reques
 
 
 def _take(iterator: Iterator[Request]) -> list[Request]:
+    if isinstance(iterator, Feed):  # what comes next may hang on the outcomes of what is there
+        return iterator.take(_CHUNK)
     until = time.monotonic() + _CHUNK_SECONDS
     chunk: list[Request] = []
     for request in islice(iterator, _CHUNK):

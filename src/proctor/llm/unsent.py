@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from proctor.errors import UserError
+from proctor.llm.converse import Feed
 from proctor.llm.message import Parameters, Request
 from proctor.llm.registry import unsent_parameters
 
@@ -32,7 +33,10 @@ class Unsent:
         """By model, the parameters that it was not sent; models that were sent everything are not in it."""
 
     def watch(self, stage: str, requests: Iterable[Request]) -> Iterable[Request]:
-        """Return the requests, having looked at each before it is taken. A list stays one."""
+        """Return the requests, having looked at each before it is taken. A list stays one, and so does a feed."""
+        if isinstance(requests, Feed):
+            requests.look = lambda request: self.look(stage, request.model, request.parameters)
+            return requests
         if not isinstance(requests, list | tuple):
             return self._each(stage, requests)
         for request in requests:

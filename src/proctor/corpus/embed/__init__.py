@@ -1,0 +1,1 @@
+"""Embedders, and the cache of their vectors."""

@@ -1,0 +1,1 @@
+"""Questions of a style over texts, tables and images (SMMQG)."""
