@@ -49,10 +49,10 @@ def unpicklable(number: int) -> Any:
 
 
 def wait_until(work: tuple[str, int]) -> int:
-    """Say that it began, and wait until a file is there (20 s at most)."""
+    """Say that it began, and wait until a file is there (two minutes at most)."""
     folder, number = work
     Path(folder, f"began-{number}").write_text(str(os.getpid()))
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while not Path(folder, "go").exists() and time.monotonic() < end:
         time.sleep(0.02)
     return number * number

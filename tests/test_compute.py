@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests import compute_work as work
+from tests.patience import PATIENCE, wait_until
 
 from proctor import compute
 from proctor.compute import HERE, Place, map_items, on_ray, processes, threads
@@ -137,11 +137,7 @@ def test_a_worker_that_somebody_kills_changes_nothing(tmp_path: Path):
     outcomes = map_items(work.wait_until, items, processes(2), in_flight=3)
 
     def kill() -> None:
-        end = time.monotonic() + 20
-        while not (tmp_path / "began-0").exists() or not (tmp_path / "began-0").read_text():
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        os.kill(int((tmp_path / "began-0").read_text()), signal.SIGKILL)
+        os.kill(int(wait_for(tmp_path / "began-0")), signal.SIGKILL)
         (tmp_path / "go").touch()
 
     import threading
@@ -165,16 +161,18 @@ def test_an_item_that_always_kills_is_found_and_the_others_are_done():
 def test_workers_end_when_nobody_wants_more_outcomes():
     outcomes = map_items(work.square, range(100), processes(2))
     assert next(outcomes).value == 0
-    assert children() == 2
+    assert children() in (1, 2)  # a second one is begun where the first one was still busy
     outcomes.close()
     assert children() == 0
 
 
 SCRIPT = """
-import sys
+import signal, sys
 from proctor.compute import map_items, processes
 from tests import compute_work as work
 if __name__ == "__main__":
+    # Whoever runs the tests in the background of a shell starts them with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print("begin", flush=True)
     try:
         for outcome in map_items(work.wait_until, [(sys.argv[1], i) for i in range(4)], processes(2)):
@@ -195,21 +193,14 @@ def test_workers_end_with_whoever_started_them(how: signal.Signals, tmp_path: Pa
         [sys.executable, str(script), str(tmp_path)], env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         pids = [int(wait_for(tmp_path / f"began-{i}")) for i in range(2)]
-        begin = time.monotonic()
         process.send_signal(how)
-        process.wait(15)
+        process.wait(PATIENCE)
         assert process.returncode == (130 if how is signal.SIGINT else -9)
-        while any(alive(pid) for pid in pids):
-            assert time.monotonic() < begin + 15
-            time.sleep(0.05)
+        wait_until(lambda: not any(alive(pid) for pid in pids))
 
 
 def wait_for(path: Path) -> str:
-    end = time.monotonic() + 30
-    while not path.exists() or not path.read_text():
-        assert time.monotonic() < end, path
-        time.sleep(0.02)
-    return path.read_text()
+    return str(wait_until(lambda: path.exists() and path.read_text(), what=path))
 
 
 def alive(pid: int) -> bool:

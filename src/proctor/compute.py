@@ -351,8 +351,9 @@ def _died(times: int) -> Failure:
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Stop the workers, busy or not."""
+    """Stop the workers, busy or not; they are gone when it returns."""
     workers = list((getattr(pool, "_processes", None) or {}).values())
+    manager = getattr(pool, "_executor_manager_thread", None)  # the pool forgets both when it is shut down
     pool.shutdown(wait=False, cancel_futures=True)
     for worker in workers:
         with suppress(ValueError, AttributeError):
@@ -362,6 +363,11 @@ def _end(pool: ProcessPoolExecutor) -> None:
             worker.join(_GRACE_SECONDS)
             if worker.is_alive():
                 worker.kill()
+                worker.join(_GRACE_SECONDS)
+    # The pool's thread waits for the same processes: whichever of us hears of an end, the other one is not told, and
+    # would still count the worker as alive for a moment.
+    if manager is not None:
+        manager.join(_GRACE_SECONDS)
 
 
 # -- Ray -----------------------------------------------------------------------------------------------------------

@@ -720,8 +720,12 @@ def test_taking_over_again_and_again_saves_each_time_and_counts_time_once(
 ) -> None:
     context = studio.context()
     first = studio.open(context)
-    first.fill("#sheet textarea[name=note]", "a")
-    wait_for(lambda: desk.draft("w1").get("active_ms"))
+    note = first.locator("#sheet textarea[name=note]")
+    note.fill("a")  # active time begins with the first touch, so this draft may hold none
+    wait_for(lambda: desk.draft("w1").get("sheet", {}).get("note") == "a")
+    note.fill("ab")
+    wait_for(lambda: desk.draft("w1")["sheet"]["note"] == "ab")
+    assert desk.draft("w1")["active_ms"] > 0
     second = studio.open(context, settled=False)
     for n in range(3):
         second.click("#take-over")
