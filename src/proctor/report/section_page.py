@@ -1,0 +1,93 @@
+"""Draws a page that was composed of sections: one file that works offline and runs no script."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from proctor.metrics.figure import Figure
+from proctor.records import atomic_write
+from proctor.report.document import asset, content_policy, new_environment
+from proctor.report.figures import draw_figure, figure_guide
+from proctor.report.plaintext import clip_line, clip_text
+from proctor.report.sections import Page, Paragraph, Table
+
+__all__ = ["render_page", "write_page"]
+
+_OPEN: Final = 6
+"""Examples that are shown unfolded."""
+_MAX_LINE: Final = 2_000
+_MAX_TEXT: Final = 6_000
+_PICTURE: Final = re.compile(r"data:image/(jpeg|png|webp|gif);base64,[A-Za-z0-9+/=]+")
+
+
+def write_page(path: Path, page: Page) -> Path:
+    """Write the page, whole or not at all, and return its path.
+
+    Raises:
+        UserError: if the folder cannot be written.
+        ValueError: if a picture's labels and numbers are not equally many.
+    """
+    text = render_page(page)
+    with atomic_write(path) as stream:
+        stream.write(text.encode("utf-8", "replace"))
+    return path
+
+
+def render_page(page: Page) -> str:
+    """Return the page as HTML; equal pages give equal text.
+
+    Raises:
+        ValueError: if a picture's labels and numbers are not equally many, an image is no data address, or two sections have
+            the same id.
+    """
+    ids = [section.id for section in page.sections]
+    if len(set(ids)) < len(ids):
+        raise ValueError("two sections have the same id")
+    style = asset("base.css") + asset("figures.css") + asset("sections.css")
+    for source in (source for example in page.examples for source in example.sources):
+        if source.picture and not _PICTURE.fullmatch(source.picture):
+            raise ValueError(f"the picture of {source.id} is no data address")
+    said: set[str] = set()
+    return (
+        _environment()
+        .get_template("sections.html.j2")
+        .render(
+            page=page,
+            sections=[(section, [_part(part, said) for part in section.parts]) for section in page.sections],
+            open_examples=_OPEN,
+            policy=content_policy(style),
+            style=Markup(style),  # noqa: S704 - our own file
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = new_environment()
+    environment.filters.update(
+        line=lambda text: clip_line(str(text), _MAX_LINE), text=lambda text: clip_text(str(text), _MAX_TEXT)
+    )
+    return environment
+
+
+def _part(part: Paragraph | Table | Figure, said: set[str]) -> dict[str, Any]:
+    """Return what the template needs; how to read a kind of picture is said once a page."""
+    if isinstance(part, Paragraph):
+        return {"kind": "paragraph", "part": part}
+    if isinstance(part, Table):
+        return {"kind": "table", "part": part}
+    guide = figure_guide(part)
+    told = guide in said
+    said.add(guide)
+    return {
+        "kind": "figure",
+        "part": part,
+        "drawn": draw_figure(part),
+        "guide": "" if told else guide,
+    }

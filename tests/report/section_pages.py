@@ -1,0 +1,70 @@
+"""Pages composed of sections, for the tests of how they are drawn."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+from PIL import Image
+
+from proctor.metrics.figure import Bars, IntervalPlot, Matrix
+from proctor.report.sections import AnswerView, ExampleView, Page, Paragraph, Section, SourceView, Table
+
+HOSTILE = "<script>alert('x')</script>\"'&\x1b[2J\u202e<img src=x onerror=alert(1)>"
+
+
+def picture() -> str:
+    stream = io.BytesIO()
+    Image.new("RGB", (640, 480), (200, 40, 40)).save(stream, "PNG")
+    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode()
+
+
+def full_page(text: str = "Text") -> Page:
+    sources = (
+        SourceView(
+            "text:1", "text", "cited", f"{text} one", text=f"{text} body. " * 200, origin="manual.pdf, page 3"
+        ),
+        SourceView(
+            "table:1",
+            "table",
+            "cited",
+            f"{text} table",
+            header=("a", text),
+            rows=((text, "2"), ("3",)),
+            more="9 rows are not shown",
+        ),
+        SourceView("image:1", "image", "not cited", f"{text} picture", text=text, picture=picture()),
+    )
+    example = ExampleView(
+        "q/1", f"compare, {text}", f"{text}?", f"{text}.", (("entity", text), ("checks", "all")), sources,
+        (AnswerView(f"{text}/model", text, "2"), AnswerView("other", "", "not marked")),
+    )  # fmt: skip
+    return Page(
+        title=f"{text} questions",
+        lead=f"{text} lead.",
+        warning=f"{text} warning.",
+        sections=(
+            Section("corpus", "Corpus", (Paragraph(text), Paragraph(text, beware=True)), (("sources", "3"), (text, text))),
+            Section(
+                "tables",
+                "Tables",
+                (
+                    Table(f"{text} numbers", ("style", *(f"{text} {n}" for n in range(9))), ((text, *"123456789"),), note=text),
+                    Table("words", ("name", "text"), ((text, f"{text} " * 60),), digits=False),
+                    Table("none", ("name",), ()),
+                ),
+            ),
+            Section(
+                "figures",
+                "Figures",
+                (
+                    Matrix(f"{text} cells", (text, "b"), ("c", "d"), ((1.0, None), (0.5, 0.0)), kind="values"),
+                    Bars("bars", (text, "b"), (1.0, 2.0), high=3.0),
+                    Bars("bars again", (text, "b"), (1.0, 2.0), high=3.0),
+                    IntervalPlot("lines", (text,), (0.5,), (0.4,), (0.6,)),
+                ),
+            ),
+        ),
+        examples=tuple(example for _ in range(8)),
+        method=((text, text), ("seed", "0")),
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Pages composed of sections: all that was given stands there, nothing of it acts."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from tests.report.section_pages import HOSTILE, full_page
+
+from proctor.report.section_page import render_page, write_page
+from proctor.report.sections import ExampleView, Page, Section, SourceView, Table
+
+
+def test_everything_that_was_given_stands_on_the_page():
+    text = render_page(full_page("Lemon"))
+    for part in ("Lemon questions", "Lemon lead.", "Lemon warning.", "Lemon numbers", "Lemon cells", "manual.pdf, page 3",
+                 "9 rows are not shown", "Lemon/model", "not marked", "data:image/png;base64,", "Nothing to show."):  # fmt: skip
+        assert part in text
+    assert text.count("<details") == 8
+    assert text.count('<details class="example" open>') == 6
+    assert re.findall(r'<section id="([a-z]+)"', text) == [
+        "corpus",
+        "tables",
+        "figures",
+        "examples",
+        "method",
+    ]
+
+
+def test_how_to_read_a_kind_of_picture_is_said_once():
+    page = full_page()
+    again = dataclasses.replace(page, sections=(page.sections[2],))
+    text = render_page(again)
+    from proctor.report.figures import figure_guide
+
+    assert text.count(figure_guide(page.sections[2].parts[1])) == 1
+
+
+def test_hostile_text_stays_text():
+    text = render_page(full_page(HOSTILE))
+    assert "<script" not in text
+    assert "<img src=x" not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "default-src 'none'" in text.replace("&#39;", "'")
+
+
+def test_equal_pages_are_equal_bytes(tmp_path: Path):
+    first = write_page(tmp_path / "a.html", full_page()).read_bytes()
+    assert first == write_page(tmp_path / "b.html", full_page()).read_bytes()
+
+
+def test_an_empty_page_can_be_drawn():
+    assert "<h1" in render_page(Page("Nothing"))
+
+
+def test_a_picture_that_is_an_address_is_refused():
+    source = SourceView("i", "image", "cited", "t", picture="https://example.org/x.png")
+    with pytest.raises(ValueError, match="no data address"):
+        render_page(Page("p", examples=(ExampleView("q", "k", "?", "!", sources=(source,)),)))
+
+
+def test_two_sections_of_one_id_are_refused():
+    with pytest.raises(ValueError, match="same id"):
+        render_page(Page("p", sections=(Section("a", "A"), Section("a", "B"))))
+
+
+def test_a_line_without_all_its_cells_is_refused():
+    with pytest.raises(ValueError, match="2 cells"):
+        Table("t", ("a", "b"), (("1",),))
