@@ -1,0 +1,194 @@
+"""Sources that say the same: exactly, by content hash; nearly, by shared words or by vectors.
+
+Equal sources lie close to each other, so they would draw the weights of seeds to themselves and stand as distractors beside
+their own twins (specification §A1.3). The first of them stays; the ids of the others become its aliases.
+
+Near duplicates by words are found with MinHash and locality-sensitive hashing (Broder 1997; the library datasketch) and then
+measured exactly, so that the estimate decides only who is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.corpus.source import MODALITIES, Source, render_source
+from proctor.errors import MissingExtraError, UserError
+
+__all__ = ["SAME_VECTOR", "NearDuplicates", "exact_duplicates", "near_duplicates", "vector_duplicates"]
+
+SAME_VECTOR: Final = 0.995
+"""Cosine above which two sources count as one (specification §A1.3)."""
+
+_BLOCK: Final = 2048
+_CHUNK: Final = 1000
+
+
+def exact_duplicates(sources: Iterable[Source]) -> dict[str, str]:
+    """Return for every source that repeats the content of an earlier one (of its modality) the id of that one."""
+    first: dict[tuple[str, str], str] = {}
+    aliases: dict[str, str] = {}
+    for source in sources:
+        kept = first.setdefault((source.modality, source.content_hash), source.id)
+        if kept != source.id:
+            aliases[source.id] = kept
+    return aliases
+
+
+# -- by words --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """How texts and tables are compared by their words.
+
+    Attributes:
+        threshold: Jaccard similarity of the sets of shingles from which two sources count as one, above 0 and at most 1.
+        shingle: words that stand together.
+        permutations: of MinHash; more find near duplicates close to the threshold more surely.
+        seed: of the permutations.
+    """
+
+    threshold: float = 0.9
+    shingle: int = 3
+    permutations: int = 128
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse values that no comparison can have."""
+        if not 0 < self.threshold <= 1 or self.shingle < 1 or self.permutations < 2:
+            raise UserError(
+                f"near duplicates cannot be found with {self}.",
+                hint="threshold in (0, 1], shingle of at least 1 word, at least 2 permutations",
+            )
+
+
+def near_duplicates(sources: Iterable[Source], how: NearDuplicates | None = None) -> dict[str, str]:
+    """Return for every text and table that nearly repeats an earlier one that stays the id of that one.
+
+    Images are not compared: two different pictures may well have one caption.
+
+    Args:
+        sources: each is compared with those before it of its modality that stay.
+        how: threshold and accuracy.
+
+    Raises:
+        MissingExtraError: if datasketch is not installed.
+    """
+    how = how or NearDuplicates()
+    found = [source for source in sources if source.modality != "image"]
+    by_place = dict(enumerate(found))
+    indices = {modality: _lsh(how) for modality in MODALITIES}
+    aliases: dict[str, str] = {}
+
+    @lru_cache(maxsize=4096)
+    def shingles(place: int) -> frozenset[bytes]:
+        return _shingles(by_place[place], how.shingle)
+
+    for begin in range(0, len(found), _CHUNK):
+        places = range(begin, min(begin + _CHUNK, len(found)))
+        sets = [_shingles(by_place[place], how.shingle) for place in places]
+        for place, own, sketch in zip(places, sets, _sketches(sets, how), strict=True):
+            index = indices[by_place[place].modality]
+            twin = next(
+                (p for p in sorted(index.query(sketch)) if _alike(own, shingles(p), how.threshold)), None
+            )
+            if twin is None:
+                index.insert(place, sketch, check_duplication=False)
+            else:
+                aliases[by_place[place].id] = by_place[twin].id
+    return aliases
+
+
+def _datasketch() -> Any:
+    try:
+        return import_module("datasketch")  # it has no types
+    except ImportError:
+        raise MissingExtraError("datasketch", "corpus", "finding near duplicates") from None
+
+
+def _lsh(how: NearDuplicates) -> Any:
+    # A miss costs a duplicate, a false alarm only one comparison.
+    weights = (0.1, 0.9)
+    return _datasketch().MinHashLSH(
+        threshold=min(how.threshold, 0.99), num_perm=how.permutations, weights=weights
+    )
+
+
+def _sketches(sets: Sequence[frozenset[bytes]], how: NearDuplicates) -> list[Any]:
+    sketches: list[Any] = _datasketch().MinHash.bulk(sets, num_perm=how.permutations, seed=how.seed)
+    return sketches
+
+
+def _shingles(source: Source, size: int) -> frozenset[bytes]:
+    """Runs of ``size`` words; all words as one where there are fewer."""
+    words = render_source(source).casefold().split()
+    if len(words) <= size:
+        return frozenset((" ".join(words).encode("utf-8", "surrogatepass"),))
+    return frozenset(
+        " ".join(words[at : at + size]).encode("utf-8", "surrogatepass")
+        for at in range(len(words) - size + 1)
+    )
+
+
+def _alike(one: frozenset[bytes], other: frozenset[bytes], threshold: float) -> bool:
+    shared = len(one & other)
+    return shared >= threshold * (len(one) + len(other) - shared)
+
+
+# -- by vectors ------------------------------------------------------------------------------------------------
+
+
+def vector_duplicates(
+    sources: Sequence[Source], vectors: NDArray[np.float32], threshold: float = SAME_VECTOR
+) -> dict[str, str]:
+    """Return for every source whose vector is nearly that of an earlier one (of its modality) that stays the id of that one.
+
+    Exact: every pair of one modality is compared, in blocks; 300,000 sources of 384 numbers are 17 tera-operations.
+
+    Args:
+        sources: of the corpus.
+        vectors: their vectors, shape (sources, dimension), rows of length one.
+        threshold: cosines above it count as the same.
+
+    Raises:
+        ValueError: if there is not one vector for each source.
+    """
+    if len(vectors) != len(sources):
+        raise ValueError(f"{len(vectors)} vectors for {len(sources)} sources")
+    aliases: dict[str, str] = {}
+    for modality in MODALITIES:
+        places = [place for place, source in enumerate(sources) if source.modality == modality]
+        twins = _first_alike(vectors[places], threshold)
+        aliases |= {sources[places[at]].id: sources[places[twin]].id for at, twin in twins.items()}
+    return aliases
+
+
+def _first_alike(rows: NDArray[np.float32], threshold: float) -> dict[int, int]:
+    """Return for each row the first row before it that stays and has a cosine above the threshold."""
+    twins: dict[int, int] = {}
+    stays = np.empty(0, np.int64)
+    for begin in range(0, len(rows), _BLOCK):
+        block = rows[begin : begin + _BLOCK]
+        for start in range(0, len(stays), _BLOCK):
+            others = stays[start : start + _BLOCK]
+            close = block @ rows[others].T > threshold
+            for at in np.flatnonzero(close.any(axis=1)).tolist():
+                twins.setdefault(begin + at, int(others[close[at].argmax()]))
+        left = [at for at in range(len(block)) if begin + at not in twins]
+        close = block[left] @ block[left].T > threshold
+        own: list[int] = []
+        for place, at in enumerate(left):
+            twin = next((other for other in own if close[place, other]), None)
+            if twin is None:
+                own.append(place)
+            else:
+                twins[begin + at] = begin + left[twin]
+        stays = np.concatenate((stays, np.array([begin + left[place] for place in own], np.int64)))
+    return twins
