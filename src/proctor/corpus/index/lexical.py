@@ -191,7 +191,7 @@ def _scorer(postings: Postings, sources: int) -> Callable[[NDArray[np.int32]], N
 def _bm25s(k1: float, b: float) -> Any:
     """ATIRE's form of the term's part has the factor (k1 + 1); Lucene's of the idf is ours."""
     try:
-        import bm25s
+        import bm25s  # type: ignore[import-untyped,unused-ignore]
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "bm25s", EXTRA, "Search by words") from None
     return bm25s.BM25(k1=k1, b=b, method="atire", idf_method="lucene", dtype="float32", int_dtype="int32")
