@@ -1,0 +1,1 @@
+"""Questions about instructional videos from their step annotations (InstructionBench)."""
