@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from tests.studio.chromium import CHROMIUM, Chromium
 
 import proctor.studio
 from proctor.drawing.engines import find_engine
@@ -19,12 +19,10 @@ from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.skipif(find_engine() is None, reason="no layout program is installed"),
-    pytest.mark.timeout(120),
     # Playwright's event loop leaves its pipes to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -64,7 +62,7 @@ def studio_page() -> str:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        found = Chromium(playwright)
         yield found
         found.close()
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE_MS
+from tests.studio.chromium import CHROMIUM, Chromium
 
 from proctor.drawing.engines import find_engine
 from proctor.drawing.layout import Layouts
@@ -23,16 +25,9 @@ from proctor.report.data import Frame, ReportData, ReportOptions
 from proctor.report.page import write_report
 from proctor.report.states import derive_step_states, mark_states
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.timeout(120),
     # Playwright's event loop leaves its pipes to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -53,7 +48,7 @@ class Watched:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        found = Chromium(playwright)
         yield found
         found.close()
 
@@ -94,7 +89,7 @@ def opened(browser: Any, report: Path) -> Iterator[Watched]:
 
 def wait_for_question(page: Any, text: str) -> None:
     """Wait on the locator: the page's policy forbids what ``wait_for_function`` evaluates."""
-    playwright_api.expect(page.locator("#item h3")).to_contain_text(text)
+    playwright_api.expect(page.locator("#item h3")).to_contain_text(text, timeout=PATIENCE_MS)
 
 
 def question(page: Any) -> str:

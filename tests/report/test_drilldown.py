@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,20 +11,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.studio.chromium import CHROMIUM, Chromium
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.prediction import Judgement
 from proctor.report.data import About, Frame, ReportData, ReportOptions, Run
 from proctor.report.page import render_report, write_report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>\u202e"
 QUICK = ReportOptions(drawing="none", resamples=100)
 
 in_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
@@ -242,7 +240,7 @@ def test_hostile_answers_rationales_captions_and_names_are_text(rich: ReportData
 def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
     with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        found = Chromium(playwright)
         yield found
         found.close()
 

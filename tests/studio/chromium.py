@@ -17,37 +17,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CHROMIUM", "FLAGS", "Chromium"]
+from tests.patience import PATIENCE, PATIENCE_MS
+
+__all__ = ["CHROMIUM", "FLAGS", "Chromium", "let_it_act"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-PATIENCE = 30.0
-"""Seconds that closing may take; it takes some hundredths."""
 
 
 class Chromium:
-    """A browser of Playwright's that outlives a hang.
+    """A browser of Playwright's that outlives a hang, and waits for its pages as long as tests wait for anything.
 
     Args:
         playwright: running.
-        patience: seconds that closing may take.
+        flags: of the command line, beside those that every test wants.
+        patience: seconds that closing may take; it takes some hundredths.
     """
 
-    def __init__(self, playwright: Any, patience: float = PATIENCE) -> None:
+    def __init__(self, playwright: Any, flags: tuple[str, ...] = (), *, patience: float = PATIENCE) -> None:
         self._type = playwright.chromium
-        self._patience = patience
+        self._flags = (*FLAGS, *flags)
+        self.patience = patience
         self._mark = f"--proctor-test={uuid.uuid4().hex}"  # Chromium ignores it; we find our process by it
         self._browser: Any = None
         self.hangs = 0
 
     def new_context(self, **options: Any) -> Any:
         """Open a context, in a new browser if the last one is gone."""
+        context = self._running().new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        return context
+
+    def new_page(self, **options: Any) -> Any:
+        """Open a page in a context of its own, which is closed with it."""
+        page = self._running().new_page(**options)
+        page.set_default_timeout(PATIENCE_MS)
+        return page
+
+    def _running(self) -> Any:
         if self._browser is None or not self._browser.is_connected():
-            self._browser = self._type.launch(executable_path=CHROMIUM, args=[*FLAGS, self._mark])
-        return self._browser.new_context(**options)
+            self._browser = self._type.launch(
+                executable_path=CHROMIUM, args=[*self._flags, self._mark], timeout=3 * PATIENCE_MS
+            )
+        return self._browser
 
     def shut(self, context: Any) -> None:
         """Close a context, or the whole browser if it does not answer.
@@ -77,9 +92,9 @@ class Chromium:
         done = threading.Event()
 
         def watch() -> None:
-            if not done.wait(self._patience):
+            if not done.wait(self.patience):
                 self.hangs += 1
-                print(f"Chromium did not close {what} in {self._patience:g} s; it is ended.", file=sys.stderr)
+                print(f"Chromium did not close {what} in {self.patience:g} s; it is ended.", file=sys.stderr)
                 for pid in self.pids():
                     os.kill(pid, signal.SIGKILL)
 
@@ -94,3 +109,8 @@ class Chromium:
         finally:
             done.set()
             watcher.join()
+
+
+def let_it_act(page: Any, milliseconds: int = 100) -> None:
+    """Let a page act on what it has just heard: its own clock is waited for, which stands still while it has no turn."""
+    page.evaluate("pause => new Promise(done => setTimeout(done, pause))", milliseconds)

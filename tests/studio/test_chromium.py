@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.studio.chromium import CHROMIUM, Chromium
 
 pytestmark = [
@@ -22,7 +23,7 @@ pytestmark = [
 def browser() -> Iterator[Chromium]:
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
     with api.sync_playwright() as playwright:
-        found = Chromium(playwright, patience=1.0)
+        found = Chromium(playwright)
         yield found
         found.close()
 
@@ -36,6 +37,12 @@ def title(browser: Chromium) -> Any:
     return found
 
 
+def hang(browser: Chromium) -> None:
+    """From now on it does not answer, and not much patience is had with it."""
+    os.kill(browser.pids()[0], signal.SIGSTOP)
+    browser.patience = 1.0
+
+
 def test_one_that_hangs_is_ended_and_the_next_test_has_another(browser: Chromium) -> None:
     assert title(browser) == "here"
     first = browser.pids()
@@ -44,16 +51,17 @@ def test_one_that_hangs_is_ended_and_the_next_test_has_another(browser: Chromium
     assert browser.pids() == first  # one that answers is kept
     context = browser.new_context()
     context.new_page()
-    os.kill(first[0], signal.SIGSTOP)
+    hang(browser)
     browser.shut(context)
     assert browser.hangs == 1
+    browser.patience = PATIENCE
     assert title(browser) == "here"
     assert browser.pids() != first
 
 
 def test_one_that_hangs_at_the_very_end(browser: Chromium) -> None:
     assert title(browser) == "here"
-    os.kill(browser.pids()[0], signal.SIGSTOP)
+    hang(browser)
     browser.close()
     assert browser.hangs == 1
 
@@ -62,10 +70,11 @@ def test_two_contexts_of_one_that_hangs(browser: Chromium) -> None:
     both = [browser.new_context() for _ in range(2)]
     for context in both:
         context.new_page()
-    os.kill(browser.pids()[0], signal.SIGSTOP)
+    hang(browser)
     for context in both:
         browser.shut(context)
     assert browser.hangs == 1
+    browser.patience = PATIENCE
     assert title(browser) == "here"
 
 

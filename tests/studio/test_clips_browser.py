@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import socket
 import sys
 import threading
@@ -18,21 +17,16 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from tests.patience import PATIENCE
+from tests.studio.chromium import CHROMIUM, Chromium
 
 from proctor.studio.clip_making import Clip
 from proctor.studio.clips import ClipShop
 from proctor.studio.serving import send_file
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--autoplay-policy=no-user-gesture-required", "--mute-audio",
-)  # fmt: skip
-
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.timeout(180),
     # Playwright's event loop leaves its pipes to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -128,14 +122,14 @@ def address(made: tuple[Path, Clip]) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
     finally:
         server.force_exit = server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         listener.close()
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        found = Chromium(playwright, flags=("--autoplay-policy=no-user-gesture-required", "--mute-audio"))
         yield found
         found.close()
 

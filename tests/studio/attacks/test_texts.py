@@ -12,13 +12,14 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
+from tests.studio.chromium import CHROMIUM, Chromium
 
 from proctor.studio.guard import POLICY
 from proctor.studio.routes import ROUTES
 from proctor.verify.desk import people
 from proctor.verify.desk.records import InvalidError, Sheet
 
-CHROMIUM = "/usr/bin/chromium"
 READERS = ("ana", "edda", "farid")
 _URLS = ("href", "src", "action", "formaction", "xlink:href", "data", "poster", "srcset")
 
@@ -274,18 +275,17 @@ def address(evil: Any) -> Any:
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     server.should_exit = True
-    thread.join(10)
+    thread.join(PATIENCE)
     listening.close()
 
 
 @pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_no_script_runs_in_a_browser(evil: Any, evil_pages: Any, address: str) -> None:
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
     complaints: list[str] = []
     with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
+        chromium = Chromium(playwright)
         for who in READERS:
             context = chromium.new_context()
             visitor = evil.visitor(who)

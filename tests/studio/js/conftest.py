@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.patience import PATIENCE, wait_until
+from tests.studio.chromium import CHROMIUM, Chromium, let_it_act
 
 FAKE = Path(__file__).with_name("fake_desk.py")
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test of this folder needs Chromium, a little patience, and a Playwright that leaves pipes behind."""
+    """Every test of this folder needs Chromium, and a Playwright that leaves pipes behind."""
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.timeout(120))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
@@ -47,14 +46,15 @@ class Server:
 
     def start(self) -> None:
         self.process = subprocess.Popen([sys.executable, str(FAKE), str(self.port), str(self.folder)])
-        for _ in range(200):
-            try:
-                self.look()
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
-        raise AssertionError("the fake desk did not start")
+        wait_until(self._answers, what="the fake desk")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "the fake desk did not start"
+        try:
+            self.look()
+        except OSError:
+            return False
+        return True
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -62,7 +62,7 @@ class Server:
 
     def look(self) -> dict[str, Any]:
         """What is kept, and the log of requests since the last ``set``."""
-        with urllib.request.urlopen(f"{self.url}/_test", timeout=5) as answer:
+        with urllib.request.urlopen(f"{self.url}/_test", timeout=PATIENCE) as answer:
             return dict(json.load(answer))
 
     def set(self, **what: Any) -> None:
@@ -75,7 +75,7 @@ class Server:
             {"Content-Type": "application/json"},
             method="POST",
         )
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=PATIENCE).close()
 
     def fault(self, path: str, **more: Any) -> None:
         self.set(faults=[{"path": path, **more}])
@@ -90,18 +90,10 @@ class Server:
         return [entry for entry in self.look()["log"] if entry["path"].endswith(ending)]
 
 
-def wait_for(check: Callable[[], Any], seconds: float = 15.0) -> Any:
-    """Poll the server until it says something true; the last value otherwise fails the test."""
-    end = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < end, f"still {found!r} after {seconds} s"
-        time.sleep(0.05)
-    return found
-
-
-@pytest.fixture(name="wait_for")
-def wait_for_fixture() -> Callable[..., Any]:
-    return wait_for
+@pytest.fixture
+def wait_for() -> Callable[..., Any]:
+    """Poll the server until it says something true."""
+    return wait_until
 
 
 @pytest.fixture(scope="session")
@@ -156,7 +148,6 @@ class Studio:
 
     def context(self, who: str = "ana", init: str = "", **options: Any) -> Any:
         context = self.browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-        context.set_default_timeout(10_000)
         if init:
             context.add_init_script(init)
         self.sign_in(context, who)
@@ -176,7 +167,7 @@ class Studio:
         if settled and path.startswith("/w/"):
             with page.expect_response(lambda response: response.url.endswith("/state")):
                 page.goto(self.desk.url + path)
-            page.wait_for_timeout(100)
+            let_it_act(page)
         else:
             page.goto(self.desk.url + path)
         return page

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.studio.chromium import let_it_act
 
 PRESS = """init => document.activeElement.dispatchEvent(
     Object.assign(new KeyboardEvent('keydown', {bubbles: true, cancelable: true, ...init})))"""
@@ -157,11 +158,12 @@ def test_submit_on_one_key_and_back_as_delivered(studio: Any, desk: Any) -> None
     page.keyboard.press("Control+Enter")
     page.wait_for_timeout(300)
     assert desk.rows("w1") == []
-    page.keyboard.press("s")
+    with page.expect_response(lambda response: response.url.endswith("/w/w2/state")):
+        page.keyboard.press("s")
     page.wait_for_url("**/w/w2")
     stored = json.loads(page.evaluate("localStorage.getItem('proctor:keys:p-ana')"))
     assert stored["map"]["submit"] == ["s"]
-    page.wait_for_timeout(300)
+    let_it_act(page)
     page.click("#keys-open")
     page.click("[data-keys-reset]")
     page.keyboard.press("Escape")
@@ -178,8 +180,9 @@ def test_single_keys_switched_off_stay_off_and_leave_the_others(studio: Any, des
     page.keyboard.press("Escape")
     page.keyboard.press("y")
     assert checked(page, "question-card") is None
-    page.reload()
-    page.wait_for_timeout(400)
+    with page.expect_response(lambda response: response.url.endswith("/state")):
+        page.reload()
+    let_it_act(page)
     page.keyboard.press("y")
     page.keyboard.press("?")
     assert checked(page, "question-card") is None
@@ -210,10 +213,10 @@ def test_alt_arrows_graph_and_steps(studio: Any, desk: Any) -> None:
     page.keyboard.press("g")
     page.wait_for_selector("#graph-panel:fullscreen, #graph-panel.is-full")
     page.keyboard.press("g")
-    page.wait_for_timeout(300)
-    assert page.locator("#graph-panel:fullscreen, #graph-panel.is-full").count() == 0
-    page.keyboard.press("Alt+ArrowRight")
+    page.wait_for_selector("#graph-panel:not(:fullscreen):not(.is-full)")
+    with page.expect_response(lambda response: response.url.endswith("/w/w2/state")):
+        page.keyboard.press("Alt+ArrowRight")
     page.wait_for_url("**/w/w2")
-    page.wait_for_timeout(300)
+    let_it_act(page)
     page.keyboard.press("Alt+ArrowLeft")
     page.wait_for_url(desk.url + "/")

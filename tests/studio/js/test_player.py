@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.patience import wait_until
 
 
 def ready(page: Any) -> None:
     page.wait_for_selector("#clip")
-    end = 100
-    while page.evaluate("document.getElementById('clip').readyState") < 2:
-        page.wait_for_timeout(50)
-        end -= 1
-        assert end > 0, "the clip does not load"
+    wait_until(lambda: page.evaluate("document.getElementById('clip').readyState") >= 2, what="the clip")
 
 
 def frame_is(page: Any, frame: int) -> None:

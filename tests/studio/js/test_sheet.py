@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tests.studio.chromium import let_it_act
+
 
 def focused_card(page: Any) -> str:
     return str(page.evaluate("document.activeElement.closest('fieldset')?.id ?? document.activeElement.id"))
@@ -78,8 +80,9 @@ def test_a3_hostile_text_is_one_row_and_stays_text(studio: Any, desk: Any, wait_
     text = '"; <b>x</b><img src=x onerror=alert(1)> {{7*7}} \u202egnp'
     page.fill("textarea[name=own]", text)
     wait_for(lambda: desk.draft("w1").get("sheet", {}).get("own_answers") == [text])
-    page.reload()
-    page.wait_for_timeout(400)
+    with page.expect_response(lambda response: response.url.endswith("/state")):
+        page.reload()
+    let_it_act(page)
     assert page.locator("textarea[name=own]").count() == 1
     assert page.input_value("textarea[name=own]") == text
     assert page.locator("main b, main img").count() == 0

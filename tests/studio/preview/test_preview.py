@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.studio.chromium import CHROMIUM, Chromium
 
 
 def _load(name: str) -> ModuleType:
@@ -32,7 +32,6 @@ pytest.importorskip("starlette", reason="needs the extra `studio`")
 app = _load("app")
 contexts = app.load_contexts()
 PAGES = sorted(contexts.pages())
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Elements(HTMLParser):
@@ -223,7 +222,6 @@ def test_missing_verdict_is_named_at_its_card() -> None:
 browser_only = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.timeout(240),
     # Playwright's event loop leaves its pipes to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -246,7 +244,7 @@ def base() -> Iterator[str]:
 def browser() -> Iterator[Any]:
     playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
     with playwright_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        found = Chromium(playwright)
         yield found
         found.close()
 

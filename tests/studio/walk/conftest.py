@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.patience import PATIENCE, wait_until
+from tests.studio.chromium import CHROMIUM, Chromium, let_it_act
 
 HERE = Path(__file__).parent
 PASSWORD = "a long and quiet river"
@@ -26,7 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.timeout(180))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
@@ -67,14 +67,15 @@ class Site:
     def start(self) -> None:
         command = [sys.executable, str(HERE / "serve.py"), str(self.root), self.database, str(self.port)]
         self.process = subprocess.Popen(command)
-        for _ in range(300):
-            try:
-                with urllib.request.urlopen(f"{self.url}/healthz", timeout=2):
-                    return
-            except OSError:
-                assert self.process.poll() is None, "the studio did not start"
-                time.sleep(0.05)
-        raise AssertionError("the studio did not start")
+        wait_until(self._answers, what="the studio")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "the studio did not start"
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=PATIENCE):
+                return True
+        except OSError:
+            return False
 
     def kill(self) -> None:
         if self.process.poll() is None:
@@ -95,7 +96,7 @@ class Site:
     # -- the desk --------------------------------------------------------------------------------------------
 
     def do(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(30)
+        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(PATIENCE)
 
     def rows(self, table: str, **where: Any) -> list[Any]:
         from proctor.verify.schema import tables
@@ -214,8 +215,8 @@ def copy_store(source: Path, target: str) -> None:
     from proctor.verify.schema import tables
     from proctor.verify.store import VERDICTS
 
-    old = Database.open(VERDICTS, source, create=False, busy_seconds=5.0)
-    new = Database.open(VERDICTS, target, create=True, busy_seconds=5.0)
+    old = Database.open(VERDICTS, source, create=False, busy_seconds=PATIENCE)
+    new = Database.open(VERDICTS, target, create=True, busy_seconds=PATIENCE)
     meta = tables().meta
     with old.transaction() as reading, new.transaction(write=True) as writing:
         writing.execute(meta.delete())
@@ -279,7 +280,6 @@ class Visit:
     def context(self, site: Site, person: Any = None, **options: Any) -> Any:
         options.setdefault("viewport", {"width": 1280, "height": 900})
         context = self.browser.new_context(base_url=site.url, reduced_motion="reduce", **options)
-        context.set_default_timeout(15_000)
         if person is not None:
             self.sign_in(site, context, person)
         self.contexts.append(context)
@@ -297,7 +297,7 @@ class Visit:
         if path.startswith("/w/"):
             with page.expect_response(lambda response: response.url.endswith("/state")):
                 page.goto(path)
-            page.wait_for_timeout(80)
+            let_it_act(page)
         else:
             page.goto(path)
         return page
@@ -318,16 +318,8 @@ def visit(browser: Any) -> Iterator[Visit]:
 
 @pytest.fixture(scope="session")
 def wait_for() -> Callable[..., Any]:
-    """Poll until something is true; the last value otherwise fails the test."""
-
-    def wait(check: Callable[[], Any], seconds: float = 15.0) -> Any:
-        end = time.monotonic() + seconds
-        while not (found := check()):
-            assert time.monotonic() < end, f"still {found!r} after {seconds} s"
-            time.sleep(0.05)
-        return found
-
-    return wait
+    """Poll until something is true."""
+    return wait_until
 
 
 @pytest.fixture(scope="session")

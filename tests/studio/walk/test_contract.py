@@ -145,10 +145,11 @@ def test_c6_a_stale_page_shows_both_texts(site: Any, visit: Any, one: Any) -> No
     judge(here, own="mine, here")
     here.click("#submit")
     here.wait_for_url(f"{site.url}/")
+    there.route(
+        "**/draft", lambda route: route.abort()
+    )  # It is the submits that meet, however long it takes to judge.
     judge(there, "right", "ww", own="mine, there")
-    there.wait_for_timeout(600)
-    if not there.is_visible("#conflict-dialog[open]"):
-        there.click("#submit")
+    there.click("#submit")
     there.wait_for_selector("#conflict-dialog[open]")
     text = there.inner_text("#conflict-dialog")
     assert "mine, here" in text
@@ -156,8 +157,7 @@ def test_c6_a_stale_page_shows_both_texts(site: Any, visit: Any, one: Any) -> No
     assert len(site.responses(pid)) == 1
     there.click("[data-conflict-all=mine]")
     there.wait_for_selector("#conflict-dialog", state="hidden")
-    if there.url.endswith(pid):
-        there.click("#submit")
+    there.click("#submit")
     there.wait_for_url(f"{site.url}/")
     assert ["mine, here" in r.sheet for r in site.responses(pid)] == [True, False]
 
@@ -174,7 +174,7 @@ def test_c12_a_killed_server_loses_no_draft_and_takes_the_submit_once(
     page.click("#submit")
     page.wait_for_selector("#save-chip:has-text('waiting')")
     site.start()
-    page.wait_for_url(f"{site.url}/", timeout=30_000)
+    page.wait_for_url(f"{site.url}/")
     assert len(site.responses(pid)) == 1
 
 

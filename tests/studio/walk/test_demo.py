@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.studio.chromium import let_it_act
 
 
 class Hands(Protocol):
@@ -116,7 +117,7 @@ def send(page: Any, hands: Hands) -> None:
     page.wait_for_load_state()
     if "/w/" in page.url and not page.url.endswith("/feedback"):
         page.wait_for_selector("#save-chip:not(:empty)")
-        page.wait_for_timeout(60)
+        let_it_act(page)
 
 
 @pytest.mark.parametrize("hands", [Mouse(), Keys()], ids=["mouse", "keyboard"])
@@ -207,7 +208,7 @@ def test_a_newcomer_from_consent_through_training_to_the_gate(
         if number == 0:
             assert begin(page, hands, "training")
         page.wait_for_selector("#sheet[data-stage=training]")
-        page.wait_for_timeout(100)
+        let_it_act(page)
         fill(page, hands, True, lambda _text: True)
         send(page, hands)
         page.wait_for_url("**/feedback")
