@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Final, Literal
@@ -48,6 +48,7 @@ __all__ = [
     "Manifest",
     "build_corpus",
     "collapse",
+    "find_image",
     "has_words",
     "is_address",
     "load_corpus",
@@ -183,22 +184,25 @@ class Corpus:
             return f"it is a {source.modality}"
         if not source.image:
             return "no file is named"
-        if is_address(source.image):
-            return "its pixels are elsewhere (an address); nothing is fetched"
-        if self.root is None:
-            return "the corpus has no folder"
-        if _leads_out(source.image):
-            return f"the path leads out of the corpus folder: {source.image[:100]}"
-        try:
-            path = self.root / source.image
-            real, home = path.resolve(), self.root.resolve()
-            if not real.is_file():
-                return f"there is no file {source.image[:100]}"
-        except (OSError, ValueError, RuntimeError) as error:
-            return f"the path cannot be used: {error}"
+        return "the corpus has no folder" if self.root is None else find_image(self.root, source.image)
+
+
+def find_image(root: Path, image: str) -> Path | str:
+    """Return the file that an image's path names within a folder, or in words why there is none that may be read."""
+    if is_address(image):
+        return "its pixels are elsewhere (an address); nothing is fetched"
+    if not image or _leads_out(image):
+        return f"the path leads out of the folder: {image[:100]!r}"
+    path = root / image
+    try:
+        real, home = path.resolve(), root.resolve()
         if not real.is_relative_to(home):
-            return f"a link leads out of the corpus folder: {source.image[:100]}"
-        return path
+            return f"a link leads out of the folder: {image[:100]!r}"
+        if not real.is_file():
+            return f"there is no file {image[:100]!r}"
+    except (OSError, ValueError, RuntimeError) as error:
+        return f"the path cannot be used: {error}"
+    return path
 
 
 def is_address(image: str) -> bool:
@@ -224,7 +228,13 @@ def _fingerprint(sources: Iterable[Source]) -> str:
     encode = msgspec.json.Encoder().encode
     for s in sources:
         known = (s.id, s.content_hash)
-        digest.update(encode((*known, s.title, s.verbalisation) if s.modality == "image" else known))
+        try:
+            digest.update(encode((*known, s.title, s.verbalisation) if s.modality == "image" else known))
+        except UnicodeEncodeError:
+            raise UserError(
+                f"the source {s.id[:80]!r} holds half a character (a lone surrogate).",
+                hint="its file was read with a wrong encoding",
+            ) from None
     return digest.hexdigest()
 
 
@@ -291,6 +301,7 @@ def build_corpus(
     near: NearDuplicates | None = None,
     order: Order = "given",
     uncaptioned: bool = False,
+    exempt: Callable[[Source], bool] | None = None,
 ) -> Built:
     """Make a corpus of what readers found (specification §A1.2, §A1.3).
 
@@ -304,6 +315,7 @@ def build_corpus(
         near: how near duplicates are found; None keeps them.
         order: as given, or sorted by id.
         uncaptioned: keep images that nobody has described in words, since a model is going to.
+        exempt: texts to which the rule on length does not apply (``proctor.corpus.procedural.is_procedural``).
 
     Raises:
         UserError: if one id stands for different contents, or a source could not be in a corpus (see ``Corpus``).
@@ -313,7 +325,9 @@ def build_corpus(
     for entry in found:
         if isinstance(entry, Dropped):
             dropped.append(entry)
-        elif (reason := _why_dropped(entry, minimum, uncaptioned)) is not None:
+        elif (
+            reason := _why_dropped(entry, 0 if exempt and exempt(entry) else minimum, uncaptioned)
+        ) is not None:
             dropped.append(reason)
         elif entry.id not in sources:
             sources[entry.id] = entry

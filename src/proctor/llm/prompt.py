@@ -20,8 +20,8 @@ header and what the template uses must agree, and so must what is passed when it
 question are listed. Data are values: template syntax inside them is never evaluated. Files whose name starts with ``_``
 are parts that templates include by their name without the ending: ``{% include "_rules" %}``.
 
-A user's own folder may hold files of the same names, one subfolder a room (``generate``, ``verify``, ``evaluate``);
-unknown files are an error. The hash of a template covers its parts and the rules of fencing, and not the data.
+A user's own folder may hold files of the same names, one subfolder a room (``corpus``, ``generate``, ``verify``,
+``evaluate``); unknown files are an error. The hash of a template covers its parts and the rules of fencing, and not the data.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 ENGINE_VERSION: Final = 1
 """Goes into every hash: raised when fencing or rendering changes what a model reads."""
 
-ROOMS: Final = ("evaluate", "generate", "verify")
+ROOMS: Final = ("corpus", "evaluate", "generate", "verify")
 """The subfolders of a user's own templates."""
 
 _SUFFIX: Final = ".md.j2"
@@ -342,7 +342,7 @@ class PromptSet:
     """The templates of one room, some of them replaced by the user's own.
 
     Args:
-        room: ``generate``, ``verify`` or ``evaluate``.
+        room: one of ``ROOMS``.
         builtin: folder of our templates.
         own: the user's folder of templates, with a subfolder a room; None without any.
 
