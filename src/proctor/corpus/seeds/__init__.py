@@ -1,0 +1,17 @@
+"""Seeds of styled questions: sources drawn in favour of those that have near neighbours (SMMQG, step 1)."""
+
+from proctor.corpus.seeds.coverage import SeedCoverage, seed_coverage
+from proctor.corpus.seeds.sampler import SeedSampler
+from proctor.corpus.seeds.statistics import SeedStatistics
+from proctor.corpus.seeds.weights import NeighbourWeights, Scale, seed_probabilities, seed_weights
+
+__all__ = [
+    "NeighbourWeights",
+    "Scale",
+    "SeedCoverage",
+    "SeedSampler",
+    "SeedStatistics",
+    "seed_coverage",
+    "seed_probabilities",
+    "seed_weights",
+]
