@@ -21,13 +21,21 @@ from numpy.typing import NDArray
 from proctor.corpus.source import MODALITIES, Source, render_source
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["SAME_VECTOR", "NearDuplicates", "exact_duplicates", "near_duplicates", "vector_duplicates"]
+__all__ = [
+    "SAME_VECTOR",
+    "NearDuplicates",
+    "bands",
+    "exact_duplicates",
+    "near_duplicates",
+    "vector_duplicates",
+]
 
 SAME_VECTOR: Final = 0.995
 """Cosine above which two sources count as one (specification §A1.3)."""
 
 _BLOCK: Final = 2048
 _CHUNK: Final = 1000
+_MISSED: Final = 1e-4
 
 
 def exact_duplicates(sources: Iterable[Source]) -> dict[str, str]:
@@ -51,7 +59,7 @@ class NearDuplicates:
     Attributes:
         threshold: Jaccard similarity of the sets of shingles from which two sources count as one, above 0 and at most 1.
         shingle: words that stand together.
-        permutations: of MinHash; more find near duplicates close to the threshold more surely.
+        permutations: of MinHash; more of them save comparisons (see ``bands``).
         seed: of the permutations.
     """
 
@@ -114,11 +122,20 @@ def _datasketch() -> Any:
 
 
 def _lsh(how: NearDuplicates) -> Any:
-    # A miss costs a duplicate, a false alarm only one comparison.
-    weights = (0.1, 0.9)
-    return _datasketch().MinHashLSH(
-        threshold=min(how.threshold, 0.99), num_perm=how.permutations, weights=weights
-    )
+    return _datasketch().MinHashLSH(num_perm=how.permutations, params=bands(how.threshold, how.permutations))
+
+
+def bands(threshold: float, permutations: int) -> tuple[int, int]:
+    """Return bands and rows: the longest bands with which a pair at the threshold is missed once in 10,000 times.
+
+    A band of r rows agrees with probability s^r, so b bands miss a pair of similarity s with (1 - s^r)^b. Too few permutations
+    for that give bands of one row.
+    """
+    for rows in range(permutations, 1, -1):
+        count = permutations // rows
+        if (1 - threshold**rows) ** count <= _MISSED:
+            return count, rows
+    return permutations, 1
 
 
 def _sketches(sets: Sequence[frozenset[bytes]], how: NearDuplicates) -> list[Any]:

@@ -1,0 +1,202 @@
+"""Duplicates: exact ones by hash, near ones by words (measured against every pair) and by vectors."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.corpus.dedupe import (
+    NearDuplicates,
+    bands,
+    exact_duplicates,
+    near_duplicates,
+    vector_duplicates,
+)
+from proctor.corpus.source import image_source, render_source, table_source, text_source
+from proctor.errors import MissingExtraError, UserError
+
+# -- exact ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_of_equal_contents_stays():
+    sources = [text_source(id, "T", body) for id, body in (("b", "x"), ("a", "x"), ("c", "y"), ("d", " x "))]
+    assert exact_duplicates(sources) == {"a": "b", "d": "b"}
+
+
+def test_a_text_and_a_table_of_one_rendering_are_two():
+    text, table = text_source("t", "A", "b"), table_source("b", "A: b", [], [])
+    assert render_source(text) == render_source(table)
+    assert text.content_hash == table.content_hash
+    assert exact_duplicates([text, table]) == {}
+
+
+def test_images_are_equal_by_their_pixels():
+    one, two, other = (
+        image_source(id, caption, f"{id}.png", pixels_sha256=pixels)
+        for id, caption, pixels in (
+            ("a", "A mill", "1" * 64),
+            ("b", "The mill", "1" * 64),
+            ("c", "A mill", "2" * 64),
+        )
+    )
+    assert exact_duplicates([one, two, other]) == {"b": "a"}
+
+
+# -- by words ------------------------------------------------------------------------------------------------------
+
+
+def prose(seed: int, length: int = 120) -> list[str]:
+    rng = random.Random(seed)
+    return [f"w{rng.randrange(5000)}" for _ in range(length)]
+
+
+def changed(words: list[str], places: int, seed: int = 0) -> list[str]:
+    """Replace words that stand next to each other, so that few shingles change."""
+    rng = random.Random(seed)
+    at = rng.randrange(len(words) - places)
+    return [*words[:at], *(f"new{seed}-{n}" for n in range(places)), *words[at + places :]]
+
+
+def jaccard(one: str, other: str, size: int) -> float:
+    """The definition, by every shingle."""
+    a, b = (
+        {tuple(words[n : n + size]) for n in range(len(words) - size + 1)}
+        for words in (one.casefold().split(), other.casefold().split())
+    )
+    return len(a & b) / len(a | b)
+
+
+def test_near_duplicates_are_those_of_every_pair_compared():
+    how = NearDuplicates(threshold=0.8)
+    sources = []
+    for n in range(60):
+        words = prose(n)
+        sources.append(text_source(f"s{n}", "T", " ".join(words)))
+        for k, places in enumerate((1, 3, 8, 20)):
+            sources.append(text_source(f"s{n}-{k}", "T", " ".join(changed(words, places, n * 10 + k))))
+    kept: list = []
+    expected = {}
+    for source in sources:
+        text = render_source(source)
+        twin = next((k for k in kept if jaccard(text, render_source(k), how.shingle) >= how.threshold), None)
+        if twin is None:
+            kept.append(source)
+        else:
+            expected[source.id] = twin.id
+    assert 100 < len(expected) < 200  # some are near and some are not
+    assert near_duplicates(sources, how) == expected
+
+
+@pytest.mark.parametrize(("threshold", "permutations"), [(0.9, 128), (0.8, 128), (0.5, 256), (0.95, 64)])
+def test_bands_miss_one_pair_in_ten_thousand(threshold, permutations):
+    count, rows = bands(threshold, permutations)
+    assert count * rows <= permutations
+    assert (1 - threshold**rows) ** count <= 1e-4
+    longer = rows + 1
+    assert (1 - threshold**longer) ** (permutations // longer) > 1e-4
+
+
+def test_bands_where_nothing_can_be_missed_and_where_much_is():
+    assert bands(1.0, 128) == (1, 128)
+    assert bands(0.1, 16) == (16, 1)
+
+
+def test_many_near_duplicates_are_compared_with_what_stays_alone():
+    words = prose(1, 60)
+    sources = [text_source(f"d{n}", "T", " ".join([*words, f"end{n}"])) for n in range(3_000)]
+    aliases = near_duplicates(sources, NearDuplicates(permutations=32))
+    assert len(aliases) == 2_999
+    assert set(aliases.values()) == {"d0"}
+
+
+def test_tables_and_texts_are_not_compared_and_images_never():
+    cells = prose(3, 40)
+    body = " ".join(cells)
+    sources = [
+        text_source("t", "T", body),
+        table_source("b", "T:", [], [[body]]),
+        table_source("b2", "T:", [], [[body + " more"]]),
+        image_source("i", body, "a.png"),
+        image_source("i2", body, "b.png"),
+    ]
+    assert near_duplicates(sources, NearDuplicates(threshold=0.8)) == {"b2": "b"}
+
+
+def test_short_texts_are_near_only_when_equal_but_for_case_and_spaces():
+    bodies = {"a": "one two", "b": "One  TWO", "c": "one three"}
+    sources = [text_source(id, "", body) for id, body in bodies.items()]
+    assert near_duplicates(sources, NearDuplicates(shingle=5)) == {"b": "a"}
+
+
+def test_the_same_seed_finds_the_same():
+    sources = [text_source(f"s{n}", "T", " ".join(changed(prose(n // 4), 6, n))) for n in range(80)]
+    assert near_duplicates(sources) == near_duplicates(sources)
+
+
+@pytest.mark.parametrize("bad", [{"threshold": 0.0}, {"threshold": 1.1}, {"shingle": 0}, {"permutations": 1}])
+def test_senseless_settings_are_refused(bad):
+    with pytest.raises(UserError, match="cannot be found with"):
+        NearDuplicates(**bad)
+
+
+def test_the_extra_is_named_where_the_library_is_not_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasketch", None)
+    with pytest.raises(MissingExtraError, match=r"proctor-bench\[corpus\]"):
+        near_duplicates([text_source("a", "T", "b")])
+
+
+# -- by vectors ----------------------------------------------------------------------------------------------------
+
+
+def naive(sources, vectors, threshold):
+    aliases, kept = {}, []
+    for place, source in enumerate(sources):
+        twin = next(
+            (
+                other
+                for other in kept
+                if sources[other].modality == source.modality and vectors[place] @ vectors[other] > threshold
+            ),
+            None,
+        )
+        if twin is None:
+            kept.append(place)
+        else:
+            aliases[source.id] = sources[twin].id
+    return aliases
+
+
+def mixed(count: int):
+    return [
+        text_source(f"{n}", "T", f"b{n}") if n % 3 else table_source(f"{n}", "T", [], [[f"b{n}"]])
+        for n in range(count)
+    ]
+
+
+@given(st.integers(0, 40), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 7, 2048]))
+def test_vector_duplicates_are_those_of_every_pair(count, seed, block):
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(-2, 3, (count, 2)).astype(np.float32) + np.float32(0.25)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("proctor.corpus.dedupe._BLOCK", block)
+        assert vector_duplicates(mixed(count), vectors, 0.95) == naive(mixed(count), vectors, 0.95)
+
+
+def test_ten_thousand_equal_vectors_become_one():
+    sources = [text_source(f"{n}", "T", f"b{n}") for n in range(10_000)]
+    vectors = np.zeros((10_000, 8), np.float32)
+    vectors[:, 0] = 1
+    aliases = vector_duplicates(sources, vectors)
+    assert len(aliases) == 9_999
+    assert set(aliases.values()) == {"0"}
+
+
+def test_one_vector_for_each_source():
+    with pytest.raises(ValueError, match="2 vectors for 1 sources"):
+        vector_duplicates(mixed(1), np.zeros((2, 3), np.float32))
