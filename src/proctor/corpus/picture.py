@@ -94,9 +94,9 @@ def read_picture(path: Path) -> Picture:
     where = str(path)
     data = _bytes(path)
     try:
-        # No other formats: some of them start programs. Its own limit on pixels is a warning where ours is an end.
+        # No other formats: some of them start programs. Odd metadata and its own limit on pixels are only warnings.
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pillow.DecompressionBombWarning)
+            warnings.simplefilter("ignore")
             with pillow.open(BytesIO(data), formats=_FORMATS) as image:
                 width, height = image.size
                 if width * height > MAX_PIXELS:
