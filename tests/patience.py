@@ -74,11 +74,12 @@ class Effort:
 
 
 @contextmanager
-def effort(at_most: float) -> Iterator[None]:
-    """Fail when what is done inside takes more seconds of the processor than this."""
+def effort(at_most: float, what: object = None) -> Iterator[None]:
+    """Fail when what is done inside takes more seconds of the processor than this, and say for what it did."""
     with Effort() as spent:
         yield
-    assert spent.seconds < at_most, f"{spent.seconds:.3f} s of the processor; at most {at_most:g} s"
+    said = f"{spent.seconds:.3f} s of the processor; at most {at_most:g} s"
+    assert spent.seconds < at_most, said + (f": {what}" if what is not None else "")
 
 
 def least_effort(work: Callable[[], Any], times: int = 3) -> float:

@@ -141,15 +141,15 @@ def test_a_wire_cut_under_a_group_acknowledges_nobody_wrongly(far: Database, wir
 
             def hold(_: Any, gate: threading.Event = gate, entered: threading.Event = entered) -> None:
                 entered.set()
-                assert gate.wait(10)
+                assert gate.wait(60)
 
             held = writer.submit(hold)
-            assert entered.wait(10)
+            assert entered.wait(60)
             jobs = {f"g{at:04}-{n}": writer.submit(a_job(f"g{at:04}-{n}")) for n in range(3)}
             wire.left["back"] = at
             gate.set()
             with contextlib.suppress(UserError):
-                held.result(10)
+                held.result(60)
             for key, future in jobs.items():
                 error = future.exception(10)
                 if error is None:

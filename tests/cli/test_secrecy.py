@@ -237,7 +237,7 @@ def test_the_key_is_in_no_process_list(bench: Path, tmp_path: Path) -> None:
                 lines |= command_lines(process.pid)
                 time.sleep(0.01)
             process.terminate()
-            process.wait(30)
+            process.wait(60)
         assert standin.count >= 4
     assert any(b"predict" in line for line in lines)
     assert not any(SECRET.encode() in line for line in lines)

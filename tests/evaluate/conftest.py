@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proctor.benchmark.item import Gold, Item
+from proctor.corpus.collection import Corpus
+from proctor.corpus.source import image_source, table_source, text_source
+from proctor.evaluate.source_question import SourceQuestion
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
@@ -109,3 +112,57 @@ def release(make_item):
             ),
         ]
     return items
+
+
+@pytest.fixture
+def lakes(tmp_path):
+    """A small corpus of all three kinds, with a duplicate and a picture that is there."""
+    from PIL import Image
+
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (40, 30), (20, 90, 160)).save(tmp_path / "images" / "vell.png")
+    return Corpus(
+        [
+            text_source("text:vell", "Lake Vell", "The lake lies at 412 metres and freezes every winter."),
+            text_source("text:hurn", "Lake Hurn", "A reservoir that was flooded in 1931."),
+            table_source(
+                "table:depths", "Depths of lakes", ["Lake", "Depth"], [["Vell", "88 m"], ["Hurn", "41 m"]]
+            ),
+            image_source(
+                "image:vell",
+                "Lake Vell",
+                "images/vell.png",
+                pixels_sha256="0" * 64,
+                verbalisation="Blue water.",
+            ),
+            image_source("image:hurn", "Lake Hurn", "images/gone.png", verbalisation="A grey dam."),
+            text_source(
+                "text:boat", "Boats", "Rowing boats may be hired at the north shore from May to October."
+            ),
+        ],
+        root=tmp_path,
+        aliases={"text:vell-again": "text:vell"},
+    )
+
+
+@pytest.fixture
+def lake_questions():
+    """Questions about it: one text, text and table, image and table, two texts."""
+
+    def ask(id_, style, modalities, question, gold, answer="It is so.", **more):
+        return SourceQuestion(
+            id=id_, style=style, modalities=modalities, question=question, gold=gold, answer=answer, **more
+        )
+
+    return [
+        ask("q1", "information-extraction", (1, 0, 0), "How high does Lake Vell lie?", ("text:vell",)),
+        ask(
+            "q2", "numerical", (1, 1, 0), "How much deeper is the lake that freezes than Hurn?",
+            ("text:vell-again", "table:depths"), "Vell is 88 m deep, Hurn 41 m: 47 m deeper.",
+        ),
+        ask(
+            "q3", "multi-hop", (0, 1, 1), "What colour is the water of the lake that is 88 m deep?",
+            ("table:depths", "image:vell"), "Lake Vell is 88 m deep; its water is blue.",
+        ),
+        ask("q4", "compound", (2, 0, 0), "When was Hurn flooded and when are boats hired?", ("text:hurn", "text:boat")),
+    ]  # fmt: skip

@@ -1,8 +1,7 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.patience import effort
 
 from proctor.evaluate.inquiry import read_inquiry
 
@@ -102,6 +101,5 @@ def test_any_text_can_be_read(shelf, text):
 
 def test_long_questions_take_no_long_time(shelf):
     for piece in ("one of these ", "<1> ", "have ", "before ", "tightening the clamp ", "what should ", "x"):
-        begin = time.perf_counter()
-        read_inquiry(piece * 5_000, shelf)
-        assert time.perf_counter() - begin < 5, piece
+        with effort(5, piece):
+            read_inquiry(piece * 5_000, shelf)

@@ -1,8 +1,7 @@
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import effort
 
 from proctor.errors import UserError
 from proctor.evaluate.judge import ANSWER_LIMIT, RuleJudge, compare_answer, judge_predictions
@@ -188,15 +187,13 @@ def test_failures_are_unscored_never_zero(make_item, shelf):
 
 
 def test_huge_answers_are_wrong_at_once_and_long_ones_take_linear_time(mark):
-    begin = time.perf_counter()
-    flooded = mark("Tighten the clamp. " * 600_000, ["Tighten the clamp."])
-    assert time.perf_counter() - begin < 2
+    with effort(2):
+        flooded = mark("Tighten the clamp. " * 600_000, ["Tighten the clamp."])
     assert flooded.score == 0
     assert "characters" in flooded.rationale
-    begin = time.perf_counter()
-    for piece in ("no, ", "clamp ", "1/2 ", "a", "not ", "yes. "):
-        mark((piece * ANSWER_LIMIT)[:ANSWER_LIMIT], ["Tighten the clamp."])
-    assert time.perf_counter() - begin < 6
+    with effort(6):
+        for piece in ("no, ", "clamp ", "1/2 ", "a", "not ", "yes. "):
+            mark((piece * ANSWER_LIMIT)[:ANSWER_LIMIT], ["Tighten the clamp."])
 
 
 def test_a_figure_that_every_gold_contradicts_is_wrong(mark):

@@ -183,7 +183,7 @@ def _live_and_die(
 
 
 def told_by_http(models: Any) -> dict[str, int]:
-    with urllib.request.urlopen(f"{models.server.url}/standin/log?keys=1", timeout=30) as reply:
+    with urllib.request.urlopen(f"{models.server.url}/standin/log?keys=1", timeout=60) as reply:
         told: dict[str, int] = json.load(reply)["by_key"]
     return {key[:20]: times for key, times in told.items()}
 

@@ -201,7 +201,7 @@ def test_killed_half_way_it_goes_on_to_the_same_bytes(
     words = [wanted.url, str(wanted.size), str(wanted.sha256), str(tmp_path)]
     child = subprocess.Popen([sys.executable, "-c", code, *words])
     part = tmp_path / STATE / f"{wanted.key}.part"
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not (part.is_file() and part.stat().st_size == 120_000):
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -512,7 +512,7 @@ def test_requests_are_made_in_one_other_thread_and_closed_there(setup: Setup) ->
     setup.model.delay = 0.01
     threads.clear()
     asyncio.run(run())
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while threads.count(threads[0]) != len(threads):
         assert time.monotonic() < end
 
@@ -523,7 +523,7 @@ def test_slow_requests_do_not_hold_up_the_first_calls(setup: Setup) -> None:
     def requests() -> Iterator[Request]:
         time.sleep(0.05)
         yield ask("first")
-        assert seen.wait(30), "the second was asked for before the first was answered"
+        assert seen.wait(60), "the second was asked for before the first was answered"
         yield ask("second")
 
     texts = []
@@ -630,7 +630,7 @@ def test_control_c_ends_cleanly(tmp_path: Path, delay: float, grace: float, sign
     for _ in range(signals):
         process.send_signal(signal.SIGINT)
         time.sleep(0.05)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (130, "")
     seen = int(Path(f"{path}.seen").read_text())
     with CallStore.open(path) as store:

@@ -155,7 +155,7 @@ def test_what_another_process_holds_is_not_freed_by_a_clock(
         for off in (-3_600.0, 7_200.0, 0.0):
             wall.off = off
             time.sleep(0.05)
-        done = [first.result(30), second.result(30)]
+        done = [first.result(60), second.result(60)]
     assert all(isinstance(outcome, Reply) for outcomes in done for outcome in outcomes)
     assert [len(outcomes) for outcomes in done] == [8, 8]
     assert set(standin.counts.values()) == {1}

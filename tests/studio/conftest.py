@@ -62,7 +62,7 @@ class Office:
     # -- short ways ------------------------------------------------------------------------------------------
 
     def do(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(30)
+        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(60)
 
     def rows(self, table: str, **where: Any) -> list[Any]:
         with self.desk.reading() as connection:
@@ -130,7 +130,7 @@ class Office:
             question=AnswerVerdict(_SIGNS[question], 1.0, reason="asked in words of the graph"),
             answers=tuple(AnswerVerdict(_SIGNS[sign], 1.0, reason=f"because {sign}") for sign in answers),
         )
-        self.desk.write(lambda c: append_verdicts(self.desk.database, c, [verdict])).result(30)
+        self.desk.write(lambda c: append_verdicts(self.desk.database, c, [verdict])).result(60)
 
     def item(self, name: str) -> Any:
         return self.rows("items", candidate_id=name)[0]

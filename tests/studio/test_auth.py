@@ -373,10 +373,10 @@ def test_a_change_seen_before_it_was_on_disk_is_not_remembered(door: Door) -> No
         people.set_gate(door.desk, connection, door.ana, "open", actor="cli")
         people.leave(door.desk, connection, door.ana, actor="cli")
         held.set()
-        assert go.wait(10)
+        assert go.wait(60)
 
     future = door.desk.write(slow)
-    assert held.wait(10)
+    assert held.wait(60)
     assert browser.who() == "ana"  # not on disk yet
     go.set()
     future.result()
@@ -593,7 +593,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Door, str]]:
         time.sleep(0.01)
     yield door, origin
     server.should_exit = True
-    thread.join(10)
+    thread.join(60)
     door.close()
 
 

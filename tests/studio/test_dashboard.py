@@ -21,7 +21,7 @@ def deal(office: Any, *annotators: Person, policy: Policy = POLICIES[0]) -> None
         plan = roster.plan_deal(office.desk, c, annotators, policy)
         roster.apply_deal(office.desk, c, plan, actor="cli")
 
-    office.desk.write(job).result(30)
+    office.desk.write(job).result(60)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_large_project_shows_what_there_is_and_that_more_is_coming(
     first = office.get(judged["carla"], "/dashboard")
     assert "No numbers yet." in words(first)
     assert "being computed" in words(first)
-    assert kept.wait(20)
+    assert kept.wait(60)
     second = words(office.get(judged["carla"], "/dashboard"))
     assert "As of 1" in second
     assert "being computed" not in second
@@ -130,7 +130,7 @@ def test_a_large_project_shows_what_there_is_and_that_more_is_coming(
     office.submit(row.pid, judged["ana"])
     assert "More has been said since." in words(office.get(judged["carla"], "/dashboard"))
     assert office.post(judged["carla"], "/dashboard/recompute").headers["location"] == "/dashboard"
-    assert kept.wait(20)
+    assert kept.wait(60)
     assert "More has been said" not in words(office.get(judged["carla"], "/dashboard"))
 
 

@@ -542,13 +542,13 @@ def address() -> Iterator[tuple[str, int]]:
         time.sleep(0.01)
     yield "127.0.0.1", port
     server.should_exit = True
-    thread.join(10)
+    thread.join(60)
 
 
 @pytest.fixture
 def talk(address: tuple[str, int]) -> Callable[..., str]:
     def send_raw(*lines: str, body: bytes = b"") -> str:
-        with socket.create_connection(address, timeout=10) as wire:
+        with socket.create_connection(address, timeout=60) as wire:
             wire.sendall("\r\n".join((*lines, "Connection: close", "", "")).encode("latin-1") + body)
             data = b""
             while part := wire.recv(65_536):

@@ -19,7 +19,7 @@ def deal(office: Any, *annotators: Person) -> None:
         plan = roster.plan_deal(office.desk, c, annotators, POLICIES[0])
         roster.apply_deal(office.desk, c, plan, actor="cli")
 
-    office.desk.write(job).result(30)
+    office.desk.write(job).result(60)
 
 
 def pid_of(office: Any, person: Person, name: str, stage: str = "judge") -> str:

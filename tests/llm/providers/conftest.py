@@ -51,7 +51,7 @@ class Server:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        self._ready.wait(10)
+        self._ready.wait(60)
 
     def say(self, body: Any, status: int = 200, **more: Any) -> None:
         self._answers.append(Answer(body, status, **more))
@@ -104,7 +104,7 @@ class Server:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(60)
 
 
 @pytest.fixture(scope="module")

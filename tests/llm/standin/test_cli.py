@@ -72,7 +72,7 @@ def test_it_serves_until_it_is_stopped(start: Start, number: signal.Signals) -> 
     }
     assert "Judge: " in ask(printed["url"], "x")
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "1 requests (1 different), 1 answered, 1 in flight at most" in said
     assert "Traceback" not in said
@@ -163,7 +163,7 @@ def test_flags_come_before_the_file(start: Start, tmp_path: Path) -> None:
         log = json.load(reply)
     assert (log["count"], "body" in log["requests"][0]) == (1, False)
     process.send_signal(signal.SIGINT)
-    assert "sk-secret" not in process.communicate(timeout=20)[1]
+    assert "sk-secret" not in process.communicate(timeout=60)[1]
 
 
 def test_text_for_people_names_the_variables_and_no_key(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_text_for_people_names_the_variables_and_no_key(tmp_path: Path) -> None:
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(12)]
     process.send_signal(signal.SIGINT)
-    rest, noted = process.communicate(timeout=20)
+    rest, noted = process.communicate(timeout=60)
     text = "".join(lines) + rest
     assert lines[0].startswith("http://127.0.0.1:")
     assert "export OPENAI_BASE_URL=http://127.0.0.1:" in text
@@ -257,7 +257,7 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
     (bench / "items.jsonl").write_text("{}\n")
     client.chat.completions.create(model="maxi", messages=messages)
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "could not be used" in error
     assert "items.jsonl" in error

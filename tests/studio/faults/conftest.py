@@ -70,11 +70,11 @@ class Server:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def end(self) -> None:
         if self.process.poll() is None:
@@ -97,7 +97,7 @@ class Worker:
     def send(
         self, server: Server, method: str, path: str, body: Any = None, **headers: str
     ) -> tuple[int, Any]:
-        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         try:
             sent = {"Cookie": f"{server.cookie}={self.token}", "Sec-Fetch-Site": "same-origin", **headers}
             text = None

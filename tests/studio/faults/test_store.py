@@ -483,7 +483,7 @@ def test_a_running_studio_keeps_a_copy(room: Any, bench: Path, monkeypatch: pyte
     assert one.submit("ana", pid, "kept in the copy").status_code == 200
     copy = bench / "verification.sqlite.hourly.bak"
     with TestClient(one.app, base_url=ORIGIN):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not copy.is_file():
             assert time.monotonic() < end
             time.sleep(0.02)

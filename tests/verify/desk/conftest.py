@@ -77,7 +77,7 @@ class Bench:
     # -- short ways ------------------------------------------------------------------------------------------
 
     def do(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(30)
+        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(60)
 
     def see(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
         return self.desk.read(lambda c: function(self.desk, c, *args, **more))

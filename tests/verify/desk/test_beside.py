@@ -84,7 +84,7 @@ def _until(true: Callable[[], bool], seconds: float = 20.0) -> None:
 
 
 def _result(beside: Beside, name: str) -> Found:
-    assert beside.wait(name, 30)
+    assert beside.wait(name, 60)
     found = beside.look(name)
     assert found is not None
     assert not found.running
@@ -166,7 +166,7 @@ def test_looking_waits_for_nothing(beside: Beside, works: Any, monkeypatch: pyte
 
     monkeypatch.setattr(SpawnProcess, "start", slow)
     beside.begin("a", works.count)
-    assert starting.wait(5)
+    assert starting.wait(60)
     began = time.monotonic()
     found = beside.look("a")
     beside.begin("a", works.count)
@@ -174,7 +174,7 @@ def test_looking_waits_for_nothing(beside: Beside, works: Any, monkeypatch: pyte
     assert found is not None
     assert found.running
     beside.close()  # before it has begun: it is ended when it does
-    assert beside.wait("a", 10)
+    assert beside.wait("a", 60)
     assert beside.look("a") is None
 
 
@@ -269,7 +269,7 @@ def test_who_looks_keeps_it_going(desk: Desk, works: Any, tmp_path: Path) -> Non
 def test_a_result_that_nobody_fetches_is_dropped(desk: Desk, works: Any) -> None:
     beside = Beside(desk, kept_seconds=0.2)
     beside.begin("a", works.count)
-    assert beside.wait("a", 30)
+    assert beside.wait("a", 60)
     time.sleep(0.4)
     assert beside.look("a") is None
     assert beside._jobs == {}
@@ -283,8 +283,8 @@ def test_closing_ends_it_at_once(desk: Desk, works: Any) -> None:
     _until(lambda: beside.pid is not None)
     began, pid = time.monotonic(), beside.pid
     beside.close()
-    assert beside.wait("a", 5)
-    assert beside.wait("b", 5)
+    assert beside.wait("a", 60)
+    assert beside.wait("b", 60)
     assert time.monotonic() - began < 5
     assert pid is not None
     with pytest.raises(ProcessLookupError):

@@ -201,7 +201,7 @@ def test_two_who_ask_at_once_get_two_cases(bench: Any, cast: Any, a_pair: Any) -
         for _ in range(5)
         for p in (edda, fritz)
     ]
-    got = Counter(f.result(30) for f in futures)
+    got = Counter(f.result(60) for f in futures)
     assert sorted(got.values()) == [5, 5]
 
 

@@ -65,7 +65,7 @@ class Room:
         self.ana, self.ben = (self.hire(name) for name in ("ana", "ben"))
 
     def do(self, function: Any, *args: Any, **more: Any) -> Any:
-        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(30)
+        return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result(60)
 
     def hire(self, name: str) -> Person:
         found: Person = self.do(people.add, handle=name, name=name.title(), role="annotator", actor="cli")
@@ -82,7 +82,7 @@ class Room:
             answers=tuple(AnswerVerdict(SIGNS[a]) for a in answers),
             candidate_hash="f" * 16 if stale else content_hash(self.pairs[n][0]),
         )
-        return self.desk.write(lambda c: append_verdicts(self.desk.database, c, [verdict])).result(30)[0]
+        return self.desk.write(lambda c: append_verdicts(self.desk.database, c, [verdict])).result(60)[0]
 
     def state(self, n: int, state: str, agreement: str = "same") -> None:
         t = tables().items
@@ -116,7 +116,7 @@ class Room:
                 },
             )
 
-        self.desk.write(job).result(30)
+        self.desk.write(job).result(60)
 
     def judge_all(self) -> None:
         said = ("+ ++", "+ +-", "-", "+ --", "+ ++", "+ -+", "+ ++", "-", "+ +-", "+ ++", "+ ++", "+ ++")
@@ -220,7 +220,7 @@ def test_the_key_changes_with_whatever_changes_the_numbers(room: Room) -> None:
     digest = room.say(0, room.ana.pid, "+ ++")
     assert changed()
     void = {"digest": digest, "at": 1.0, "actor": "cli", "reason": "test"}
-    room.desk.write(lambda c: c.execute(tables().voids.insert(), void)).result(30)
+    room.desk.write(lambda c: c.execute(tables().voids.insert(), void)).result(60)
     assert changed()
     room.do(add_event, "items.dealt", "items", "cli", policy="everything")
     assert changed()
@@ -233,14 +233,14 @@ def test_the_key_changes_with_whatever_changes_the_numbers(room: Room) -> None:
 
 def test_small_numbers_are_there_at_once_and_again_when_something_is_said(small_room: Room) -> None:
     kept = Snapshots(small_room.desk)
-    first = kept.look(wait=20.0)
+    first = kept.look(wait=60.0)
     assert first.fresh
     assert first.snapshot is not None
     assert not first.computing
     assert kept.pid is None
-    assert kept.look(wait=20.0).snapshot is first.snapshot
+    assert kept.look(wait=60.0).snapshot is first.snapshot
     small_room.say(5, small_room.ben.pid, "-")
-    second = kept.look(wait=20.0)
+    second = kept.look(wait=60.0)
     assert second.fresh
     assert second.snapshot is not None
     assert second.snapshot.report != first.snapshot.report
@@ -251,7 +251,7 @@ def test_nobody_waits_while_a_small_one_is_slow(small_room: Room, monkeypatch: p
 
     def slow(connection: Any, **more: Any) -> Snapshot:
         began.append(1)
-        assert may_end.wait(20)
+        assert may_end.wait(60)
         return honest(connection, **more)
 
     monkeypatch.setattr(snapshot, "compute_snapshot", slow)
@@ -261,7 +261,7 @@ def test_nobody_waits_while_a_small_one_is_slow(small_room: Room, monkeypatch: p
     assert time.monotonic() - before < 5
     assert [(one.snapshot, one.computing) for one in looks] == [(None, True)] * 3
     may_end.set()
-    assert kept.wait(20)
+    assert kept.wait(60)
     assert len(began) == 1
     assert kept.look().snapshot is not None
 
@@ -269,7 +269,7 @@ def test_nobody_waits_while_a_small_one_is_slow(small_room: Room, monkeypatch: p
 def test_large_ones_are_computed_in_a_process_and_kept_across_restarts(room: Room) -> None:
     room.judge_all()
     kept = Snapshots(room.desk, small=3)
-    look = kept.look(wait=20.0)
+    look = kept.look(wait=60.0)
     assert look.computing
     assert look.snapshot is None
     assert kept.wait(60)
@@ -296,12 +296,12 @@ def test_large_ones_are_not_computed_all_the_time_but_when_asked_for(
 
     monkeypatch.setattr(Snapshots, "_apart", instead)
     assert kept.look().computing
-    assert kept.wait(20)
+    assert kept.wait(60)
     small_room.say(5, small_room.ben.pid, "-")
     stale = kept.look()
     assert (stale.fresh, stale.computing, len(calls)) == (False, False, 1)
     assert kept.look(now=True).computing
-    assert kept.wait(20)
+    assert kept.wait(60)
     assert kept.look().fresh
     assert len(calls) == 2
 
@@ -315,7 +315,7 @@ def test_a_killed_process_is_told_about_and_tried_again(small_room: Room) -> Non
         time.sleep(0.005)
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    assert kept.wait(20)
+    assert kept.wait(60)
     again = kept.look()
     assert "ended unexpectedly" in again.problem
     assert again.computing
@@ -327,7 +327,7 @@ def test_a_killed_process_is_told_about_and_tried_again(small_room: Room) -> Non
 def test_a_process_that_hangs_is_stopped(small_room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Snapshots(small_room.desk, small=3, longest_seconds=0.01)
     kept.look()
-    assert kept.wait(30)
+    assert kept.wait(60)
     assert "so it was stopped" in kept.look().problem
     assert kept.pid is None
 
@@ -338,15 +338,15 @@ def test_what_goes_wrong_inside_is_told(small_room: Room, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(snapshot, "compute_snapshot", broken)
     kept = Snapshots(small_room.desk)
-    look = kept.look(wait=20.0)
+    look = kept.look(wait=60.0)
     assert look.problem == "nothing works."
-    assert not kept.look(wait=20.0).computing  # not at every view
+    assert not kept.look(wait=60.0).computing  # not at every view
 
 
 def test_what_was_kept_by_another_version_is_computed_anew(small_room: Room) -> None:
     row = {"key": "dashboard_snapshot", "value": '{"key": 3}'}
-    small_room.desk.write(lambda c: c.execute(tables().meta.insert(), row)).result(30)
-    look = Snapshots(small_room.desk).look(wait=20.0)
+    small_room.desk.write(lambda c: c.execute(tables().meta.insert(), row)).result(60)
+    look = Snapshots(small_room.desk).look(wait=60.0)
     assert look.fresh
 
 

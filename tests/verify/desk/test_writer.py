@@ -50,13 +50,13 @@ class Room:
 
         def hold(_connection: Any) -> None:
             entered.set()
-            assert gate.wait(10)
+            assert gate.wait(60)
 
         held = self.writer.submit(hold)
-        assert entered.wait(10)
+        assert entered.wait(60)
         futures = [self.writer.submit(job) for job in jobs]
         gate.set()
-        held.result(10)
+        held.result(60)
         return futures
 
     def keys(self) -> set[str]:
@@ -75,23 +75,23 @@ def room(target: str) -> Iterator[Room]:
 
 def test_writes_that_wait_share_one_transaction(room: Room) -> None:
     futures = room.together(*(room.note(f"k{n}") for n in range(MOST_TOGETHER)))
-    assert [f.result(10) for f in futures] == [f"k{n}" for n in range(MOST_TOGETHER)]
+    assert [f.result(60) for f in futures] == [f"k{n}" for n in range(MOST_TOGETHER)]
     assert room.keys() == {f"k{n}" for n in range(MOST_TOGETHER)}
     assert room.transactions == 2  # the one that held the writer, and one for all
 
 
 def test_more_than_the_most_take_another_turn(room: Room) -> None:
     futures = room.together(*(room.note(f"k{n}") for n in range(MOST_TOGETHER + 1)))
-    assert all(f.result(10) for f in futures)
+    assert all(f.result(60) for f in futures)
     assert room.transactions == 3
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), UserError("refused.")])
 def test_who_fails_is_rolled_back_alone(room: Room, error: Exception) -> None:
     one, bad, two = room.together(room.note("a"), room.note("bad", error), room.note("b"))
-    assert (one.result(10), two.result(10)) == ("a", "b")
+    assert (one.result(60), two.result(60)) == ("a", "b")
     with pytest.raises(type(error), match=r"mine|refused"):
-        bad.result(10)
+        bad.result(60)
     assert room.keys() == {"a", "b"}
     # PostgreSQL tries without savepoints first.
     assert room.transactions == (2 if room.database.is_sqlite else 3)
@@ -101,9 +101,9 @@ def test_a_broken_constraint_is_rolled_back_alone(room: Room) -> None:
     from sqlalchemy.exc import IntegrityError
 
     one, bad, two = room.together(room.note("a"), room.note("a"), room.note("b"))
-    assert (one.result(10), two.result(10)) == ("a", "b")
+    assert (one.result(60), two.result(60)) == ("a", "b")
     with pytest.raises(IntegrityError):
-        bad.result(10)
+        bad.result(60)
     assert room.keys() == {"a", "b"}
 
 
@@ -112,9 +112,9 @@ def test_what_the_database_cannot_take_refuses_nobody_else(room: Room) -> None:
         connection.exec_driver_sql("INSERT INTO no_such_table VALUES (1)")
 
     one, bad, two = room.together(room.note("a"), broken, room.note("b"))
-    assert (one.result(10), two.result(10)) == ("a", "b")
+    assert (one.result(60), two.result(60)) == ("a", "b")
     with pytest.raises(UserError, match="cannot be used"):
-        bad.result(10)
+        bad.result(60)
     assert room.keys() == {"a", "b"}
     assert room.writer.submit(room.note("later")).result(10) == "later"
 
@@ -136,7 +136,7 @@ def test_a_commit_that_fails_acknowledges_nobody_and_keeps_nothing(room: Room) -
     first, second = room.writer.submit(room.note("a")), room.writer.submit(room.note("b"))
     for future in (first, second):
         with pytest.raises(UserError, match="full"):
-            future.result(10)
+            future.result(60)
     room.database.transaction = whole  # type: ignore[method-assign]
     assert room.keys() == set()
     assert room.writer.submit(room.note("a")).result(10) == "a"
@@ -159,7 +159,7 @@ def test_no_turn_in_time_is_told_to_all_at_once(tmp_path: Path) -> None:
     begin = time.monotonic()
     for future in futures:
         with pytest.raises(UserError, match="locked"):
-            future.result(10)
+            future.result(60)
     assert time.monotonic() - begin < 3.0
     other.execute("ROLLBACK")
     other.close()
@@ -184,14 +184,14 @@ def test_who_asked_may_go_away(room: Room) -> None:
 
     def hold(_connection: Any) -> None:
         entered.set()
-        assert gate.wait(10)
+        assert gate.wait(60)
 
     room.writer.submit(hold)
-    assert entered.wait(10)
+    assert entered.wait(60)
     gone, stays = room.writer.submit(room.note("gone")), room.writer.submit(room.note("stays"))
     assert gone.cancel()
     gate.set()
-    assert stays.result(10) == "stays"
+    assert stays.result(60) == "stays"
     assert room.writer.submit(room.note("next")).result(10) == "next"
 
 
