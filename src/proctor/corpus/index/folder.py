@@ -221,9 +221,7 @@ def open_lexical(folder: Path, corpus: str) -> LexicalIndex:
         _array(folder, manifest, "sources.npy", np.int32),
         starts,
     )
-    words = decode(
-        _verified(folder, manifest, "words.json").read_bytes(), list[str], str(folder / "words.json")
-    )
+    words: list[str] = read_json(_verified(folder, manifest, "words.json"), list[str])
     if len(starts) != len(words) + 1 or int(starts[-1]) != len(postings.scores):
         raise _damaged(folder, "starts.npy")
     return LexicalIndex(words, postings, modalities, manifest.k1, manifest.b)
