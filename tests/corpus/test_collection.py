@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from pathlib import Path
 
 import msgspec
@@ -71,6 +72,14 @@ def test_an_alias_leads_to_what_stands_for_it():
     assert corpus.get("nobody") is None
     with pytest.raises(UserError, match="no source 'nobody'"):
         corpus.position("nobody")
+
+
+def test_a_corpus_goes_to_another_process_whole():
+    corpus = Corpus(three(), Path("c"), {"twin": "t"})
+    again = pickle.loads(pickle.dumps(corpus))
+    assert again.sources == corpus.sources
+    assert again.position("twin") == 1
+    assert again.fingerprint == corpus.fingerprint
 
 
 def test_modalities_cannot_be_written():

@@ -9,6 +9,7 @@ measured exactly, so that the estimate decides only who is compared.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,27 +91,32 @@ def near_duplicates(sources: Iterable[Source], how: NearDuplicates | None = None
         MissingExtraError: if datasketch is not installed.
     """
     how = how or NearDuplicates()
-    found = [source for source in sources if source.modality != "image"]
-    by_place = dict(enumerate(found))
-    indices = {modality: _lsh(how) for modality in MODALITIES}
+    found = list(sources)
+    aliases: dict[str, str] = {}
+    for modality in ("text", "table"):
+        aliases |= _near([source for source in found if source.modality == modality], how)
+    return aliases
+
+
+def _near(sources: Sequence[Source], how: NearDuplicates) -> dict[str, str]:
+    groups = _groups(_band_hashes(sources, how))
+    stay: defaultdict[int, list[int]] = defaultdict(list)
     aliases: dict[str, str] = {}
 
     @lru_cache(maxsize=4096)
     def shingles(place: int) -> frozenset[bytes]:
-        return _shingles(by_place[place], how.shingle)
+        return _shingles(sources[place], how.shingle)
 
-    for begin in range(0, len(found), _CHUNK):
-        places = range(begin, min(begin + _CHUNK, len(found)))
-        sets = [_shingles(by_place[place], how.shingle) for place in places]
-        for place, own, sketch in zip(places, sets, _sketches(sets, how), strict=True):
-            index = indices[by_place[place].modality]
-            twin = next(
-                (p for p in sorted(index.query(sketch)) if _alike(own, shingles(p), how.threshold)), None
-            )
-            if twin is None:
-                index.insert(place, sketch, check_duplication=False)
-            else:
-                aliases[by_place[place].id] = by_place[twin].id
+    for place in np.flatnonzero((groups >= 0).any(axis=1)).tolist():
+        own = shingles(place)
+        mine = [group for group in groups[place].tolist() if group >= 0]
+        others = sorted({other for group in mine for other in stay[group]})
+        twin = next((other for other in others if _alike(own, shingles(other), how.threshold)), None)
+        if twin is not None:
+            aliases[sources[place].id] = sources[twin].id
+            continue
+        for group in mine:
+            stay[group].append(place)
     return aliases
 
 
@@ -119,10 +125,6 @@ def _datasketch() -> Any:
         return import_module("datasketch")  # it has no types
     except ImportError:
         raise MissingExtraError("datasketch", "corpus", "finding near duplicates") from None
-
-
-def _lsh(how: NearDuplicates) -> Any:
-    return _datasketch().MinHashLSH(num_perm=how.permutations, params=bands(how.threshold, how.permutations))
 
 
 def bands(threshold: float, permutations: int) -> tuple[int, int]:
@@ -138,9 +140,30 @@ def bands(threshold: float, permutations: int) -> tuple[int, int]:
     return permutations, 1
 
 
-def _sketches(sets: Sequence[frozenset[bytes]], how: NearDuplicates) -> list[Any]:
-    sketches: list[Any] = _datasketch().MinHash.bulk(sets, num_perm=how.permutations, seed=how.seed)
-    return sketches
+def _band_hashes(sources: Sequence[Source], how: NearDuplicates) -> NDArray[np.uint64]:
+    """Return one number for each band of each source, shape (sources, bands): equal bands have equal numbers."""
+    count, rows = bands(how.threshold, how.permutations)
+    sketch = _datasketch().MinHash.bulk
+    # Odd factors, so that no row of a band is lost; two bands that meet by chance cost one comparison.
+    factors = np.random.default_rng(how.seed).integers(0, 2**63, (count, rows), np.uint64) * 2 + 1
+    found = np.empty((len(sources), count), np.uint64)
+    for begin in range(0, len(sources), _CHUNK):
+        sets = [_shingles(source, how.shingle) for source in sources[begin : begin + _CHUNK]]
+        sketches = [made.hashvalues for made in sketch(sets, num_perm=how.permutations, seed=how.seed)]
+        values = np.array(sketches, np.uint64)[:, : count * rows].reshape(-1, count, rows)
+        found[begin : begin + _CHUNK] = (values * factors).sum(axis=2, dtype=np.uint64)
+    return found
+
+
+def _groups(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return which group each source is in by each band, -1 where it is alone; groups of different bands differ."""
+    count = len(hashes)
+    found = np.full(hashes.shape, -1, np.int64)
+    for band, column in enumerate(hashes.T):
+        _, group, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        together = sizes[group] > 1
+        found[together, band] = group[together] + band * count
+    return found
 
 
 def _shingles(source: Source, size: int) -> frozenset[bytes]:
