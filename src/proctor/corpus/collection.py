@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -46,6 +46,7 @@ __all__ = [
     "Built",
     "Corpus",
     "Manifest",
+    "NoImage",
     "build_corpus",
     "collapse",
     "find_image",
@@ -173,35 +174,44 @@ class Corpus:
     def why_no_pixels(self, source: Source) -> str:
         """Return in words why ``pixels`` returns None; empty where it returns a path."""
         found = self._pixels(source)
-        return "" if isinstance(found, Path) else found
+        return "" if isinstance(found, Path) else found.detail
 
     def _place(self, id: str) -> int | None:
         place = self._places.get(id)
         return self._places.get(self.aliases.get(id, "")) if place is None else place
 
-    def _pixels(self, source: Source) -> Path | str:
+    def _pixels(self, source: Source) -> Path | NoImage:
         if source.modality != "image":
-            return f"it is a {source.modality}"
-        if not source.image:
-            return "no file is named"
-        return "the corpus has no folder" if self.root is None else find_image(self.root, source.image)
+            return NoImage("none", f"it is a {source.modality}")
+        if self.root is None:
+            return NoImage("missing", "the corpus has no folder")
+        return find_image(self.root, source.image)
 
 
-def find_image(root: Path, image: str) -> Path | str:
-    """Return the file that an image's path names within a folder, or in words why there is none that may be read."""
+class NoImage(NamedTuple):
+    """Why there is no file of pixels that may be read: a reason that can be counted, and what was seen."""
+
+    reason: Literal["none", "address", "outside", "missing", "unusable"]
+    detail: str
+
+
+def find_image(root: Path, image: str) -> Path | NoImage:
+    """Return the file that an image's path names within a folder; links are followed within it only."""
+    if not image:
+        return NoImage("none", "no file is named")
     if is_address(image):
-        return "its pixels are elsewhere (an address); nothing is fetched"
-    if not image or _leads_out(image):
-        return f"the path leads out of the folder: {image[:100]!r}"
+        return NoImage("address", "its pixels are elsewhere (an address); nothing is fetched")
+    if _leads_out(image):
+        return NoImage("outside", f"the path leads out of the folder: {image[:100]!r}")
     path = root / image
     try:
         real, home = path.resolve(), root.resolve()
         if not real.is_relative_to(home):
-            return f"a link leads out of the folder: {image[:100]!r}"
+            return NoImage("outside", f"a link leads out of the folder: {image[:100]!r}")
         if not real.is_file():
-            return f"there is no file {image[:100]!r}"
+            return NoImage("missing", f"there is no file {image[:100]!r}")
     except (OSError, ValueError, RuntimeError) as error:
-        return f"the path cannot be used: {error}"
+        return NoImage("unusable", f"the path cannot be used: {error}")
     return path
 
 

@@ -404,7 +404,7 @@ def _named(data_set: str) -> dict[str, str]:
 
 
 def _pixels(root: Path | None, image: str) -> str | None:
-    path = find_image(root, image) if root is not None else ""
+    path = find_image(root, image) if root is not None else None
     return file_sha256(path) if isinstance(path, Path) else None
 
 
