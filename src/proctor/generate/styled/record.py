@@ -103,6 +103,8 @@ class StyledQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         answer: long form.
         gold: ids of the cited sources, in the order of their first mention.
         distractors: ids of the candidates that were not cited, in the order in which they were numbered.
+        typed_distractors: ids of further sources that look as if they answered it, by kind
+            (``proctor.generate.styled.distractors``), where they were looked up.
         entity: that joined the candidates.
         seed_id: source that gave the entity.
         hops: of a multi-hop question, the two halves; empty otherwise.
@@ -127,6 +129,7 @@ class StyledQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     answer: str
     gold: tuple[str, ...]
     distractors: tuple[str, ...] = ()
+    typed_distractors: Mapping[str, tuple[str, ...]] = {}
     entity: str = ""
     seed_id: str = ""
     hops: tuple[Hop, ...] = ()

@@ -21,6 +21,8 @@ from proctor.stages.rehearsal.generator import play_generator
 from proctor.stages.rehearsal.judge import play_judge
 from proctor.stages.rehearsal.predictor import play_predictor
 from proctor.stages.rehearsal.reading import Asked, read_call
+from proctor.stages.rehearsal.styled import Knowledge, play_styled
+from proctor.stages.rehearsal.styled_reading import read_styled_call
 from proctor.stages.rehearsal.verifier import play_verifier
 from proctor.verify.oracle.annotator import Oracle
 
@@ -55,6 +57,7 @@ class Rehearsal:
         self._seed = seed
         self._oracle = Oracle()
         self._lock = threading.Lock()
+        self._knowledge = Knowledge(root / "corpus")
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -67,6 +70,9 @@ class Rehearsal:
 
     def __call__(self, call: Call) -> Answer | None:
         """Reply to a request; None where it is no prompt of ours, or nothing in the workspace fits it."""
+        styled = read_styled_call(call)
+        if styled is not None:
+            return play_styled(styled, self.quality_of(call.model), self._seed, self._knowledge)
         asked = read_call(call)
         if asked is None:
             return None
