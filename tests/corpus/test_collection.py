@@ -319,6 +319,38 @@ def test_a_corpus_comes_back_as_it_was(tmp_path):
     assert read_dropped(tmp_path / "c") == [Dropped("x", "no_text", "page 3")]
 
 
+words = st.text(st.characters(codec="utf-8"), max_size=12)
+rows = st.lists(st.lists(words, max_size=3), max_size=3)
+paths = st.sampled_from(["", "images/a.png", "images/…/ü.jpg", "https://example.org/a.png"])
+metas = st.dictionaries(words, words, max_size=2)
+anything = st.one_of(
+    st.builds(
+        text_source,
+        words,
+        words,
+        words,
+        doc_id=words,
+        url=st.none() | words,
+        licence=st.none() | words,
+        meta=metas,
+    ),
+    st.builds(table_source, words, words, st.lists(words, max_size=3), rows, section=words, locator=words),
+    st.builds(image_source, words, words, paths, verbalisation=st.none() | words, meta=metas),
+)
+
+
+@given(st.lists(anything, max_size=8, unique_by=lambda source: source.id))
+def test_whatever_can_be_built_comes_back_as_it_was(tmp_path_factory, found):
+    built = build_corpus((source for source in found if source.id), minimum=0)
+    folder = tmp_path_factory.mktemp("corpus")
+    write_corpus(folder, built.corpus, dropped=built.dropped)
+    again = load_corpus(folder)
+    assert again.sources == built.corpus.sources
+    assert again.aliases == built.corpus.aliases
+    assert again.fingerprint == built.corpus.fingerprint
+    assert read_dropped(folder) == list(built.dropped)
+
+
 def test_the_manifest_says_what_there_is(tmp_path):
     corpus = written(tmp_path)
     manifest = read_manifest(tmp_path)
