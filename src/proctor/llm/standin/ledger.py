@@ -58,7 +58,7 @@ class Record:
         number: since the last reset, from 1.
         key: name of path and body, 32 hex digits.
         nth: how often this key was seen, this time included.
-        protocol: ``openai``, ``responses``, ``anthropic`` or ``google``.
+        protocol: ``openai``, ``responses``, ``anthropic``, ``google`` or ``embeddings``.
         path: of the URL, without the query.
         model: as the client named it; empty where nobody looked into the body.
         status: HTTP status of the reply; 0 when none was sent.

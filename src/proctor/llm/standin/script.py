@@ -78,7 +78,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Which requests are meant; every condition that is set must hold.
 
     Attributes:
-        protocol: ``openai``, ``responses``, ``anthropic`` or ``google``.
+        protocol: ``openai``, ``responses``, ``anthropic``, ``google`` or ``embeddings``.
         model: regular expression that must be found in the model's name.
         text: regular expression that must be found in system prompt and turns.
         last: regular expression that must be found in the last user turn.

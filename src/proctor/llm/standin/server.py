@@ -34,6 +34,7 @@ from proctor.llm.standin.faults import (
 from proctor.llm.standin.ledger import Ledger, Record
 from proctor.llm.standin.protocols.anthropic import MESSAGES
 from proctor.llm.standin.protocols.base import Protocol, Said, Trouble
+from proctor.llm.standin.protocols.embeddings import EMBEDDINGS, VECTORS
 from proctor.llm.standin.protocols.google import GENERATE, model_of
 from proctor.llm.standin.protocols.openai import CHAT
 from proctor.llm.standin.protocols.responses import RESPONSES
@@ -55,6 +56,8 @@ _ROUTES: Final[dict[str, Protocol]] = {
     "/v1/responses": RESPONSES,
     "/responses": RESPONSES,
     "/v1/messages": MESSAGES,
+    "/v1/embeddings": EMBEDDINGS,
+    "/embeddings": EMBEDDINGS,
 }
 _GOOGLE: Final = ("/v1beta/models/", "/v1/models/", "/v1alpha/models/")
 
@@ -365,6 +368,9 @@ class Standin:
     async def _answer(self, state: _State, call: Call) -> tuple[Answer, float]:
         """Return what the model says and how long it takes."""
         script = state.script
+        if call.protocol is EMBEDDINGS:  # vectors follow from the texts; rules are for what is said
+            call.content  # noqa: B018 - what cannot be embedded is refused here, where refusals are answered
+            return Answer(text=VECTORS), script.latency.draw(call, script.seed)
         for rule in state.answers:
             said = rule(call)
             if inspect.isawaitable(said):

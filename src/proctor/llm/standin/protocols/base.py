@@ -60,7 +60,7 @@ class Protocol(Interface):
 
     @property
     def name(self) -> str:
-        """Short name: ``openai``, ``responses``, ``anthropic`` or ``google``."""
+        """Short name: ``openai``, ``responses``, ``anthropic``, ``google`` or ``embeddings``."""
         ...
 
     def parse(self, call: Call) -> Content:
