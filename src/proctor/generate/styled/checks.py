@@ -128,8 +128,9 @@ def check_style(checks: Sequence[StyleCheck], answer: str) -> Miss | None:
 
 
 def comparable(text: str) -> str:
-    """Return a text for comparison: detokenised, case-folded, one kind of quotes and dashes, single blanks."""
-    plain = unicodedata.normalize("NFKC", detokenise(text).translate(_QUOTES)).translate(_QUOTES)
+    """Return a text for comparison: detokenised in any case, case-folded, one kind of quotes and dashes, single blanks."""
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).translate(_QUOTES)
+    plain = detokenise(plain, is_tokenised=True)
     return " ".join(plain.casefold().split())
 
 

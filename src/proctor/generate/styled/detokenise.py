@@ -12,7 +12,7 @@ from typing import Final
 __all__ = ["detokenise", "looks_tokenised"]
 
 _TOKENISED = re.compile(
-    r"\w ,(?=\s|$)|[\w)\]'\"] \.(?=\s|$)|(?<!\S)`` |\w ''(?=\s|$)|\w 's\b|\w n't\b|\( (?=[^()]* \))|@-@|\w / (?=\w)(?=.* ,)"
+    r"\S ,(?=\s|$)|[\w)\]'\"] \.(?=\s|$)|(?<!\S)`` |\w ''(?=\s|$)|\w 's\b|\w n't\b|\( (?=[^()]* \))|@[-.,]@"
 )
 _RULES: Final = tuple(
     (re.compile(pattern), put)
@@ -20,14 +20,15 @@ _RULES: Final = tuple(
         (r" ?@([-–,./:])@ ?", r"\1"),  # WikiText: 3 @,@ 000
         (r"(?<!\S)``[ \t]+", '"'),
         (r"(?<!\S)``", '"'),
-        (r"[ \t]+''(?=\s|[,.;:!?)\]]|$)", '"'),
+        (r"(?<![ \t])[ \t]+''(?=\s|[,.;:!?)\]]|$)", '"'),
         (r"''(?=\s|[,.;:!?)\]]|$)", '"'),
         (r"(?<=\w)[ \t]+('(?:s|S|m|d|re|ve|ll))\b", r"\1"),
         (r"(?<=\w)[ \t]+(n't)\b", r"\1"),
         (r"(?<=s)[ \t]+'(?=[ \t]\w)(?![ \t]\w[^']*')", "'"),  # the girls ' team
         (r"([(\[])[ \t]+", r"\1"),
-        (r"[ \t]+([)\]])", r"\1"),
+        (r"(?<![ \t])[ \t]+([)\]])", r"\1"),
         (r"(?<=\S)[ \t]+([,;:!?%])(?=\s|[)\]\"',.]|$)", r"\1"),
+        (r"(?<=\w\.)[ \t]+\.(?=\s|$)(?![ \t]*\.)", ""),  # the end of a sentence after U.S.
         (r"(?<=[^\s.])[ \t]+(\.)(?=\s|[)\]\"']|$)", r"\1"),
         (r"(?<=[$£€])[ \t]+(?=\d)", ""),
         (r"(?<=\w)\([ \t]*(s|es)[ \t]*\)", r"(\1)"),
@@ -41,9 +42,14 @@ def looks_tokenised(text: str) -> bool:
     return _TOKENISED.search(text) is not None
 
 
-def detokenise(text: str) -> str:
-    """Return a text without the blanks and quotation marks of a tokeniser; other texts come back unchanged."""
-    if not looks_tokenised(text):
+def detokenise(text: str, *, is_tokenised: bool | None = None) -> str:
+    """Return a text without the blanks and quotation marks of a tokeniser; other texts come back unchanged.
+
+    Args:
+        text: any.
+        is_tokenised: where it is known from the text's surroundings; None to look.
+    """
+    if not (looks_tokenised(text) if is_tokenised is None else is_tokenised):
         return text
     for pattern, put in _RULES:
         text = pattern.sub(put, text)

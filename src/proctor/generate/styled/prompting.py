@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from proctor.corpus.source import MODALITIES, Modality, Source, render_table
 from proctor.errors import UserError
-from proctor.generate.styled.detokenise import detokenise
+from proctor.generate.styled.detokenise import detokenise, looks_tokenised
 from proctor.generate.styled.record import AttemptOutcome
 from proctor.llm.fence import FenceSecret, escape_text
 from proctor.llm.message import Image, Message, Parameters, Part, Request, Role, Text
@@ -43,6 +43,7 @@ __all__ = [
     "read_text",
     "requirement_in_words",
     "show_source",
+    "show_title",
     "squeeze",
 ]
 
@@ -119,52 +120,62 @@ def show_source(source: Source, limits: ShownLimits | None = None) -> Shown:
     A text is ``title: body``, a table its title, section, header and rows, an image its caption and description.
     """
     limits = limits or ShownLimits()
-    title, _ = _cut(squeeze(detokenise(source.title[: 2 * limits.title])), limits.title)
     if source.modality == "table":
-        return _show_table(source, title, limits)
-    whole = source.body if source.modality == "text" else source.verbalisation or ""
-    # White space and blanks of a tokeniser go: some of what is read beyond the limit comes into it.
-    body, _ = _cut(detokenise(whole[: 2 * limits.text]).strip(), limits.text)
-    left_out = len(whole) - 2 * limits.text if len(whole) > 2 * limits.text else 0
+        return _show_table(source, limits)
+    title = show_title(source, limits)
+    whole = (source.body if source.modality == "text" else source.verbalisation or "").strip()
+    # A tokeniser's blanks go, so what is read beyond the limit may come into it; no more than needed is looked at.
+    body = detokenise(whole[: 2 * limits.text]).strip()
     note = ""
-    if body.endswith("…") or left_out > 0:
-        note = f"only the first {limits.text:,} characters of {len(whole):,} are shown"
+    if len(body) > limits.text or len(whole) > 2 * limits.text:
+        body = _cut(body, limits.text)
+        note = f"only the first {len(body) - 1:,} characters of about {len(whole):,} are shown"
         body = f"{body}\n[{note}]"
     if source.modality == "text":
         return Shown(f"{title}: {body}" if title else body, note)
-    return Shown(f"{title.removesuffix('.')}. {body}" if body else title, note)
+    return Shown(f"{title.removesuffix('.')}. {body}" if title and body else title or body, note)
 
 
-def _cut(text: str, limit: int) -> tuple[str, bool]:
-    """Cut at the last blank before the limit; the second value is True when something was cut."""
+def show_title(source: Source, limits: ShownLimits | None = None) -> str:
+    """Return the title of a source, or the caption of an image, on one line."""
+    limits = limits or ShownLimits()
+    return _cut(squeeze(detokenise(source.title[: 2 * limits.title])), limits.title)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut at the last blank before the limit."""
     if len(text) <= limit:
-        return text, False
+        return text
     short = text[:limit]
     blank = short.rfind(" ", limit // 2)
-    return (short[:blank] if blank > 0 else short) + "…", True
+    return (short[:blank] if blank > 0 else short) + "…"
 
 
-def _show_table(source: Source, title: str, limits: ShownLimits) -> Shown:
+def _show_table(source: Source, limits: ShownLimits) -> Shown:
+    shown_rows = source.rows[: limits.rows]
+    several = (source.title, source.section, *source.header, *(cell for row in shown_rows for cell in row))
+    is_tokenised = any(looks_tokenised(text[: 2 * limits.cell]) for text in several)
+
+    def line(text: str, limit: int) -> str:
+        return _cut(squeeze(detokenise(text[: 2 * limit], is_tokenised=is_tokenised)), limit)
+
     def cells(row: Sequence[str]) -> tuple[str, ...]:
-        return tuple(
-            _cut(squeeze(detokenise(cell[: 2 * limits.cell])), limits.cell)[0]
-            for cell in row[: limits.columns]
-        )
+        return tuple(line(cell, limits.cell) for cell in row[: limits.columns])
 
-    section, _ = _cut(squeeze(detokenise(source.section[: 2 * limits.title])), limits.title)
+    title, section = line(source.title, limits.title), line(source.section, limits.title)
     header = cells(source.header)
     rows: list[tuple[str, ...]] = []
     size = len(render_table(title, section, header, ()))
-    for row in source.rows[: limits.rows]:
+    for row in shown_rows:
         kept = cells(row)
         size += 1 + sum(map(len, kept)) + 3 * max(len(kept) - 1, 0)
         if rows and size > limits.table:
             break
         rows.append(kept)
-    widest = max(map(len, (source.header, *source.rows[: len(rows)])), default=0)
     notes = []
     if len(rows) < len(source.rows):
-        notes.append(f"only the first {len(rows)} of {len(source.rows):,} rows are shown")
+        notes.append(f"only the first {len(rows):,} of {len(source.rows):,} rows are shown")
+    widest = max(map(len, (source.header, *source.rows[: len(rows)])), default=0)
     if widest > limits.columns:
         notes.append(f"only the first {limits.columns} of {widest:,} columns are shown")
     note = "; ".join(notes)
@@ -231,7 +242,7 @@ class PromptKit:
             picture = self.picture(source) if source.modality == "image" else None
             if picture is not None:
                 pictures[number] = picture
-                captions.append(_cut(squeeze(detokenise(source.caption)), self.limits.title)[0])
+                captions.append(show_title(source, self.limits))
                 continue
             shown = show_source(source, self.limits)
             numbers.append(number)

@@ -7,6 +7,7 @@ and a last bar, and remarks after the citations are what models put around the f
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,12 +25,30 @@ _QUESTION_LIMIT: Final = 1_500
 _ANSWER_LIMIT: Final = 8_000
 _FENCE_LINE = re.compile(r"^[ \t]*```[A-Za-z]*[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(
-    r"^\W*(?:(?:final|combined|new)\s+)?(?:question|answer|citations?|sources?|cited sources|passages?|q|a)\s*\d{0,2}\s*[*_]*\s*:[*_]*\s*(?=\S)",
+    r"^\W{0,6}(?:(?:final|combined|new) )?(?:question|answer|citations?|sources?|cited sources|passages?|q|a)"
+    r" ?\d{0,2} ?[*_]{0,3} ?:[*_]{0,3}\s*(?=\S)",
     re.IGNORECASE,
 )
-_CITATION = re.compile(
-    r"\W*(?:(?:passages?|sources?|images?|tables?|texts?|citations?|cited|numbers?|and|none)\b\W*|\d+\W*)+",
-    re.IGNORECASE,
+_CITING: Final = frozenset(
+    [
+        "passage",
+        "passages",
+        "source",
+        "sources",
+        "image",
+        "images",
+        "table",
+        "tables",
+        "text",
+        "texts",
+        "citation",
+        "citations",
+        "cited",
+        "number",
+        "numbers",
+        "and",
+        "none",
+    ]
 )
 _NUMBER = re.compile(r"[0-9]+")
 _WORDS = re.compile(r"\w+")
@@ -115,11 +134,18 @@ def parse_pair(reply: str) -> Triple | Miss:
 
 
 def _bare(reply: str) -> str:
-    """Take off code fences, and the bars that open and close a row of a table."""
+    """Take off code fences, and the bars that open and close the rows of a table."""
     text = _FENCE_LINE.sub("", reply.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    if len(text) > 1 and text[0] == text[-1] == "|" and "\n" not in text:
-        text = text[1:-1].strip()
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if lines and all(len(line) > 1 and line[0] == line[-1] == "|" for line in lines):
+        text = "\n".join(line[1:-1] for line in lines).strip()
     return text
+
+
+def _cites(text: str) -> bool:
+    """True for numbers and words such as ``Passage 1 and Image 2``, and nothing else."""
+    words = _WORDS.findall(text)
+    return bool(words) and all(word.isdecimal() or word.casefold() in _CITING for word in words)
 
 
 def _first(text: str) -> tuple[str, list[str]]:
@@ -128,17 +154,20 @@ def _first(text: str) -> tuple[str, list[str]]:
     bars = 0
     for number, line in enumerate(lines[:-1], 1):
         bars += line.count("|")
-        ends = bars >= 2 and _CITATION.fullmatch(line.rpartition("|")[2]) is not None
-        rest = "\n".join(lines[number:])
-        if (
-            ends
-            and rest.count("|") >= 2
-            and _CITATION.fullmatch(rest.strip().rpartition("|")[2].split("\n")[0])
-        ):
-            return "\n".join(lines[:number]).strip().strip("|" if line.strip().endswith("|") else ""), [
-                "more_triples"
-            ]
+        if bars >= 2 and _cites(line.rpartition("|")[2]) and _begins_triple(lines, number):
+            return "\n".join(lines[:number]), ["more_triples"]
     return text, []
+
+
+def _begins_triple(lines: Sequence[str], at: int) -> bool:
+    """True when the line after a triple, or the paragraph after a blank line, is a triple as well: not rows of an answer."""
+    if lines[at].strip():
+        block = lines[at]
+    else:
+        begin = next((n for n in range(at, len(lines)) if lines[n].strip()), len(lines))
+        end = next((n for n in range(begin, len(lines)) if not lines[n].strip()), len(lines))
+        block = "\n".join(lines[begin:end])
+    return block.count("|") >= 2 and _cites(block.rpartition("|")[2])
 
 
 def _question(text: str) -> tuple[str, bool]:
@@ -154,7 +183,7 @@ def _citation(text: str) -> tuple[str, bool]:
     """Return the lines of citations, and True when other lines follow them; everything where the first line is none."""
     lines = [line for line in text.split("\n") if line.strip()]
     pure = 0
-    while pure < len(lines) and _CITATION.fullmatch(lines[pure]):
+    while pure < len(lines) and _cites(lines[pure]):
         pure += 1
     return ("\n".join(lines[:pure]), pure < len(lines)) if pure else (text, False)
 
