@@ -77,3 +77,23 @@ def test_heavy_seeds_come_more_often():
 def test_no_source_is_an_error():
     with pytest.raises(UserError, match="no source"):
         SeedLevels(targets(1), even(1), 0, 0)
+
+
+def test_a_document_gives_no_more_than_its_quota_while_others_have_seeds():
+    documents = ["long"] * 90 + [f"short {n}" for n in range(10)]
+    plan = targets(12, 12)
+    free = SeedLevels(plan, even(100), 100, 0)
+    drawn = [documents[free.of(t.id, 0).position] for t in plan]
+    assert drawn.count("long") > 2
+    kept = SeedLevels(plan, even(100), 100, 0, documents=documents, quota=2)
+    for level in range(3):
+        drawn = [documents[kept.of(t.id, level).position] for t in plan]
+        assert drawn.count("long") == 2
+        assert max(map(drawn.count, drawn)) <= 2
+    tight = SeedLevels(plan, even(100), 100, 0, documents=["one"] * 100, quota=1)
+    assert len({tight.of(t.id, 0).position for t in plan}) >= 2, "a quota that cannot be kept is passed over"
+
+
+def test_a_quota_needs_documents():
+    with pytest.raises(UserError, match="quota of 3"):
+        SeedLevels(targets(1), even(4), 4, 0, quota=3)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,14 +48,29 @@ class SeedLevels:
         draw: draws seeds by their weights.
         size: number of sources in the corpus, or of those that may be seeds.
         seed: of the run.
+        documents: document of each position of the corpus; needed for a quota.
+        quota: seeds of one document in a level, at most, while other documents have seeds to give; None for no quota.
 
     Raises:
-        UserError: if there is no source.
+        UserError: if there is no source, or the quota makes no sense.
     """
 
-    def __init__(self, targets: Sequence[Target], draw: DrawSeeds, size: int, seed: int) -> None:
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        draw: DrawSeeds,
+        size: int,
+        seed: int,
+        *,
+        documents: Sequence[str] = (),
+        quota: int | None = None,
+    ) -> None:
         if size < 1:
             raise UserError("the corpus has no source that could be a seed.")
+        if quota is not None and (quota < 1 or not documents):
+            raise UserError(f"a quota of {quota} seeds for each document cannot be kept.")
+        self._documents, self._quota = documents, quota
+        self._given: Counter[str] = Counter()
         self._cells = [(target.style, target.modalities) for target in targets]
         self._places = {target.id: place for place, target in enumerate(targets)}
         self._draw, self._size, self._seed = draw, size, seed
@@ -73,6 +88,7 @@ class SeedLevels:
 
     def _level(self, number: int) -> list[Seed]:
         seeds: list[Seed] = []
+        self._given.clear()
         for start in range(0, len(self._cells), _BLOCK):
             drawn = self._draw(_BLOCK, self._rng(number, "block", start)).tolist()
             for place, first in zip(range(start, len(self._cells)), drawn, strict=False):
@@ -85,12 +101,25 @@ class SeedLevels:
         if len(taken) >= self._size:
             taken.clear()  # every source was a seed of this style and combination: begin anew
         position = first
-        if position in taken:
+        if position in taken or self._is_full(position):
             rng = self._rng(level, "again", place)
-            more = (p for _ in range(_TRIES) for p in self._draw(_AGAIN, rng).tolist())
-            position = next((p for p in more if p not in taken), first)
+            more = [p for p in self._again(rng, taken) if p not in taken]
+            position = next((p for p in more if not self._is_full(p)), more[0] if more else first)
         taken.add(position)
+        if self._quota is not None:
+            self._given[self._documents[position]] += 1
         return position
+
+    def _again(self, rng: np.random.Generator, taken: set[int]) -> Iterator[int]:
+        """Draw until there is a seed that is free and of a document that is not full, or no such seed is to be expected."""
+        for _ in range(_TRIES):
+            drawn = self._draw(_AGAIN, rng).tolist()
+            yield from drawn
+            if any(p not in taken and not self._is_full(p) for p in drawn):
+                return
+
+    def _is_full(self, position: int) -> bool:
+        return self._quota is not None and self._given[self._documents[position]] >= self._quota
 
     def _rng(self, level: int, purpose: str, place: int) -> np.random.Generator:
         content = f"seeds\n{self._seed}\n{level}\n{purpose}\n{place}".encode()
