@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from proctor.corpus.collection import Corpus
-from proctor.corpus.embed.corpus_vectors import embed_corpus, embed_texts
+from proctor.corpus.embed.embed_corpus import embed_corpus, embed_texts
 from proctor.corpus.embed.embedder import Embedder
 from proctor.corpus.embed.lsa import DIMENSION, LsaEmbedder, fit_lsa, load_lsa, lsa_name
 from proctor.errors import UserError
