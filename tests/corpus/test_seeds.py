@@ -321,6 +321,10 @@ def test_statistics_of_a_sample_say_so_and_are_always_the_same():
     assert (found.sources, found.measured, found.exact) == (4000, 400, False)
     sampler.draw(50, np.random.default_rng(0))
     assert sampler.statistics(sample=400) == found
+    sampler.weights.table()  # what is known changes nothing: the numbers are written to files
+    assert sampler.statistics(sample=400) == found
+    with pytest.raises(UserError, match="at least one"):
+        sampler.statistics(0)
     whole = SeedSampler(vectors, scale="divide").statistics(sample=4000)
     assert found.total_variation == pytest.approx(whole.total_variation, abs=0.05)
     assert found.acceptance == pytest.approx(whole.acceptance, abs=0.1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -98,10 +99,11 @@ class LexicalIndex:
         """
         if not (k1 >= 0 and 0 <= b <= 1):
             raise UserError(f"BM25 needs k1 of 0 or more and b from 0 to 1, not k1 = {k1} and b = {b}.")
-        ids: dict[str, int] = {}
+        ids: defaultdict[str, int] = defaultdict()
+        ids.default_factory = ids.__len__  # the next number
         documents: list[array[int]] = []
         for text in texts:
-            documents.append(array("i", [ids.setdefault(word, len(ids)) for word in words_of(text)]))
+            documents.append(array("i", map(ids.__getitem__, words_of(text))))
             if seen is not None:
                 seen()
         codes = checked_modalities(modalities, len(documents))

@@ -131,10 +131,15 @@ class SeedSampler:
         """Return how uneven the probabilities are, from all sources or a sample of them, always the same one.
 
         Args:
-            sample: at most so many weights are computed for it, unless the table is known.
+            sample: at most so many sources are looked at, however many weights are known.
+
+        Raises:
+            UserError: if that is less than one.
         """
+        if sample < 1:
+            raise UserError(f"A sample has at least one source, not {sample}.")
         positions = np.arange(len(self), dtype=np.int64)
-        if self.weights.known < len(self) > sample:
+        if len(self) > sample:
             positions = np.sort(np.random.default_rng(0).choice(positions, sample, replace=False))
         weights = self.weights.of(positions)
         return seed_statistics(weights, self.modalities[positions], self.rate, len(self))
