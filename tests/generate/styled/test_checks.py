@@ -62,6 +62,10 @@ def test_modalities_must_agree_exactly() -> None:
         "Which of the two tables is longer?",
         "What is said in the first of the documents, the above document?",
         "What can be seen in the photograph of Ost?",
+        "What is told in the above document?",
+        "What do the provided sources say?",
+        "Who is named in this source?",
+        "What is Ost according to the chart?",
     ],
 )
 def test_questions_that_speak_of_their_sources(question: str) -> None:
@@ -80,6 +84,12 @@ def test_questions_that_speak_of_their_sources(question: str) -> None:
         "What is the tablet made of?",
         "Who wrote a text about Ost?",
         "In which year (1990) was it?",
+        "Where is the source of the Aar?",
+        "Who coached the figure skater Ost?",
+        "How many medals did the table tennis team win?",
+        "Which song topped the charts in 1990?",
+        "Who directed her first picture, and who won best picture?",
+        "What did the document signed in Ost end?",
     ],
 )
 def test_questions_that_merely_use_such_words(question: str) -> None:
@@ -170,6 +180,14 @@ def test_phrases_are_whole_words() -> None:
     assert not contains_phrase("What??", "?")
     assert question_key("What is the Aar?") == question_key("what IS Aar")
     assert question_key("??") == "??"
+
+
+@pytest.mark.parametrize("piece", ["the ", "the first ", "table ", "image # ", "[1, ", "( ", " "])
+def test_hostile_text_costs_little(piece: str) -> None:
+    text = piece * (8_000 // len(piece)) + "x"
+    check_mentions(text, text, [TEXT])
+    contains_phrase(text, piece + "y")
+    check_captions(text, [image_source("i", text, "i.png")])
 
 
 @given(st.text(max_size=40), st.text(max_size=20), st.text(max_size=40))

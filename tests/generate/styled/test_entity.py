@@ -99,3 +99,10 @@ def test_any_text_gives_entities_or_a_miss(text: str, count: int) -> None:
             assert len(entity) <= 80
             assert len(entity.split()) <= 8
             assert "\n" not in entity
+
+
+@pytest.mark.parametrize("piece", ["\n", "- ", "1. ", " ", "topic ", "-", "a. ", ", ", "U.", '"'])
+def test_a_hostile_reply_costs_little(piece: str) -> None:
+    for head in ("", "Topic"):
+        for count in (1, 3):
+            parse_entities(head + piece * (200_000 // len(piece)) + "x", count=count)

@@ -82,3 +82,8 @@ def test_outcomes() -> None:
 def test_no_text_raises(text: str) -> None:
     found = parse_mark(text)
     assert isinstance(found, Miss) or found in (0, 1, 2)
+
+
+@pytest.mark.parametrize("piece", ["score", "score ", "score:", "\n", "1"])
+def test_a_hostile_reply_costs_little(piece: str) -> None:
+    parse_mark(piece * (200_000 // len(piece)))

@@ -138,3 +138,9 @@ def test_no_text_raises_and_a_fail_names_what_failed(text: str) -> None:
         assert (found.miss is None) == found.passed
     else:
         assert found.outcome == "verify_unparsed"
+
+
+@pytest.mark.parametrize("piece", ["\n", "failed ", "PASS ", "* ", "1", "criteria failed"])
+def test_a_hostile_reply_costs_little(piece: str) -> None:
+    for head in ("", "PASS", "FAIL", "FAIL\n"):
+        parse_verdict(head + piece * (200_000 // len(piece)))

@@ -41,16 +41,21 @@ _QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 _QUOTES: Final = str.maketrans(
     {**dict.fromkeys("‘’‚‛′`´", "'"), **dict.fromkeys("“”„‟″«»", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
 )
-_KINDS: Final = r"(?:passage|source|image|picture|photo(?:graph)?|figure|table|text|document|excerpt|caption|paragraph|snippet|chart|extract)"
+_KINDS: Final = r"(?:passage|image|picture|photo(?:graph)?|table|text|caption|paragraph|snippet|excerpt)"
+_AMBIGUOUS: Final = r"(?:source|figure|document|chart|extract)"
+"""Words that name other things as well (the source of a river, the figure skater, the charts)."""
+_ANY: Final = rf"(?:{_KINDS}|{_AMBIGUOUS})"
+_POINTING: Final = r"(?:given|provided|following|above|shown|displayed|cited|accompanying)"
 _NUMBERED = re.compile(
-    rf"\b{_KINDS}s?\s*(?:no\.?\s*|number\s*|#\s*)?(?:\d+|\(\d+\)|\[\d+\])(?![\w.]*\d)|\[\d+(?:\s*,\s*\d+)*\]",
+    rf"\b{_ANY}s? ?(?:no\.? ?|number |# ?)?(?:\d+|\(\d+\)|\[\d+\])(?![\w.]*\d)|\[\d+(?: ?, ?\d+)*\]",
     re.IGNORECASE,
 )
 _NAMED = re.compile(
-    rf"\b(?:the|this|these|that|those|both|either|each|given|provided|first|second|following|above)\s+"
-    rf"(?:(?:given|provided|first|second|third|other|same|two|following|above|shown|displayed|cited|accompanying)\s+)*{_KINDS}s?\b"
-    rf"|\b(?:in|from|to|per)\s+(?:an?\s+)?{_KINDS}\b(?!\s*\w)"
-    rf"|\baccording to (?:an?|the|your|my) (?:\w+ )?{_KINDS}s?\b",
+    rf"\b(?:the|this|these|that|those|both|either) (?:(?:{_POINTING}|first|second|third|other|same|two) )*{_KINDS}s?\b(?! tennis\b)"
+    rf"|\b{_POINTING} (?:two )?{_ANY}s?\b"
+    rf"|\b(?:both|these|this) {_AMBIGUOUS}s?\b(?! skat)"
+    rf"|\b(?:in|from|per) (?:an? )?{_ANY}\b(?! ?\w)"
+    rf"|\baccording to (?:an?|the|your|my|this|these) (?:\w+ )?{_ANY}s?\b",
     re.IGNORECASE,
 )
 

@@ -29,6 +29,8 @@ ENTITY: Final = Parameters(temperature=1.0, max_tokens=96)
 MOST_WORDS: Final = 8
 MOST_CHARACTERS: Final = 80
 _MOST_ENTITIES: Final = 20
+_LINE_LIMIT: Final = 2_000
+"""Characters of a line that are read: the first names are all that is wanted."""
 
 _BULLET = re.compile(r"^\s*(?:[-*•–—·‣◦>#]+\s*|\(?\d{1,2}[.):]\s+)+")
 _LABEL = re.compile(
@@ -84,7 +86,7 @@ def parse_entities(text: str, *, count: int = 1) -> tuple[str, ...] | Miss:
 
 
 def _unmarked(line: str) -> str:
-    return _LABEL.sub("", _BULLET.sub("", line))
+    return _LABEL.sub("", _BULLET.sub("", squeeze(line)[:_LINE_LIMIT]))
 
 
 def _bare(entry: str) -> str:

@@ -47,7 +47,8 @@ _FIRST = re.compile(r"[\W_]*(pass|fail)(?:ed|s)?\b", re.IGNORECASE)
 _NAMED = re.compile(r"\b(style|answer|necessity)\b|\b([123])\b", re.IGNORECASE)
 _NO_FAILURE = re.compile(r"\b(?:no|none|nothing|n/a)\b", re.IGNORECASE)
 _LIST = re.compile(
-    r"^\W*(?:failed(?:\s+criteria)?|criteria(?:\s+failed)?)\W*:(.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]{0,8}(?:failed(?: criteria)?|criteria(?: failed)?)[^\w\n]{0,8}:(.*)$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
