@@ -151,9 +151,64 @@ def test_broken_words_are_made_whole_and_running_heads_left_out(
     assert told.detail.startswith("8 lines")
 
 
-@pytest.mark.parametrize("password", ["secret"])
-def test_encrypted(tmp_path: Path, ingest: Ingest, password: str) -> None:
-    path = handbook(tmp_path / "e.pdf", encrypted=password, pages=1)
+def test_words_set_tightly_without_spaces_stay_apart_and_fonts_within_a_word_together(
+    tmp_path: Path, ingest: Ingest, canvas: Any
+) -> None:
+    page = canvas(str(tmp_path / "w.pdf"), invariant=1)
+    left = 72.0
+    for word in [
+        "Many",
+        "programs",
+        "use",
+        "the",
+        "MIME",
+        "system",
+    ]:  # as TeX does: places, no space characters
+        page.setFont("Helvetica", 10)
+        page.drawString(left, 700, word)
+        left += page.stringWidth(word, "Helvetica", 10) + 2.2
+    page.setFont("Courier", 10)
+    page.drawString(left, 700, "update")
+    page.setFont("Helvetica", 10)
+    page.drawString(left + page.stringWidth("update", "Courier", 10), 700, ", then stop.")
+    page.save()
+    (source,) = sources_of(ingest(tmp_path / "w.pdf"))
+    assert source.body == "Many programs use the MIME system update, then stop."
+
+
+def test_letters_printed_twice_to_look_bold_are_read_once(
+    tmp_path: Path, ingest: Ingest, canvas: Any
+) -> None:
+    page = canvas(str(tmp_path / "b.pdf"), invariant=1)
+    for shift in (0.0, 0.3):
+        page.drawString(72 + shift, 700, "Turn the handle slowly.")
+    page.save()
+    (source,) = sources_of(ingest(tmp_path / "b.pdf"))
+    assert source.body == "Turn the handle slowly."
+
+
+def test_the_title_is_the_largest_heading_of_the_first_page_or_what_the_file_says(
+    tmp_path: Path, ingest: Ingest, canvas: Any
+) -> None:
+    for name, said in (("a", None), ("b", "Said so"), ("c", "Microsoft Word - draft.docx")):
+        page = canvas(str(tmp_path / f"{name}.pdf"), invariant=1)
+        if said:
+            page.setTitle(said)
+        for text, size, height in [
+            ("By Ana", 18, 760),
+            ("All of", 30, 700),
+            ("Kettles", 30, 666),
+            (prose(1, 1), 9, 500),
+        ]:
+            page.setFont("Helvetica", size)
+            page.drawString(72, height, text)
+        page.save()
+    titles = [sources_of(ingest(tmp_path / f"{name}.pdf"))[0].title for name in "abc"]
+    assert titles == ["All of Kettles", "Said so – All of Kettles", "All of Kettles"]
+
+
+def test_encrypted(tmp_path: Path, ingest: Ingest) -> None:
+    path = handbook(tmp_path / "e.pdf", encrypted="secret", pages=1)
     found = ingest(path)
     assert drops_of(found) == {"e.pdf": "encrypted-pdf"}
     assert not sources_of(found)

@@ -75,13 +75,11 @@ class Problem(msgspec.Struct, frozen=True, tag="problem"):
         reason: code that is counted.
         detail: what was seen and what to do.
         place: behind the name of the document (``#p3``); empty for all of it.
-        whole: nothing of the document is used.
     """
 
     reason: str
     detail: str
     place: str = ""
-    whole: bool = False
 
 
 Block = Title | Heading | Paragraph | TableBlock | Picture | Problem

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.corpus.ingest.assemble import assemble
-from proctor.corpus.ingest.blocks import Picture, Problem, Title
+from proctor.corpus.ingest.blocks import Picture
 from proctor.corpus.ingest.documents import KINDS, Kind, kind_of, require_packages
 from proctor.corpus.ingest.images import ImageFile, find_sidecar
 from proctor.corpus.ingest.isolation import Answer, Job, ReaderProcess, read_here
@@ -170,12 +170,14 @@ class _Ingestion:
     def _document(self, doc: str, answer: Answer) -> Iterator[Source | Dropped]:
         blocks = answer.blocks
         self._shown |= {b.original for b in blocks if isinstance(b, Picture) and b.original}
-        if all(isinstance(block, Title) for block in blocks):
+        empty = True
+        for entry in assemble(doc, blocks, self._options):
+            empty = False
+            yield entry
+        if empty:
             yield Dropped(
                 doc, "empty-document", "no text, table or image was found in it. Take it away, or look at it."
             )
-        if not any(isinstance(block, Problem) and block.whole for block in blocks):
-            yield from assemble(doc, blocks, self._options)
 
 
 def _image_file(doc: str, image: ImageFile, options: IngestOptions) -> Source:

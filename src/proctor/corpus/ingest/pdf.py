@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -59,6 +60,8 @@ _TABLE: Final = re.compile(r"(?:tab(?:le|elle|leau|\.)?)\s*[\dA-Z]", re.I)
 _NEAR: Final = 40.0
 """Points between an image or a table and its caption."""
 _CAPTION_LINES: Final = 4
+_WORD_GAP: Final = 0.15
+"""Of the size of letters that a gap between words has at least; set tightly it is little more."""
 _NO_TITLE: Final = re.compile(
     r"untitled|\(?anonymous\)?|unspecified|microsoft word - .*|.*\.(?:docx?|indd|tex|dvi|qxd)$", re.I
 )
@@ -230,8 +233,8 @@ def _page_problem(reason: str, page: int, detail: str, index: int = 0) -> Proble
 
 def _words(page: Page) -> tuple[list[Word], int, int]:
     """Return the upright words that can be read, and how many are not upright or of unknown letters."""
-    found = page.dedupe_chars(tolerance=1).extract_words(
-        extra_attrs=["size", "fontname", "upright"], keep_blank_chars=False, use_text_flow=False
+    found = _without_doubles(page).extract_words(
+        x_tolerance_ratio=_WORD_GAP, keep_blank_chars=False, use_text_flow=False, return_chars=True
     )
     words: list[Word] = []
     sideways = unmapped = 0
@@ -242,12 +245,25 @@ def _words(page: Page) -> tuple[list[Word], int, int]:
             unmapped += 1
         elif text := single_spaced(word["text"]):
             box = Box(float(word["x0"]), float(word["top"]), float(word["x1"]), float(word["bottom"]))
-            words.append(Word(text, box, float(word["size"]), _is_bold(str(word["fontname"]))))
+            words.append(Word(text, box, *_letters(word["chars"])))
     return words, sideways, unmapped
 
 
+def _without_doubles(page: Page) -> Page:
+    """Return the page without letters that are printed twice to look bold; to look for them takes long, so first a guess."""
+    places = {(char["text"], round(char["x0"]), round(char["top"])) for char in page.chars}
+    return page.dedupe_chars(tolerance=1) if len(places) < 0.95 * len(page.chars) else page
+
+
+def _letters(chars: Sequence[dict[str, Any]]) -> tuple[float, bool]:
+    """Return the size of a word, and whether it is bold: what most of its letters are."""
+    fonts = Counter((float(char["size"]), str(char["fontname"])) for char in chars)
+    (size, font), _ = fonts.most_common(1)[0]
+    return size, _is_bold(font)
+
+
 def _is_bold(font: str) -> bool:
-    return any(mark in font.lower() for mark in ("bold", "black", "heavy", "-semib", "demi"))
+    return any(mark in font.lower() for mark in ("bold", "black", "heavy", "-semib", "demi", "cmbx"))
 
 
 def _inside(inner: Box, outer: Box) -> bool:
@@ -298,7 +314,7 @@ def _blocks(pages: Sequence[_PageContent], title: str) -> Iterator[Block]:
     body = body_size([line for page in pages for line in page.lines])
     text: list[Line] = []
     left_out = 0
-    yield from _titles(pages, title, body, running)
+    yield from _titles(pages, title, body)
     for page in pages:
         yield from page.problems
         lines = [x for x in page.lines if not (running_key(x) in running and _at_edge(x, page.height))]
@@ -325,13 +341,14 @@ def _at_edge(line: Line, height: float) -> bool:
     return line.box.bottom <= 0.1 * height or line.box.top >= 0.9 * height
 
 
-def _titles(pages: Sequence[_PageContent], title: str, body: float, running: set[str]) -> Iterator[Title]:
-    """Yield what the file says it is called, else its first large heading on the first page."""
+def _titles(pages: Sequence[_PageContent], title: str, body: float) -> Iterator[Title]:
+    """Yield what the file says it is called, else the largest heading on the first page."""
     if not title and pages:
-        large = [
-            x for x in _headings_joined(list(pages[0].lines), body) if isinstance(x, Heading) and x.level == 1
-        ]
-        title = next((x.text for x in large if x.text not in running), "")
+        lines = [x for x in pages[0].lines if not _at_edge(x, pages[0].height)]
+        size = max((x.size for x in lines if heading_level(x, body, None) == 1), default=0.0)
+        large = [x for x in lines if x.size == size and heading_level(x, body, None) == 1]
+        end = next((n for n in range(1, len(large)) if not _same_heading(large[n - 1], large[n])), len(large))
+        title = join_lines(large[:end])
     if title:
         yield Title(title)
 

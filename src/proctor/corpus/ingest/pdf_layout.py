@@ -36,6 +36,8 @@ _LARGER: Final = 1.12
 """Times the size of running text from which on a line is a heading."""
 _MAX_HEADING: Final = 150
 _ITEM: Final = re.compile(r"(?:[•▪◦‣·–—*-]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])$")
+_RUNNING: Final = 3
+"""Pages that a running head is on at least; that of a chapter is not on half of them."""
 _DIGITS: Final = re.compile(r"\d+")
 _BREAK_HYPHEN: Final = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 
@@ -229,14 +231,14 @@ def body_size(lines: Sequence[Line]) -> float:
 
 
 def running_lines(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
-    """Return running heads, feet and page numbers: lines in the outer tenth of pages that half of them, three at least, have.
+    """Return running heads, feet and page numbers: lines in the outer tenth of pages that three of them have.
 
     Digits count as equal, so "Page 3 of 9" is one line. What is returned is ``running_key`` of the lines.
     """
     seen: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         seen.update({running_key(line) for line in lines if _in_margin(line, height)})
-    return {key for key, count in seen.items() if count >= max(3, len(pages) / 2)}
+    return {key for key, count in seen.items() if count >= _RUNNING}
 
 
 def running_key(line: Line) -> str:
