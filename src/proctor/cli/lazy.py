@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from typer.core import TyperGroup
 from typer.main import get_command
 
-__all__ = ["LazyGroup"]
+__all__ = ["FamilyGroup", "LazyGroup"]
 
 
 class LazyGroup(TyperGroup):
@@ -44,3 +44,19 @@ class LazyGroup(TyperGroup):
         """List names and summaries without loading any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in self.members.items()])
+
+
+class FamilyGroup(LazyGroup):
+    """A group of which one command is meant when none is named: ``proctor generate bench`` is ``generate procedural bench``.
+
+    Attributes:
+        usual: the member that is meant; a workspace that is called like another one is written ``./NAME``.
+    """
+
+    usual: ClassVar[str] = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the usual command where none is named, before ``--help`` too."""
+        if args and args[0] not in self.members:
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)

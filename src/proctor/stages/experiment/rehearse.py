@@ -18,7 +18,7 @@ from proctor.stages.rehearsal import rehearse, render_videos, write_marks
 from proctor.stages.rehearsal.marker import Played, mark_rehearsal
 from proctor.workspace import Workspace
 
-__all__ = ["REHEARSAL_VIDEOS", "RehearsedModels", "open_rehearsal"]
+__all__ = ["REHEARSAL_VIDEOS", "RehearsedModels", "open_rehearsal", "played_keys"]
 
 _PLAYED: Final[Mapping[str, tuple[str, str]]] = {
     "openai": ("openai", "/v1"),
@@ -93,12 +93,12 @@ def open_rehearsal(root: Path, quality: float, *, seed: int = 0, show: Show) -> 
     workspace = Workspace(root)
     workspace.create()
     mark_rehearsal(root, Played(quality=quality, seed=seed), calls=workspace.root / CALLS)
-    with rehearse(root, quality=quality, seed=seed) as server, _keys(server.environment):
+    with rehearse(root, quality=quality, seed=seed) as server, played_keys(server.environment):
         yield RehearsedModels(root, server, seed, show)
 
 
 @contextmanager
-def _keys(environment: Mapping[str, str]) -> Iterator[None]:
+def played_keys(environment: Mapping[str, str]) -> Iterator[None]:
     """Put the server's keys in place of the user's."""
     keys = {name: value for name, value in environment.items() if name.endswith("_KEY")}
     keys |= {"GOOGLE_API_KEY": keys["GEMINI_API_KEY"], "COMPAT_API_KEY": keys["OPENAI_API_KEY"]}

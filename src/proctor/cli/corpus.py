@@ -1,0 +1,172 @@
+"""``proctor corpus``: build a corpus of texts, tables and images, look at it, find what is in it twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.models import closing_text, with_limits
+
+if TYPE_CHECKING:
+    from proctor.stages.models import Limits
+
+app = command_app(
+    help="Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
+    "Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0"
+)
+
+
+@app.command()
+@with_limits
+def build(
+    workspace: WorkspaceArgument,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="File or folder of PDF, HTML, Markdown, CSV, pictures; may be repeated.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Its reader; found out by its files where it is not named.")
+    ] = None,
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="WORKSPACE",
+            help="Workspace of recordings: task graphs, steps and what was done become sources, its questions come along.",
+        ),
+    ] = None,
+    min_text: Annotated[
+        int, typer.Option(min=0, help="Shorter texts are left out: characters of the body.")
+    ] = 200,
+    near: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=1,
+            help="Collapse texts and tables that are this alike, such as 0.9 (default: equal ones alone).",
+        ),
+    ] = None,
+    licence: Annotated[str | None, typer.Option(help="Of the files, as SPDX names it.")] = None,
+    verbaliser: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Model that describes images which nobody has described."),
+    ] = None,
+    draw_missing: Annotated[
+        bool,
+        typer.Option(
+            "--draw-missing",
+            help="Draw a card for every image without pixels: for rehearsals, never for results.",
+        ),
+    ] = False,
+    *,
+    limits: Limits,
+    as_json: JsonFlag = False,
+) -> None:
+    """Read files, data sets and workspaces into the workspace's corpus.
+
+    Writes corpus/ (sources.jsonl, aliases.jsonl, images/, manifest.json); what was left out and why stands in
+    corpus/dropped.jsonl. Of equal contents the first is kept. Questions that come with a data set go to questions.jsonl.
+
+    Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0 --near 0.9
+
+    Example: proctor corpus build bench --data multimodalqa --verbaliser openai/gpt-4o-mini --max-cost 5
+    """
+    from proctor.stages.styled.corpus import CorpusOptions
+    from proctor.stages.styled.corpus import build as stage
+
+    options = CorpusOptions(
+        files=files or (), data=data or (), dataset=dataset, recordings=recordings or (), minimum=min_text, near=near,
+        licence=licence, verbaliser=verbaliser, draw_missing=draw_missing,
+    )  # fmt: skip
+    with progress("reading sources", quiet=as_json) as seen:
+        result = stage(workspace, options, limits=limits, seen=seen)
+    text = _counts_text(result) + _dropped_text(result["dropped"])
+    if "calls" in result:
+        text += f"\n\n{closing_text(result['calls'])}"
+    emit(result, f"{text}\nnext: proctor generate styled {workspace}", as_json=as_json)
+
+
+@app.command()
+def info(workspace: WorkspaceArgument, as_json: JsonFlag = False) -> None:
+    """Say what the corpus holds: sources by modality, documents, lengths, licences, duplicates, what was left out.
+
+    Example: proctor corpus info bench
+    """
+    from proctor.stages.styled.corpus import describe
+
+    found = describe(workspace)
+    lengths = [
+        (modality, spread["min"], spread["median"], f"{spread['mean']:,.1f}", spread["max"])
+        for modality, spread in found["characters"].items()
+    ]
+    images = found["images"]
+    text = _counts_text(found)
+    text += "\n\n" + table(lengths, ("characters", "min", "median", "mean", "max"))
+    text += f"\n\n{found['documents']:,} documents; {found['questions']:,} questions came with the data"
+    text += f"\nimages: {images['with_pixels']:,} with pixels, {images['verbalised']:,} described"
+    if images["drawn"]:
+        text += f"; {images['drawn']:,} of the pictures are drawn cards: a rehearsal"
+    text += "\nlicences: " + (
+        ", ".join(f"{name} {n:,}" for name, n in found["licences"].items()) or "none known"
+    )
+    emit(found, text + _dropped_text(found["dropped"]), as_json=as_json)
+
+
+@app.command()
+def dedupe(
+    workspace: WorkspaceArgument,
+    near: Annotated[
+        float,
+        typer.Option(
+            min=0.01, max=1, help="Similarity from which two texts or tables count as one (Jaccard of words)."
+        ),
+    ] = 0.9,
+    exact: Annotated[bool, typer.Option("--exact", help="Look for equal contents alone.")] = False,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Collapse them: the first one stays, the others become its aliases."),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """List sources that say the same, and collapse them with --apply.
+
+    Duplicates would draw the seeds of questions to themselves, and stand as distractors beside their own twins.
+
+    Example: proctor corpus dedupe bench --near 0.8
+    """
+    from proctor.stages.styled.corpus import dedupe as stage
+
+    found = stage(workspace, near=None if exact else near, apply=apply)
+    groups = found["groups"]
+    text = f"{found['exact']:,} equal and {found['near']:,} nearly equal sources among {found['sources']:,}"
+    if groups:
+        rows = [(g["kept"], len(g["aliases"]), ", ".join(g["aliases"][:3])) for g in groups[:20]]
+        text += "\n\n" + table(rows, ("stays", "others", "such as"))
+        text += f"\n... and {len(groups) - 20:,} more groups (--json lists all)" if len(groups) > 20 else ""
+    if found["applied"]:
+        text += f"\n\ncollapsed: {found['left']:,} sources are left"
+    elif groups:
+        text += f"\n\nnothing was changed; to collapse them: proctor corpus dedupe {workspace} --apply"
+    emit(found, text, as_json=as_json)
+
+
+def _counts_text(found: dict[str, Any]) -> str:
+    rows = [*found["modalities"].items(), ("all", found["sources"])]
+    text = table(rows, ("modality", "sources"))
+    return text + (f"\n{found['aliases']:,} duplicates are known as aliases" if found["aliases"] else "")
+
+
+def _dropped_text(dropped: dict[str, int]) -> str:
+    if not dropped:
+        return ""
+    return "\nleft out: " + ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())

@@ -1,0 +1,1 @@
+"""SMMQG's stages: corpus, questions in styles, retrieval, answers, report."""

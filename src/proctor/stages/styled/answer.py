@@ -1,0 +1,297 @@
+"""The stage ``answer``: models answer questions from sources, judges mark them, and a table says how well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.source_judge import SourceJudge
+from proctor.evaluate.source_qa import FindSources, SourceAnswerer, gold_sources, top_sources
+from proctor.evaluate.source_question import SourceQuestion
+from proctor.evaluate.source_scores import (
+    SourceTable,
+    bert_column,
+    judge_measure,
+    rouge_column,
+    score_answers,
+)
+from proctor.evaluate.source_showing import CorpusPictures
+from proctor.evaluate.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
+from proctor.generate.styled.style import load_styles
+from proctor.llm.estimate import Estimate
+from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.styled.library import Library
+from proctor.stages.styled.questions import load_questions
+from proctor.stages.styled.retrieve import find_run
+from proctor.workspace import Workspace
+
+__all__ = [
+    "ANSWERS",
+    "AnswerOptions",
+    "answer",
+    "estimate_answers",
+    "load_answers",
+    "load_overlap",
+    "style_overlap",
+]
+
+ANSWERS: Final = "answers"
+"""Folder of answers in a workspace, one folder for each set of questions and system."""
+
+_OVERLAP: Final = "overlap.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerOptions:
+    """Who answers from what, and who marks.
+
+    Attributes:
+        llm: model for questions without images.
+        lmm: model for questions with one; ``llm`` where None.
+        sources: ``gold``, or ``RETRIEVER@k`` for what a retriever found.
+        judges: models that mark with the sources; the first one's marks are the scores.
+        reference_judges: models that mark by the reference alone.
+        questions: the set.
+        bert_score: folder of a model for BERTScore; None leaves the column out.
+        limit: at most so many questions.
+        confidence: of the intervals.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+
+    llm: str
+    lmm: str | None = None
+    sources: str = "gold"
+    judges: Sequence[str] = ()
+    reference_judges: Sequence[str] = ()
+    questions: str = "styled"
+    bert_score: Path | None = None
+    limit: int | None = None
+    confidence: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All models that may be asked."""
+        return tuple(dict.fromkeys([self.llm, self.lmm or self.llm, *self.judges, *self.reference_judges]))
+
+
+def answer(
+    root: Path,
+    options: AnswerOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Have a set of questions answered and marked.
+
+    Args:
+        root: the workspace.
+        options: who answers from what, and who marks.
+        limits: what calls may cost.
+        seen: called after each call.
+
+    Raises:
+        UserError: if something is missing or wrong; nothing is asked then.
+    """
+    workspace = Workspace(root)
+    library = Library(workspace)
+    questions = load_questions(workspace, options.questions, limit=options.limit)
+    find = _sources(workspace, library, questions, options)
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.names)
+        who = _answerer(library, models, options, find, limits)
+        folder = workspace.file(ANSWERS) / options.questions / _safe(who.name)
+        predictions = who.predict(questions, models.ask(f"answer/{options.sources}", seen))
+        write_jsonl(folder / "predictions.jsonl", predictions)
+        judgements: dict[str, list[Judgement]] = {}
+        for judge in _judges(library, models, options, limits):
+            made = judge.judge(questions, predictions, models.ask(f"judge/{judge.kind}", seen))
+            write_jsonl(folder / f"judgements.{_safe(judge.name)}.jsonl", made)
+            judgements[_column_name(judge, judgements)] = made
+        closing = models.closing()
+    columns = [rouge_column(questions, predictions)]
+    if options.bert_score is not None:
+        columns.append(bert_column(questions, predictions, options.bert_score))
+    table = score_answers(
+        questions, predictions, judgements, columns, confidence=options.confidence,
+        resamples=options.resamples, seed=options.seed,
+    )  # fmt: skip
+    write_json(folder / "table.json", table)
+    workspace.record(
+        f"answer/{options.questions}/{_safe(who.name)}",
+        settings=msgspec.to_builtins(
+            {
+                **{f: getattr(options, f) for f in AnswerOptions.__slots__},
+                "bert_score": str(options.bert_score or ""),
+            }
+        ),
+        counts=dict(table.counts),
+        inputs=("corpus/manifest.json",),
+    )
+    return {
+        "system": who.name,
+        "table": msgspec.to_builtins(table),
+        "failed": sum(p.failure is not None for p in predictions),
+        "calls": closing,
+    }
+
+
+def estimate_answers(root: Path, options: AnswerOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what answering would take, from the real prompts; marking is asked about answers of the references' length.
+
+    Raises:
+        UserError: as ``answer``.
+    """
+    workspace = Workspace(root)
+    library = Library(workspace)
+    questions = load_questions(workspace, options.questions, limit=options.limit)
+    find = _sources(workspace, library, questions, options)
+    with open_models(workspace, limits) as models:
+        who = _answerer(library, models, options, find, limits)
+        foreseen = [
+            Prediction(item_id=q.id, predictor=who.name, answer=q.answer or q.question) for q in questions
+        ]
+        stages = [(f"answer/{options.sources}", who.requests(questions))]
+        stages += [
+            (f"judge/{judge.kind}", judge.requests(questions, foreseen))
+            for judge in _judges(library, models, options, limits)
+        ]
+        return models.estimate(stages)
+
+
+def _sources(
+    workspace: Workspace, library: Library, questions: Sequence[SourceQuestion], options: AnswerOptions
+) -> FindSources:
+    if options.sources == "gold":
+        return gold_sources(library.corpus)
+    spec, _, cut = options.sources.rpartition("@")
+    if not spec or not cut.isdigit() or int(cut) < 1:
+        raise UserError(
+            f"questions cannot be answered from {options.sources!r}.",
+            hint="gold, or RETRIEVER@k such as bm25@5",
+        )
+    run = find_run(workspace, questions, options.questions, spec)
+    return top_sources(library.corpus, run, int(cut))
+
+
+def _answerer(
+    library: Library, models: Models, options: AnswerOptions, find: FindSources, limits: Limits | None
+) -> SourceAnswerer:
+    return SourceAnswerer(
+        llm=options.llm,
+        lmm=options.lmm or options.llm,
+        system=options.sources,
+        find=find,
+        prompts=evaluation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        picture=CorpusPictures(library.corpus, models.media),
+        price=models.price,
+    )
+
+
+def _judges(
+    library: Library, models: Models, options: AnswerOptions, limits: Limits | None
+) -> list[SourceJudge]:
+    prompts = evaluation_prompts(limits.prompts if limits else None)
+    pictures = CorpusPictures(library.corpus, models.media)
+    named = [("source", name) for name in options.judges] + [
+        ("reference", name) for name in options.reference_judges
+    ]
+    return [
+        SourceJudge(
+            model=name, kind=kind, corpus=library.corpus, prompts=prompts, secret=models.secret,  # type: ignore[arg-type]
+            picture=pictures, price=models.price,
+        )
+        for kind, name in named
+    ]  # fmt: skip
+
+
+def _column_name(judge: SourceJudge, there: dict[str, list[Judgement]]) -> str:
+    """The first judge of a kind gives its name to the column; further ones stand under their own."""
+    usual = judge_measure(judge.kind)
+    return usual if usual not in there else f"{usual} {judge.model}"
+
+
+def load_answers(
+    workspace: Workspace, questions: str = "styled"
+) -> dict[str, tuple[SourceTable, list[Prediction]]]:
+    """Return the tables and answers of all systems over a set of questions, by system."""
+    folder = workspace.file(ANSWERS) / questions
+    found: dict[str, tuple[SourceTable, list[Prediction]]] = {}
+    for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
+        table: SourceTable = read_json(path, SourceTable)
+        found[table.predictor] = (table, read_jsonl(path.with_name("predictions.jsonl"), Prediction))
+    return found
+
+
+# -- style overlap -------------------------------------------------------------------------------------------------
+
+
+def style_overlap(
+    root: Path,
+    model: str,
+    *,
+    styles: Sequence[str] | None = None,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Ask a model of which styles each generated question is, and write the table of overlaps.
+
+    Args:
+        root: the workspace.
+        model: that says yes or no.
+        styles: names or files; by default those of the questions, as they were generated.
+        limits: what calls may cost.
+        seen: called after each call.
+
+    Raises:
+        UserError: if there are no questions, or a style cannot be read.
+    """
+    workspace = Workspace(root)
+    questions = load_questions(workspace, "styled")
+    record = workspace.stages().get("styled")
+    named = styles or (
+        record.settings["styles"] if record is not None else sorted({q.style for q in questions})
+    )
+    with open_models(workspace, limits) as models:
+        models.require_prices(model)
+        who = StyleClassifier(
+            model=model,
+            styles={style.name: style.description for style in load_styles(tuple(named))},
+            prompts=evaluation_prompts(limits.prompts if limits else None),
+            secret=models.secret,
+            price=models.price,
+        )
+        claims: list[StyleClaim] = who.classify(questions, models.ask("overlap", seen))
+        closing = models.closing()
+    table = score_overlap(questions, claims)
+    write_jsonl(workspace.file("overlap.jsonl"), claims)
+    write_json(workspace.file(_OVERLAP), table)
+    workspace.record("overlap", settings={"model": model, "styles": list(named)}, counts={"questions": len(questions)},
+                     inputs=("styled.jsonl",), outputs=(_OVERLAP,))  # fmt: skip
+    return {"table": msgspec.to_builtins(table), "calls": closing}
+
+
+def load_overlap(workspace: Workspace) -> OverlapTable | None:
+    """Return the table of overlaps; None where nobody was asked."""
+    path = workspace.file(_OVERLAP)
+    if not is_there(path):
+        return None
+    table: OverlapTable = read_json(path, OverlapTable)
+    return table
+
+
+def _safe(name: str) -> str:
+    safe = re.sub(r"[^A-Za-z0-9._+@-]+", "-", re.sub(r"@https?://[^ ()]*", "", name)).strip("-.")
+    return f"{safe[:60]}-{content_hash(name)[:8]}"

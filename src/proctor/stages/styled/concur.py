@@ -1,0 +1,86 @@
+"""The stage ``concur``: do two benchmarks rank the same systems alike?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from proctor.errors import UserError
+from proctor.evaluate.concur import ConcurrenceTable, MarkSheet, concur, read_mark_sheet, sheet_of_retrieval
+from proctor.stages.styled.answer import load_answers
+from proctor.stages.styled.questions import QUESTION_SETS
+from proctor.stages.styled.retrieve import load_table
+from proctor.workspace import Workspace, is_there
+
+__all__ = ["MEASURES", "Measure", "compare", "mark_sheet", "sheets_of"]
+
+Measure = Literal["retrieval", "answers"]
+MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
+
+_JUDGE: Final = "judge"
+_FALLBACK: Final = "reference judge"
+
+
+def compare(
+    a: str, b: str, *, by: str = "retrieval", confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> ConcurrenceTable:
+    """Compare two benchmarks.
+
+    Args:
+        a: reference: a CSV file of marks, or ``WORKSPACE:SET`` with the set ``styled`` or ``data``.
+        b: the other one, likewise.
+        by: what systems are ranked by where a workspace is named: ``retrieval`` (recall) or ``answers`` (marks of the judge).
+        confidence: of the interval.
+        resamples: of the bootstrap over questions.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: if something is missing, or fewer than two systems are in both.
+    """
+    if by not in MEASURES:
+        raise UserError(f"systems cannot be ranked by {by!r}.", hint=f"there are {', '.join(MEASURES)}")
+    return concur(mark_sheet(a, by), mark_sheet(b, by), confidence=confidence, resamples=resamples, seed=seed)
+
+
+def mark_sheet(text: str, by: str) -> MarkSheet:
+    """Return the marks that are named on the command line.
+
+    Raises:
+        UserError: if there are none.
+    """
+    root, _, which = text.rpartition(":")
+    if root and which in QUESTION_SETS and Path(root).is_dir():
+        sheets = sheets_of(Workspace(Path(root)), which)
+        if by in sheets:
+            return sheets[by]
+        command = "retrieve" if by == "retrieval" else "answer"
+        raise UserError(
+            f"there are no marks of {by} over the set {which!r}.",
+            where=root,
+            hint=f"run first: proctor {command} {root} --questions {which}",
+        )
+    path = Path(text)
+    if not is_there(path):
+        raise UserError(
+            "there is no such file or workspace.",
+            where=text,
+            hint="name a CSV file (system,question,mark), or WORKSPACE:styled or WORKSPACE:data",
+        )
+    return read_mark_sheet(path)
+
+
+def sheets_of(workspace: Workspace, which: str) -> dict[str, MarkSheet]:
+    """Return the marks that a workspace has over a set of questions, by measure."""
+    name = f"{workspace.root.resolve().name}:{which}"
+    sheets: dict[str, MarkSheet] = {}
+    table = load_table(workspace, which)
+    if table is not None:
+        sheets["retrieval"] = sheet_of_retrieval(name, table)
+    marks = {
+        system: found
+        for system, (answers, _) in load_answers(workspace, which).items()
+        if (found := answers.marks.get(_JUDGE) or answers.marks.get(_FALLBACK)) is not None
+    }
+    if marks:
+        sheets["answers"] = MarkSheet(benchmark=name, marks=marks)
+    return sheets

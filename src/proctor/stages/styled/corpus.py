@@ -1,0 +1,363 @@
+"""The stage ``corpus``: files, data sets and workspaces of recordings to one corpus folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from proctor.corpus.adopt import IMAGES, adopt_images
+from proctor.corpus.collection import Corpus, build_corpus, collapse, load_corpus, read_manifest, write_corpus
+from proctor.corpus.dedupe import NearDuplicates, exact_duplicates, near_duplicates
+from proctor.corpus.procedural import is_procedural
+from proctor.corpus.question import CorpusQuestion
+from proctor.corpus.source import MIN_TEXT_LENGTH, Source, body_length, render_source
+from proctor.corpus.verbalise import Verbaliser, corpus_prompts
+from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
+from proctor.errors import UserError
+from proctor.llm.estimate import Estimate
+from proctor.records import Dropped, read_jsonl, write_jsonl
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.styled.procedures import iter_procedure_sources, procedure_questions
+from proctor.workspace import Workspace, is_there
+
+__all__ = ["CORPUS", "QUESTIONS", "CorpusOptions", "build", "corpus_of", "dedupe", "describe", "questions_of"]
+
+CORPUS: Final = "corpus"
+"""Folder of the corpus in a workspace."""
+QUESTIONS: Final = "questions.jsonl"
+"""Questions that came with the data, in the workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusOptions:
+    """Where sources come from and how they are made.
+
+    Attributes:
+        files: files and folders (PDF, HTML, Markdown, CSV, pictures).
+        data: folders of data sets with a corpus.
+        dataset: their reader; guessed by their files where None.
+        recordings: workspaces of recordings: their task graphs and what was done become sources.
+        minimum: characters of a text's body (SMMQG: 200).
+        near: similarity from which two texts or tables count as one; None keeps near duplicates.
+        licence: of the files, SPDX.
+        verbaliser: model that describes images which nobody has described.
+        draw_missing: draw a card for every image without pixels: for rehearsals.
+    """
+
+    files: Sequence[Path] = ()
+    data: Sequence[Path] = ()
+    dataset: str | None = None
+    recordings: Sequence[Path] = ()
+    minimum: int = MIN_TEXT_LENGTH
+    near: float | None = None
+    licence: str | None = None
+    verbaliser: str | None = None
+    draw_missing: bool = False
+
+
+def corpus_of(workspace: Workspace) -> Corpus:
+    """Return the corpus of a workspace.
+
+    Raises:
+        UserError: naming the command that makes it, or if it is broken.
+    """
+    if not is_there(workspace.file(CORPUS)):
+        raise UserError(
+            "there is no corpus yet.",
+            where=str(workspace.root),
+            hint=f"build one: proctor corpus build {workspace.root} --from FOLDER",
+        )
+    return load_corpus(workspace.file(CORPUS))
+
+
+def questions_of(workspace: Workspace) -> list[CorpusQuestion]:
+    """Return the questions that came with the data; none where there are none."""
+    path = workspace.file(QUESTIONS)
+    return read_jsonl(path, CorpusQuestion) if is_there(path) else []
+
+
+def build(
+    root: Path,
+    options: CorpusOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Build the corpus of a workspace; one that is there is replaced.
+
+    Args:
+        root: the workspace; made where it is not there.
+        options: where sources come from.
+        limits: of the verbaliser's calls.
+        seen: called after each source that is found, and after each call.
+
+    Raises:
+        UserError: if there is nothing to read, something cannot be read, or not one source is left.
+    """
+    _require_input(options)
+    workspace = Workspace(root)
+    workspace.create()
+    folder = workspace.file(CORPUS)
+    questions: list[CorpusQuestion] = []
+    found = _watched(_found(options, folder, questions), seen)
+    near = NearDuplicates(threshold=options.near) if options.near is not None else None
+    made = build_corpus(
+        found,
+        root=folder,
+        minimum=options.minimum,
+        near=near,
+        uncaptioned=options.verbaliser is not None,
+        exempt=is_procedural,
+    )
+    corpus, dropped = made.corpus, list(made.dropped)
+    drawn = 0
+    if options.draw_missing:
+        from proctor.stages.rehearsal.cards import draw_missing
+
+        corpus, drawn = draw_missing(corpus, folder / IMAGES)
+    calls: dict[str, Any] | None = None
+    if options.verbaliser is not None:
+        corpus, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
+        dropped += lost
+    if not len(corpus):
+        raise UserError(
+            f"not one source is left of what was found; {len(dropped):,} were left out.",
+            where=str(root),
+            hint=_why(dropped),
+        )
+    about = {"drawn": str(drawn)} if drawn else {}
+    asked, lost_questions = procedure_questions(options.recordings, corpus)
+    questions += asked
+    dropped += lost_questions
+    corpus = write_corpus(folder, corpus, dropped=dropped, about=about)
+    workspace_questions = workspace.file(QUESTIONS)
+    if questions:
+        write_jsonl(workspace_questions, questions)
+    elif is_there(workspace_questions):
+        workspace_questions.unlink()
+    counts = {**_counts(corpus), "questions": len(questions), "drawn": drawn, "dropped": _reasons(dropped)}
+    workspace.record(
+        "corpus",
+        settings=_settings(options),
+        counts=counts,
+        outputs=(f"{CORPUS}/manifest.json", *([QUESTIONS] if questions else [])),
+    )
+    return counts if calls is None else {**counts, "calls": calls}
+
+
+def _require_input(options: CorpusOptions) -> None:
+    if not (options.files or options.data or options.recordings):
+        raise UserError(
+            "there is nothing to build a corpus from.",
+            hint="name files or folders (--from), folders of a data set (--data) or workspaces of recordings (--recordings)",
+        )
+    if options.minimum < 0:
+        raise UserError(f"the shortest text cannot have {options.minimum} characters.", hint="give 0 or more")
+
+
+def _watched(
+    found: Iterable[Source | Dropped], seen: Callable[[], None] | None
+) -> Iterator[Source | Dropped]:
+    for entry in found:
+        if seen is not None:
+            seen()
+        yield entry
+
+
+def _found(
+    options: CorpusOptions, corpus: Path, questions: list[CorpusQuestion]
+) -> Iterator[Source | Dropped]:
+    from proctor.corpus.ingest import IngestOptions, ingest_path
+
+    for path in options.files:
+        yield from ingest_path(
+            path, out_images=corpus / IMAGES, options=IngestOptions(licence=options.licence)
+        )
+    for folder in options.data:
+        dataset = _dataset(folder, options.dataset)
+        yield from adopt_images(_from_dataset(dataset, folder), folder / IMAGES, corpus)
+        if dataset.questions is not None:
+            questions.extend(dataset.questions(folder, "corrected", Log()))
+    for root in options.recordings:
+        yield from iter_procedure_sources(root)
+
+
+def _dataset(folder: Path, name: str | None) -> Dataset:
+    dataset = load_dataset(name) if name is not None else guess_dataset(folder)
+    if dataset.kind != "corpus":
+        raise UserError(
+            f"{dataset.title} holds {dataset.kind}, not a corpus.",
+            where=str(folder),
+            hint="read it into a workspace (proctor read), and name that workspace: --recordings WORKSPACE",
+        )
+    return dataset
+
+
+def _from_dataset(dataset: Dataset, folder: Path) -> Iterator[Source | Dropped]:
+    """Yield a data set's sources and what its reader dropped."""
+    log = Log()
+    told = 0
+    for source in dataset.iter_records(folder, "corrected", log):
+        yield source
+        while told < len(log.dropped):
+            yield log.dropped[told]
+            told += 1
+    yield from log.dropped[told:]
+
+
+def _verbalise(
+    workspace: Workspace, corpus: Corpus, model: str, limits: Limits | None, seen: Callable[[], None] | None
+) -> tuple[Corpus, list[Dropped], dict[str, Any]]:
+    """Have images described that nobody has described; those that stay without a word are left out."""
+    with open_models(workspace, limits) as models:
+        models.require_prices(model)
+        told = _verbaliser(models, model, limits).verbalise(corpus, models.ask("verbalise", seen))
+        closing = models.closing()
+    return told.corpus, list(told.dropped), closing
+
+
+def _verbaliser(models: Models, model: str, limits: Limits | None) -> Verbaliser:
+    prompts = corpus_prompts(limits.prompts if limits else None)
+    return Verbaliser(model=model, prompts=prompts, secret=models.secret, media=models.media)
+
+
+def estimate_verbalising(root: Path, model: str, *, limits: Limits | None = None) -> Estimate:
+    """Say what describing the corpus's images would take; nothing is sent.
+
+    Raises:
+        UserError: if there is no corpus.
+    """
+    workspace = Workspace(root)
+    corpus = corpus_of(workspace)
+    with open_models(workspace, limits) as models:
+        return models.estimate([("verbalise", _verbaliser(models, model, limits).requests(corpus))])
+
+
+# -- what it is ------------------------------------------------------------------------------------------------
+
+
+def describe(root: Path) -> dict[str, Any]:
+    """Return what a corpus holds: counts, documents, lengths, licences, duplicates, what was left out.
+
+    Raises:
+        UserError: if there is no corpus, or it is broken.
+    """
+    workspace = Workspace(root)
+    corpus = corpus_of(workspace)
+    manifest = read_manifest(workspace.file(CORPUS))
+    lengths = {
+        modality: sorted(len(render_source(s)) for s in corpus if s.modality == modality)
+        for modality in ("text", "table", "image")
+    }
+    return {
+        **_counts(corpus),
+        "documents": len({s.doc_id or s.id for s in corpus}),
+        "characters": {m: _spread(values) for m, values in lengths.items() if values},
+        "body_characters": _spread(sorted(body_length(s) for s in corpus if s.modality == "text")),
+        "images": {
+            "with_pixels": sum(corpus.pixels(s) is not None for s in corpus if s.modality == "image"),
+            "verbalised": sum(bool(s.verbalisation) for s in corpus if s.modality == "image"),
+            "drawn": int(manifest.about.get("drawn", "0")),
+        },
+        "licences": manifest.licences,
+        "dropped": manifest.dropped,
+        "questions": len(questions_of(workspace)),
+    }
+
+
+def _counts(corpus: Corpus) -> dict[str, Any]:
+    return {
+        "sources": len(corpus),
+        "modalities": {str(m): n for m, n in corpus.counts().items()},
+        "aliases": len(corpus.aliases),
+        "fingerprint": corpus.fingerprint,
+    }
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    if not values:
+        return {}
+    return {
+        "min": values[0],
+        "median": values[len(values) // 2],
+        "mean": round(sum(values) / len(values), 1),
+        "max": values[-1],
+    }
+
+
+# -- duplicates ------------------------------------------------------------------------------------------------
+
+
+def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> dict[str, Any]:
+    """Find sources that say the same, and collapse them where that is wanted.
+
+    Args:
+        root: the workspace.
+        near: similarity (Jaccard of word shingles) from which two texts or tables count as one; None for equal ones alone.
+        apply: write the corpus without them; questions and indexes over the old one are then out of step.
+
+    Raises:
+        UserError: if there is no corpus.
+    """
+    workspace = Workspace(root)
+    corpus = corpus_of(workspace)
+    manifest = read_manifest(workspace.file(CORPUS))
+    exact = exact_duplicates(corpus)
+    alike = dict(exact)
+    if near is not None:
+        rest = [source for source in corpus if source.id not in exact]
+        alike |= near_duplicates(rest, NearDuplicates(threshold=near))
+    groups: dict[str, list[str]] = {}
+    for id_, kept in alike.items():
+        groups.setdefault(kept, []).append(id_)
+    result = {
+        "sources": len(corpus),
+        "exact": len(exact),
+        "near": len(alike) - len(exact),
+        "known_aliases": len(corpus.aliases),
+        "groups": [{"kept": kept, "aliases": ids} for kept, ids in groups.items()],
+        "applied": False,
+    }
+    if apply and alike:
+        folder = workspace.file(CORPUS)
+        lost: list[Dropped] = (
+            read_jsonl(folder / "dropped.jsonl", Dropped) if is_there(folder / "dropped.jsonl") else []
+        )
+        corpus = write_corpus(folder, collapse(corpus, alike), dropped=lost, about=manifest.about)
+        result |= {"applied": True, "left": len(corpus), "fingerprint": corpus.fingerprint}
+        workspace.record(
+            "corpus-dedupe", settings={"near": near}, counts={"near": result["near"], "exact": len(exact)},
+            outputs=(f"{CORPUS}/manifest.json",),
+        )  # fmt: skip
+    return result
+
+
+# -- records ---------------------------------------------------------------------------------------------------
+
+
+def _settings(options: CorpusOptions) -> dict[str, Any]:
+    return {
+        "files": [str(p) for p in options.files],
+        "data": [str(p) for p in options.data],
+        "dataset": options.dataset,
+        "recordings": [str(p) for p in options.recordings],
+        "minimum": options.minimum,
+        "near": options.near,
+        "licence": options.licence,
+        "verbaliser": options.verbaliser,
+        "draw_missing": options.draw_missing,
+    }
+
+
+def _reasons(dropped: Sequence[Dropped]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for entry in dropped:
+        counts[entry.reason] = counts.get(entry.reason, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _why(dropped: Sequence[Dropped]) -> str:
+    reasons = ", ".join(f"{n} {reason}" for reason, n in _reasons(dropped).items())
+    return f"left out: {reasons}" if reasons else "the folders hold nothing that can be read"

@@ -1,0 +1,398 @@
+"""The stage ``generate styled``: a corpus to questions in styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.corpus.collection import Corpus
+from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
+from proctor.corpus.source import MODALITIES, Modality
+from proctor.errors import UserError
+from proctor.evaluate.source_showing import CorpusPictures
+from proctor.generate.promqa_prompt import generation_prompts
+from proctor.generate.styled.contamination import NearMatch, find_near_matches
+from proctor.generate.styled.distractors import DistractorSearch
+from proctor.generate.styled.duplicates import EmbedQuestions
+from proctor.generate.styled.pipeline import StyledGenerator, StyledModels, StyledSettings
+from proctor.generate.styled.plan import plan_targets, require_available
+from proctor.generate.styled.prompting import PromptKit
+from proctor.generate.styled.record import StyledQuestion, Target
+from proctor.generate.styled.run import StyledRun, generate_styled
+from proctor.generate.styled.seed_levels import SeedLevels
+from proctor.generate.styled.style import BUILTIN_STYLES, PUBLISHED_COUNTS, Style, load_styles
+from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.styled.corpus import CORPUS, questions_of
+from proctor.stages.styled.library import DEFAULT_EMBEDDER, Library
+from proctor.workspace import Workspace, is_there
+
+__all__ = [
+    "ATTEMPTS_FILE",
+    "STYLED",
+    "SUMMARY",
+    "Plan",
+    "StyledOptions",
+    "generate",
+    "load_styled",
+    "plan_of",
+]
+
+STYLED: Final = "styled.jsonl"
+"""Accepted questions, in the workspace."""
+ATTEMPTS_FILE: Final = "styled.attempts.jsonl"
+SUMMARY: Final = "styled.json"
+
+_ALONE: Final = 1_024
+"""Sources of which weights are computed to tell how uneven they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StyledOptions:
+    """What is wanted and how it is made.
+
+    Attributes:
+        models: who does what.
+        styles: names of ours, or paths of the user's own.
+        per_cell: questions of each style and combination; with ``total`` None as well: 1.
+        total: questions in all.
+        published: the numbers of the paper's set (1,024 questions of five styles).
+        combinations: only these, such as ``1-1-0``.
+        embedder: that finds candidates and weighs seeds.
+        seed: of the run.
+        scale: of the seeds' weights: ``multiply`` as printed, ``divide`` for the effect that is described.
+        beta: of the seeds' weights.
+        neighbours: of the seeds' weights.
+        seed_modalities: ``any`` (as published), or ``required``: seeds of the modalities of the plan alone.
+        document_quota: seeds of one document at most, in each round of attempts; None for no quota.
+        settings: of the pipeline.
+    """
+
+    models: StyledModels
+    styles: Sequence[str] = BUILTIN_STYLES
+    per_cell: int | None = None
+    total: int | None = None
+    published: bool = False
+    combinations: Sequence[str] | None = None
+    embedder: str = DEFAULT_EMBEDDER
+    seed: int = 0
+    scale: Literal["multiply", "divide"] = "multiply"
+    beta: float = 0.1
+    neighbours: int = 5
+    seed_modalities: Literal["any", "required"] = "any"
+    document_quota: int | None = None
+    settings: StyledSettings = field(default_factory=StyledSettings)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all models that may be asked."""
+        return tuple(dict.fromkeys(name for name in msgspec.structs.astuple(self.models) if name))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is going to be made: styles, targets, and modalities of which there are fewer candidates than asked for."""
+
+    styles: tuple[Style, ...]
+    targets: tuple[Target, ...]
+    short: tuple[str, ...]
+
+
+def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
+    """Plan the targets.
+
+    Raises:
+        UserError: if a style is unknown, numbers make no sense, or the corpus lacks what a target needs.
+    """
+    styles = load_styles(tuple(options.styles))
+    quotas = None
+    if options.published:
+        if options.per_cell is not None or options.total is not None:
+            raise UserError(
+                "the published numbers of questions leave no room for others.",
+                hint="leave out --per-cell and --total",
+            )
+        quotas = {
+            style.name: PUBLISHED_COUNTS[style.name] for style in styles if style.name in PUBLISHED_COUNTS
+        }
+    per_cell = options.per_cell
+    if quotas is None and options.total is None and per_cell is None:
+        per_cell = 1
+    targets = plan_targets(
+        styles, total=options.total, per_cell=per_cell, quotas=quotas, combinations=options.combinations
+    )
+    short = require_available(targets, corpus.counts(), k_modality=options.settings.k_modality)
+    return Plan(styles, targets, short)
+
+
+def generate(
+    root: Path,
+    options: StyledOptions,
+    *,
+    known: Sequence[Path] = (),
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Generate questions about a workspace's corpus.
+
+    Args:
+        root: the workspace.
+        options: what is wanted.
+        known: files of questions (JSON Lines with ``question``, or one a line) that models may have learnt from; the data
+            set's own questions are always compared.
+        limits: what calls may cost, and where they are kept.
+        seen: called after each target that is done.
+
+    Raises:
+        UserError: if something about the plan, the corpus or a model is wrong; nothing is asked then.
+    """
+    workspace = Workspace(root)
+    library = Library(workspace)
+    plan = plan_of(library.corpus, options)
+    lists = _known_questions(workspace, known)
+    sampler = sampler_of(library, options)
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.names)
+        generator = styled_generator(models, library, plan, options, sampler, limits)
+        run = generate_styled(
+            plan.targets,
+            generator,
+            models.ask("generate"),
+            embed=_embed_questions(library, options.embedder),
+            progress=lambda _result, _wave: seen() if seen is not None else None,
+        )
+        calls, remarks = models.closing(), models.remarks()
+    _require_replies(run, workspace)
+    near = find_near_matches(
+        [(q.id, q.question) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
+    )
+    counts = _written(workspace, library, plan, options, run, near, sampler, remarks)
+    return {**counts, "calls": calls}
+
+
+def styled_generator(
+    models: Models,
+    library: Library,
+    plan: Plan,
+    options: StyledOptions,
+    sampler: SeedSampler,
+    limits: Limits | None,
+) -> StyledGenerator:
+    """Return the generator of a plan."""
+    within = _seed_modalities(plan) if options.seed_modalities == "required" else None
+
+    def draw(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.asarray(sampler.draw(n, rng, within=within, quota=options.document_quota), np.int64)
+
+    eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
+    rules = options.settings.difficulty
+    return StyledGenerator(
+        corpus=library.corpus,
+        find=library.find(options.embedder),
+        seeds=SeedLevels(plan.targets, draw, eligible, options.seed),
+        styles=plan.styles,
+        models=options.models,
+        kit=PromptKit(
+            prompts=generation_prompts(limits.prompts if limits else None),
+            secret=models.secret,
+            picture=CorpusPictures(library.corpus, models.media),
+        ),
+        seed=options.seed,
+        settings=options.settings,
+        retriever=library.embedder(options.embedder).name,
+        rank=_ranker(library) if rules.ranks else None,
+        distractor_search=_distractor_search(library, options.embedder),
+        price=models.price,
+    )
+
+
+def sampler_of(library: Library, options: StyledOptions) -> SeedSampler:
+    corpus = library.corpus
+    return SeedSampler(
+        library.vectors(options.embedder),
+        [source.doc_id for source in corpus],
+        corpus.modalities,
+        k=options.neighbours,
+        beta=options.beta,
+        scale=options.scale,
+        names=[source.id for source in corpus],
+    )
+
+
+def _seed_modalities(plan: Plan) -> tuple[Modality, ...]:
+    return tuple(m for place, m in enumerate(MODALITIES) if any(t.modalities[place] for t in plan.targets))
+
+
+def _embed_questions(library: Library, spec: str) -> EmbedQuestions:
+    embedder = library.embedder(spec)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        return embedder.embed(texts, "query")
+
+    return embed
+
+
+def _ranker(library: Library) -> Callable[[str, Sequence[str]], Sequence[int | None]]:
+    """Return a function that tells the ranks of sources for a question by words (counted from 1)."""
+
+    def rank(question: str, ids: Sequence[str]) -> Sequence[int | None]:
+        hits = library.lexical.search([question], len(library.corpus)).positions[0]
+        places = {int(position): n for n, position in enumerate(hits, 1) if position >= 0}
+        return [places.get(library.corpus.position(id_)) for id_ in ids]
+
+    return rank
+
+
+def _distractor_search(library: Library, spec: str) -> DistractorSearch:
+    corpus, find = library.corpus, library.find(spec)
+    members: dict[str, list[str]] = {}
+    for source in corpus:
+        if source.doc_id:
+            members.setdefault(source.doc_id, []).append(source.id)
+
+    def ids(row: NDArray[np.int64]) -> list[str]:
+        return [corpus.sources[p].id for p in row.tolist() if p >= 0]
+
+    def by_document(id_: str) -> Sequence[str]:
+        source = corpus.get(id_)
+        return members.get(source.doc_id, []) if source is not None else []
+
+    def by_vector(question: str, k: int) -> Sequence[str]:
+        return ids(
+            library.dense(spec).search(library.embedder(spec).embed([question], "query"), k).positions[0]
+        )
+
+    return DistractorSearch(
+        document=by_document,
+        entity=lambda entity, modality, k: ids(find(entity, MODALITIES[modality], k).positions[0]),
+        vector=by_vector,
+        words=lambda question, k: ids(library.lexical.search([question], k).positions[0]),
+    )
+
+
+# -- what is known already -----------------------------------------------------------------------------------------
+
+
+class _Known(msgspec.Struct):
+    question: str
+
+
+def _known_questions(workspace: Workspace, files: Sequence[Path]) -> dict[str, list[str]]:
+    """Return lists of questions by name: the data set's own and those of files."""
+    lists: dict[str, list[str]] = {}
+    if own := [q.question for q in questions_of(workspace)]:
+        lists["the data set's questions"] = own
+    for path in files:
+        if path.suffix in (".jsonl", ".ndjson"):
+            rows: list[_Known] = read_jsonl(path, _Known)
+            lists[path.name] = [row.question for row in rows]
+        else:
+            try:
+                text = read_bytes(path).decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise UserError(f"is not UTF-8 text: {error}.", where=str(path)) from None
+            lists[path.name] = [line.strip() for line in text.splitlines() if line.strip()]
+    return lists
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def load_styled(workspace: Workspace) -> list[StyledQuestion]:
+    """Return the accepted questions of a workspace.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    path = workspace.file(STYLED)
+    if not is_there(path):
+        raise UserError(
+            f"{STYLED} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor generate styled {workspace.root}",
+        )
+    return read_jsonl(path, StyledQuestion)
+
+
+def _require_replies(run: StyledRun, workspace: Workspace) -> None:
+    """Keep what is there when not one attempt found anything out.
+
+    Raises:
+        UserError: with the commonest reason.
+    """
+    attempts = run.attempts
+    if run.questions or run.interrupted or not attempts or any(a.outcome != "api_error" for a in attempts):
+        return
+    raise UserError(
+        f"no model replied in {len(attempts):,} attempts, the first of which says: {attempts[0].detail[:200]}",
+        where=str(workspace.root),
+        hint=f"{STYLED} is as it was; the same command asks again",
+    )
+
+
+def _written(
+    workspace: Workspace,
+    library: Library,
+    plan: Plan,
+    options: StyledOptions,
+    run: StyledRun,
+    near: Sequence[NearMatch],
+    sampler: SeedSampler,
+    remarks: Mapping[str, Any],
+) -> dict[str, Any]:
+    write_jsonl(workspace.file(STYLED), run.questions)
+    write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
+    reasons = workspace.write_dropped("styled", list(run.dropped))
+    coverage = _coverage(library.corpus, run)
+    summary = {
+        "summary": run.summary,
+        "coverage": coverage,
+        "seed_statistics": sampler.statistics(min(_ALONE, len(library.corpus))),
+        "near_known": near,
+        "short": plan.short,
+        "waves": run.waves,
+        "interrupted": run.interrupted,
+    }
+    write_json(workspace.file(SUMMARY), summary)
+    counts = {
+        "asked": run.summary.asked,
+        "achieved": run.summary.achieved,
+        "open": run.summary.open,
+        "attempts": run.summary.attempts,
+        "outcomes": dict(run.summary.outcomes),
+        "dropped": reasons,
+        "near_known": len(near),
+        "complete": run.is_complete,
+        **remarks,
+    }
+    workspace.record(
+        "styled",
+        settings=_settings(options),
+        counts=counts,
+        inputs=(f"{CORPUS}/manifest.json",),
+        outputs=(STYLED, ATTEMPTS_FILE, SUMMARY),
+    )
+    return {**counts, "cells": msgspec.to_builtins(run.summary.cells), "short": list(plan.short)}
+
+
+def _coverage(corpus: Corpus, run: StyledRun) -> SeedCoverage:
+    seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
+    return seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)
+
+
+def _settings(options: StyledOptions) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(
+        {
+            "models": options.models, "styles": list(options.styles), "per_cell": options.per_cell, "total": options.total,
+            "published": options.published, "combinations": list(options.combinations or ()), "embedder": options.embedder,
+            "seed": options.seed, "scale": options.scale, "beta": options.beta, "neighbours": options.neighbours,
+            "seed_modalities": options.seed_modalities, "document_quota": options.document_quota, "pipeline": options.settings,
+        }
+    )  # fmt: skip
+    return found

@@ -1,0 +1,160 @@
+"""A workspace's corpus with everything that searches it: embedders with their cached vectors, indexes on disk.
+
+Indexes are derived: one that belongs to another corpus, or is of another version, is made again without being asked for. One
+whose files are damaged is an error, since the disk may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.compute import HERE, Place
+from proctor.corpus.collection import Corpus
+from proctor.corpus.embed.cache import VectorCache
+from proctor.corpus.embed.embed_corpus import embed_corpus
+from proctor.corpus.embed.embedder import Embedder, Vectors
+from proctor.corpus.embed.open import open_embedder
+from proctor.corpus.index.approximate import ApproximateIndex, parse_method
+from proctor.corpus.index.dense import DenseIndex
+from proctor.corpus.index.folder import open_lexical, open_vectors, write_index
+from proctor.corpus.index.hits import Hits
+from proctor.corpus.index.lexical import LexicalIndex
+from proctor.corpus.source import Modality
+from proctor.errors import UserError
+from proctor.generate.styled.candidates import Find
+from proctor.records import content_hash, is_there, read_json
+from proctor.stages.styled.corpus import corpus_of
+from proctor.workspace import Workspace
+
+__all__ = ["DEFAULT_EMBEDDER", "Library"]
+
+DEFAULT_EMBEDDER: Final = "lsa"
+"""Fitted on the corpus itself; needs no download."""
+
+_VECTORS: Final = "vectors"
+_INDEX: Final = "index"
+
+
+class _Head(msgspec.Struct):
+    """What is read of an index's manifest to know whether it is of this corpus and version."""
+
+    format: int = 0
+    corpus: str = ""
+
+
+class Library:
+    """The corpus of a workspace, searchable.
+
+    Args:
+        workspace: with a corpus.
+        place: where sources are embedded.
+        seen: called after each source that is embedded.
+
+    Raises:
+        UserError: if there is no corpus, or it is broken.
+    """
+
+    def __init__(
+        self, workspace: Workspace, *, place: Place = HERE, seen: Callable[[], None] | None = None
+    ) -> None:
+        self.workspace = workspace
+        self.corpus: Corpus = corpus_of(workspace)
+        self._place = place
+        self._seen = seen
+        self._embedders: dict[str, Embedder] = {}
+        self._dense: dict[tuple[str, str], DenseIndex | ApproximateIndex] = {}
+
+    def embedder(self, spec: str) -> Embedder:
+        """Return an embedder by what users type: ``lsa``, ``onnx/PATH``, ``compat/NAME@URL``.
+
+        Raises:
+            UserError: if there is no such embedder.
+        """
+        if spec not in self._embedders:
+            folder = self.workspace.file(_VECTORS)
+            self._embedders[spec] = open_embedder(spec, corpus=self.corpus, folder=folder)
+        return self._embedders[spec]
+
+    def vectors(self, spec: str) -> Vectors:
+        """Return the vectors of all sources in the order of the corpus; what was embedded before is read."""
+        cache = VectorCache(self.workspace.file(_VECTORS))
+        return embed_corpus(self.corpus, self.embedder(spec), cache, place=self._place, seen=self._seen)
+
+    @cached_property
+    def lexical(self) -> LexicalIndex:
+        """The index of words."""
+        folder = self._folder("bm25")
+        if self._fits(folder):
+            return open_lexical(folder, self.corpus.fingerprint)
+        index = LexicalIndex.build(self.corpus.texts(), self.corpus.modalities)
+        write_index(folder, index, self.corpus.fingerprint)
+        return index
+
+    def dense(self, spec: str, method: str = "exact") -> DenseIndex | ApproximateIndex:
+        """Return an index of vectors.
+
+        Args:
+            spec: of the embedder.
+            method: ``exact``, or an approximate one (``proctor.corpus.index.approximate.parse_method``).
+
+        Raises:
+            UserError: if the embedder or the method cannot be used.
+        """
+        if (spec, method) not in self._dense:
+            self._dense[spec, method] = self._opened(spec, method)
+        return self._dense[spec, method]
+
+    def _opened(self, spec: str, method: str) -> DenseIndex | ApproximateIndex:
+        embedder = self.embedder(spec)
+        folder = self._folder(f"{_safe(spec)}-{_safe(method)}-{content_hash([embedder.name, method])[:12]}")
+        if self._fits(folder):
+            return open_vectors(folder, self.corpus.fingerprint, embedder.name)
+        names = [source.id for source in self.corpus]
+        exact = DenseIndex.build(
+            self.vectors(spec), self.corpus.modalities, embedder=embedder.name, names=names
+        )
+        index = exact if method == "exact" else ApproximateIndex.build(exact, parse_method(method))
+        write_index(folder, index, self.corpus.fingerprint)
+        return index
+
+    def find(self, spec: str) -> Find:
+        """Return a function that finds the sources of a modality nearest to an entity; answers are kept."""
+        index, embedder = self.dense(spec), self.embedder(spec)
+        known: dict[tuple[str, Modality, int], Hits] = {}
+        entities: dict[str, Vectors] = {}
+
+        def find(entity: str, modality: Modality, k: int) -> Hits:
+            key = (entity, modality, k)
+            if key not in known:
+                if entity not in entities:
+                    entities[entity] = embedder.embed([entity], "query")
+                known[key] = index.search(entities[entity], k, modality)
+            return known[key]
+
+        return find
+
+    def _folder(self, name: str) -> Path:
+        return self.workspace.file(_INDEX) / name
+
+    def _fits(self, folder: Path) -> bool:
+        """Tell whether an index is there that belongs to this corpus; a damaged one is found when it is opened."""
+        from proctor.corpus.index.folder import FORMAT
+
+        manifest = folder / "manifest.json"
+        if not is_there(manifest):
+            return False
+        try:
+            head: _Head = read_json(manifest, _Head)
+        except UserError:
+            return False
+        return head.format == FORMAT and head.corpus == self.corpus.fingerprint
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:40] or "x"

@@ -1,0 +1,310 @@
+"""The stage ``retrieve``: retrievers over a set of questions, their rankings and the table of recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.corpus.index.approximate import ApproximateIndex, measure_recall
+from proctor.corpus.index.pools import POOLS, SCORES, Pool, Score
+from proctor.errors import UserError
+from proctor.evaluate.fusion import FUSIONS, Fusion, HybridRetriever
+from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.evaluate.rerank import (
+    CrossEncoderReranker,
+    EmbedderReranker,
+    ModelReranker,
+    Reranker,
+    rerank_run,
+)
+from proctor.evaluate.retrieval import DEPTH, Ranking, RetrievalRun, Retriever, retrieve
+from proctor.evaluate.retrieval_scores import CUTS, RetrievalTable, score_retrieval
+from proctor.evaluate.retrievers import DenseRetriever, LexicalRetriever
+from proctor.evaluate.source_question import SourceQuestion
+from proctor.evaluate.source_showing import CorpusPictures
+from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.styled.library import Library
+from proctor.stages.styled.questions import load_questions
+from proctor.workspace import Workspace
+
+__all__ = [
+    "DEFAULT_RETRIEVERS",
+    "RETRIEVAL",
+    "RetrievalOptions",
+    "find_run",
+    "load_table",
+    "retrieve_all",
+    "run_names",
+]
+
+DEFAULT_RETRIEVERS: Final = ("bm25", "lsa", "bm25+lsa")
+RETRIEVAL: Final = "retrieval"
+"""Folder of rankings and tables in a workspace, one folder for each set of questions."""
+
+_TABLE: Final = "table.json"
+
+
+class _Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside rankings: who, how, and over which questions."""
+
+    spec: str
+    retriever: str
+    signature: str
+    questions: str
+    embedders: tuple[str, ...] = ()
+    details: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalOptions:
+    """What is searched and how.
+
+    Attributes:
+        retrievers: as users type them: ``bm25``, an embedder (``lsa``, ``onnx/PATH``, ``clip/PATH``), several of them joined by
+            ``+`` (fused; ``bm25+lsa:zscore`` by scores in place of ranks), each with ``~RERANKER`` (``cross/PATH``,
+            ``embed/EMBEDDER``, or a model).
+        questions: the set.
+        pool: which sources compete.
+        score: raw, or standardised within each modality.
+        method: ``exact``, or an approximate search such as ``hnsw``.
+        depth: sources of a ranking.
+        cuts: k of recall@k.
+        limit: at most so many questions.
+        confidence: of the intervals.
+        resamples: of the bootstrap; 0 for no intervals.
+        seed: of the bootstrap.
+    """
+
+    retrievers: Sequence[str] = DEFAULT_RETRIEVERS
+    questions: str = "styled"
+    pool: Pool = "all"
+    score: Score = "raw"
+    method: str = "exact"
+    depth: int = DEPTH
+    cuts: tuple[int, ...] = CUTS
+    limit: int | None = None
+    confidence: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+
+
+def retrieve_all(
+    root: Path,
+    options: RetrievalOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Run retrievers over a set of questions, and write rankings and the table.
+
+    Args:
+        root: the workspace.
+        options: what is searched and how.
+        limits: of a reranking model's calls.
+        seen: called after each retriever.
+
+    Raises:
+        UserError: if a retriever is unknown, the set has no question, or the corpus is broken.
+    """
+    _check(options)
+    workspace = Workspace(root)
+    library = Library(workspace)
+    questions = load_questions(workspace, options.questions, limit=options.limit)
+    folder = workspace.file(RETRIEVAL) / options.questions
+    runs: list[RetrievalRun] = []
+    calls: dict[str, Any] | None = None
+    with open_models(workspace, limits) as models:
+        for spec in options.retrievers:
+            run = _run(library, questions, spec, options, models, limits)
+            _write(folder, spec, run, questions)
+            runs.append(run)
+            if seen is not None:
+                seen()
+        if any("~" in spec for spec in options.retrievers):
+            calls = models.closing()
+    table = score_retrieval(
+        questions, runs, library.corpus, cuts=options.cuts, confidence=options.confidence,
+        resamples=options.resamples, seed=options.seed,
+    )  # fmt: skip
+    write_json(folder / _TABLE, table)
+    workspace.record(
+        f"retrieve/{options.questions}",
+        settings=msgspec.to_builtins(options),
+        counts={"questions": table.questions, "retrievers": len(runs), **table.counts},
+        inputs=("corpus/manifest.json",),
+        outputs=(f"{RETRIEVAL}/{options.questions}/{_TABLE}",),
+    )
+    result = {"table": msgspec.to_builtins(table), "questions": table.questions}
+    if options.method != "exact":
+        result["recall_of_search"] = _measured(library, questions, options)
+    return result if calls is None else {**result, "calls": calls}
+
+
+def _check(options: RetrievalOptions) -> None:
+    if not options.retrievers:
+        raise UserError("no retriever was named.", hint=f"such as {', '.join(DEFAULT_RETRIEVERS)}")
+    if len(set(options.retrievers)) < len(options.retrievers):
+        raise UserError("a retriever was named twice.", hint="name each of them once")
+    for what, value, known in (("pool", options.pool, POOLS), ("score", options.score, SCORES)):
+        if value not in known:
+            raise UserError(f"there is no {what} {value!r}.", hint=f"there are {', '.join(known)}")
+
+
+def load_table(workspace: Workspace, questions: str = "styled") -> RetrievalTable | None:
+    """Return the table of a set of questions; None where nothing was searched."""
+    path = workspace.file(RETRIEVAL) / questions / _TABLE
+    if not is_there(path):
+        return None
+    table: RetrievalTable = read_json(path, RetrievalTable)
+    return table
+
+
+def run_names(workspace: Workspace, questions: str) -> list[str]:
+    """Return the retrievers of which there are rankings, as they were typed."""
+    folder = workspace.file(RETRIEVAL) / questions
+    return (
+        [read_json(path, _Run).spec for path in sorted(folder.glob("*.run.json"))] if is_there(folder) else []
+    )
+
+
+def find_run(
+    workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str
+) -> RetrievalRun:
+    """Return the rankings of a retriever.
+
+    Raises:
+        UserError: if there are none, or they answer other questions.
+    """
+    folder = workspace.file(RETRIEVAL) / which
+    about = folder / f"{_name(spec)}.run.json"
+    if not is_there(about):
+        raise UserError(
+            f"the retriever {spec!r} has not searched for these questions yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor retrieve {workspace.root} -r {spec} --questions {which}",
+        )
+    run: _Run = read_json(about, _Run)
+    if run.questions != _asked(questions):
+        raise UserError(
+            f"the rankings of {spec!r} are of other questions than there are now.",
+            where=str(about),
+            hint=f"search again: proctor retrieve {workspace.root} -r {spec} --questions {which}",
+        )
+    rankings: list[Ranking] = read_jsonl(folder / f"{_name(spec)}.jsonl", Ranking)
+    return RetrievalRun(
+        retriever=run.retriever,
+        signature=run.signature,
+        rankings=tuple(rankings),
+        embedders=run.embedders,
+        details=run.details,
+    )
+
+
+def _write(folder: Path, spec: str, run: RetrievalRun, questions: Sequence[SourceQuestion]) -> None:
+    write_jsonl(folder / f"{_name(spec)}.jsonl", run.rankings)
+    about = _Run(
+        spec=spec, retriever=run.retriever, signature=run.signature, questions=_asked(questions),
+        embedders=run.embedders, details=dict(run.details),
+    )  # fmt: skip
+    write_json(folder / f"{_name(spec)}.run.json", about)
+
+
+def _asked(questions: Sequence[SourceQuestion]) -> str:
+    return content_hash([(q.id, q.question) for q in questions])
+
+
+def _name(spec: str) -> str:
+    """Return a file name of what was typed; long or odd ones stay apart by their hash."""
+    safe = re.sub(r"[^A-Za-z0-9._+-]+", "-", spec).strip("-.")
+    return safe if safe == spec and len(safe) < 60 else f"{safe[:40]}-{content_hash(spec)[:8]}"
+
+
+def _measured(library: Library, questions: Sequence[SourceQuestion], options: RetrievalOptions) -> list[str]:
+    """Return in words how much of the exact search each approximate one finds for these questions."""
+    told = []
+    for spec in options.retrievers:
+        base = spec.partition("~")[0]
+        if base == "bm25" or "+" in base:
+            continue
+        index = library.dense(base, options.method)
+        if isinstance(index, ApproximateIndex):
+            vectors = library.embedder(base).embed([q.question for q in questions], "query")
+            found = measure_recall(index, vectors, max(options.cuts))
+            told.append(
+                f"{base}: {options.method} finds {100 * found.recall:.2f} % of what exact search does (first {found.k}, "
+                f"{found.queries:,} questions)"
+            )
+    return told
+
+
+# -- retrievers ----------------------------------------------------------------------------------------------------
+
+
+def _run(
+    library: Library,
+    questions: Sequence[SourceQuestion],
+    spec: str,
+    options: RetrievalOptions,
+    models: Models,
+    limits: Limits | None,
+) -> RetrievalRun:
+    base, _, second = spec.partition("~")
+    retriever = make_retriever(library, base, options)
+    run = retrieve(questions, library.corpus, retriever, depth=options.depth)
+    if not second:
+        return run
+    reranker = _reranker(library, second, models, limits)
+    return rerank_run(run, questions, library.corpus, reranker)
+
+
+def make_retriever(library: Library, spec: str, options: RetrievalOptions) -> Retriever:
+    """Return a retriever by what users type.
+
+    Raises:
+        UserError: if it is none.
+    """
+    body, _, fusion = spec.rpartition(":")
+    if body and fusion in FUSIONS:
+        return _hybrid(library, body.split("+"), fusion, options)
+    if "+" in spec:
+        return _hybrid(library, spec.split("+"), "rrf", options)
+    if spec == "bm25":
+        return LexicalRetriever(library.lexical, pool=options.pool, score=options.score)
+    embedder = library.embedder(spec)
+    return DenseRetriever(
+        embedder, library.dense(spec, options.method), pool=options.pool, score=options.score, label=spec
+    )
+
+
+def _hybrid(
+    library: Library, parts: Sequence[str], fusion: Fusion, options: RetrievalOptions
+) -> HybridRetriever:
+    retrievers = tuple(make_retriever(library, part, options) for part in parts)
+    return HybridRetriever(retrievers, fusion=fusion, depth=max(DEPTH, options.depth))
+
+
+def _reranker(library: Library, spec: str, models: Models, limits: Limits | None) -> Reranker:
+    kind, _, rest = spec.partition("/")
+    if kind == "cross":
+        return CrossEncoderReranker(Path(rest))
+    if kind == "embed":
+        return EmbedderReranker(library.embedder(rest))
+    if not rest:
+        raise UserError(
+            f"there is no reranker {spec!r}.",
+            hint="cross/PATH, embed/EMBEDDER, or a model such as openai/gpt-4o-mini",
+        )
+    models.require_prices(spec)
+    return ModelReranker(
+        spec,
+        prompts=evaluation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        ask=models.ask("retrieve"),
+        picture=CorpusPictures(library.corpus, models.media),
+    )
