@@ -86,6 +86,12 @@ def test_without_sentences_it_is_cut_between_words_and_without_words_anywhere() 
     assert [len(p.body) for p in of("x" * 250)] == [100, 100, 50]
 
 
+def test_a_sentence_that_ends_just_behind_the_window() -> None:
+    assert [p.body for p in of("x" * 100 + "。", minimum=1)] == ["x" * 100, "。"]
+    assert [p.body for p in of("x" * 99 + "。" + "y" * 50)] == ["x" * 99 + "。", "y" * 50]
+    assert [p.body for p in of("x" * 99 + ". " + "y" * 50)] == ["x" * 99 + ".", "y" * 50]
+
+
 def test_pages_and_offsets() -> None:
     section = Section("s", [Paragraph("a" * 30, 3), Paragraph("b" * 30, 4), Paragraph("c" * 90, 4)])
     first, second = cut_passages([section], length=100, minimum=20)

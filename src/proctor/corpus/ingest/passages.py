@@ -126,10 +126,8 @@ def _spans(text: str, length: int) -> Iterator[tuple[int, int]]:
 def _cut(text: str, start: int, length: int) -> int:
     """Return where to cut: behind the last sentence of the window, else its last word, else its last character."""
     stop = start + length
-    ends = [
-        m.end() - text[m.start() : m.end()].endswith(" ")
-        for m in _SENTENCE_END.finditer(text, start, stop + 1)
-    ]
+    found = _SENTENCE_END.finditer(text, start, stop + 1)
+    ends = [end for m in found if (end := m.end() - (text[m.end() - 1] == " ")) <= stop]
     if ends and ends[-1] > start + length // 4:
         return ends[-1]
     space = text.rfind(" ", start, stop + 1)
