@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.errors import UserError
+from proctor.generate import styled
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.generate.styled.prompting import (
     Miss,
@@ -102,6 +103,13 @@ def test_any_source_is_shown_within_its_limits(title: str, body: str, limit: int
         shown = show_source(source, limits)
         assert len(shown.text) <= 8 * (limit + 10) + 200
         assert not shown.cut or shown.text.endswith(f"[{shown.cut}]")
+
+
+def test_all_templates_of_styled_generation_are_used() -> None:
+    used = "".join(path.read_text(encoding="utf-8") for path in Path(styled.__file__).parent.glob("*.py"))
+    names = {name for name in PROMPTS.names if name.startswith("styled-")}
+    assert names == {"styled-entity", "styled-question", "styled-verification", "styled-combination", "styled-answer", "styled-mark"}  # fmt: skip
+    assert all(f'"{name}"' in used for name in names)
 
 
 def test_requirements_in_words() -> None:
