@@ -14,7 +14,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -342,12 +342,13 @@ def _write(stream: IO[bytes], data: memoryview) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a folder; the kernel gives it back when the process ends, however it ends."""
+    """Hold the lock of a folder; the kernel gives it back when the process ends, however it ends.
+
+    Where the system or the file system has no locks, nobody waits, and one process at a time has to write.
+    """
     with path.open("ab") as stream:
-        try:
+        with suppress(ImportError, OSError):
             import fcntl
-        except ImportError:  # pragma: no cover - Windows: one process at a time
-            yield
-            return
-        fcntl.flock(stream, fcntl.LOCK_EX)
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
         yield
