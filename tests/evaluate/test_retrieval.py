@@ -161,6 +161,17 @@ def test_a_failed_ranking_is_counted_and_never_zero(lakes, lake_questions):
     assert any("1 of 4 rankings failed" in note for note in found.notes)
 
 
+def test_a_run_of_failures_has_no_number_and_says_so(lakes, lake_questions):
+    failed = RetrievalRun(
+        retriever="r",
+        signature="ranking|corpus:x|depth:100",
+        rankings=tuple(Ranking(qid=q.id, retriever="r", failure="budget: spent") for q in lake_questions),
+    )
+    cell = score_retrieval(lake_questions, [failed], lakes).cell("r", "recall@5")
+    assert (cell.value, cell.n, cell.failed) == (None, 0, 4)
+    assert cell.note == "no question was scored (4 failed)"
+
+
 def test_gold_that_the_corpus_lacks_stays_needed_and_is_told(lakes, lake_questions):
     asked = [msgspec.structs.replace(lake_questions[0], gold=("text:vell", "text:nowhere"))]
     found = score_retrieval(asked, [run(q1=["text:vell"])], lakes, resamples=0)

@@ -197,6 +197,11 @@ def test_questions_that_share_a_request_share_its_call(lakes, lake_questions):
     assert len(list(answerer(lakes).requests(lake_questions))) == 4
 
 
+def test_two_questions_of_one_id_are_refused(lakes, lake_questions):
+    with pytest.raises(UserError, match="same id"):
+        answerer(lakes).predict([lake_questions[0]] * 2, Port())
+
+
 def test_a_huge_table_is_shortened_and_it_is_said(lake_questions):
     rows = [[str(n), "x" * 40] for n in range(120_000)]
     corpus = Corpus([table_source("table:huge", "Huge", ["n", "x"], rows)])

@@ -129,7 +129,12 @@ class SourceAnswerer:
             questions: what to answer.
             ask: makes the calls.
             interrupted: called with the predictions that are there when the run ends early, which is then raised.
+
+        Raises:
+            UserError: if two questions have one id.
         """
+        if len({question.id for question in questions}) < len(questions):
+            raise UserError("two questions have the same id.", hint="ids must be unique")
         prepared: dict[str, _Prepared] = {}
         outcomes: dict[str, Outcome] = {}
         try:
