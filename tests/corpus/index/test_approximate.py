@@ -103,9 +103,9 @@ def test_moments_are_exact(exact: DenseIndex):
 @pytest.mark.parametrize(
     ("text", "method"),
     [
-        ("hnsw", Method("hnsw", 16, 96)),
+        ("hnsw", Method("hnsw", 16, 160)),
         ("ivf", Method("ivf", 0, 32)),
-        ("hnsw:32", Method("hnsw", 32, 96)),
+        ("hnsw:32", Method("hnsw", 32, 160)),
         ("ivf/8", Method("ivf", 0, 8)),
     ],
 )

@@ -66,7 +66,7 @@ def parse_method(text: str) -> Method:
             hint="hnsw or ivf, if need be with links or cells and effort: hnsw:16/64, ivf:1024/32.",
         )
     if match[1] == "hnsw":
-        method = Method("hnsw", int(match[2] or 16), int(match[3] or 96))
+        method = Method("hnsw", int(match[2] or 16), int(match[3] or 160))
     else:
         method = Method("ivf", int(match[2] or 0), int(match[3] or 32))
     if method.effort < 1 or (method.kind == "hnsw" and not 2 <= method.size <= 512):
