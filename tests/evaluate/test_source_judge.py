@@ -111,6 +111,17 @@ def test_the_judge_without_sources_sees_the_reference_and_three_examples(lakes, 
     assert "no knowledge of your own" in port.asked[0].messages[0].text
 
 
+@pytest.mark.parametrize("kind", ["source", "reference"])
+def test_a_model_that_repeats_its_prompt_has_not_judged(kind, lakes, lake_questions):
+    port = Port(lambda request: Reply(text="\n\n".join(m.text for m in request.messages[:2])))
+    made = judge(lakes, kind).judge(lake_questions, answers(lake_questions), port)
+    assert {j.score for j in made} == {None}
+    went_on = Port(lambda request: Reply(text=f"{request.messages[-1].text}\n\nIt is right.\nScore: 2"))
+    assert {j.score for j in judge(lakes, kind).judge(lake_questions, answers(lake_questions), went_on)} == {
+        2
+    }
+
+
 def test_the_two_judges_have_different_names(lakes):
     assert judge(lakes).name != judge(lakes, "reference").name
     assert judge(lakes, repeat=2).name.endswith("#2")
@@ -128,7 +139,8 @@ def test_a_mark_that_cannot_be_read_is_asked_for_once_more(lakes, lake_questions
     assert {j.details["calls"] for j in made} == {"2"}
     assert len(port.asked) == 8
     repair = port.asked[-1].messages[-1].text
-    assert "Score: 0, or Score: 1, or Score: 2" in repair
+    assert "the word Score, a colon and one number" in repair
+    assert read_score(repair) is None
 
 
 @pytest.mark.parametrize("said", ["two out of two", "Score: 3", " "])

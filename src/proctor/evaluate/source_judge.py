@@ -36,8 +36,11 @@ UNPARSED: Final = "judge_unparsed"
 _JUDGE_TOKENS: Final = 512
 _SHOWN: Final = 200
 _TEMPLATES: Final[Mapping[JudgeKind, str]] = {"source": "source-judge", "reference": "source-judge-reference"}
+_CLOSING: Final = "0, 1 or 2, and nothing after it."
+"""How our prompts end; what a reply says comes behind it."""
 _FORM: Final = (
-    "Explain the mark in one to four sentences. Then a last line: Score: 0, or Score: 1, or Score: 2."
+    "Explain the mark in one to four sentences. Then a last line of its own: the word Score, a colon and one number, "
+    + _CLOSING
 )
 
 
@@ -49,7 +52,10 @@ def read_score(reply: str) -> int | None:
         2
     """
     text = spoken_text(reply)
-    return None if isinstance(text, Unreadable) else parse_judge_score(text, scale="smmqg")
+    if isinstance(text, Unreadable):
+        return None
+    # A model that only repeats its prompt has not judged, though the prompt has examples with marks.
+    return parse_judge_score(text.rpartition(_CLOSING)[2], scale="smmqg")
 
 
 @dataclass(frozen=True, slots=True)
