@@ -136,6 +136,7 @@ def test_another_embedder_embeds_every_source_once(run, lake_questions, lakes):
         ("[3] > [1] > [2]", (3, 1, 2)),
         ("Here is the order:\n\n**3, 2**\n", (3, 2)),
         ("1, 1, 2", (1, 2)),
+        ("Final ranking: Source 3, source 1 and source 2.", (3, 1, 2)),
         ("<think>4, 4</think>3", (3,)),
         ("First 2, then others.\n1, 2, 3\nThat is all.", (1, 2, 3)),
     ],
@@ -144,7 +145,18 @@ def test_orders(reply, order):
     assert read_order(reply, 3) == order
 
 
-@pytest.mark.parametrize("reply", ["", "none of them", "4, 1", "0", "1, 99999999999999999999"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "none of them",
+        "4, 1",
+        "0",
+        "1, 99999999999999999999",
+        "Of all 3 sources, 2 are useful.",
+        "I take 2",
+    ],
+)
 def test_no_orders(reply):
     assert read_order(reply, 3).startswith("no_order: ")
 
@@ -207,6 +219,13 @@ def test_a_call_that_failed_fails_the_ranking(outcome, code, run, lake_questions
 def test_a_run_that_ends_early_fails_what_was_not_asked(run, lake_questions, lakes):
     found = rerank_run(run, lake_questions, lakes, model(lambda requests: iter(())))
     assert found.rankings[0].failure.startswith("cancelled: ")
+
+
+def test_a_model_that_repeats_its_prompt_has_given_no_order(run, lake_questions, lakes):
+    port = Port(lambda request: Reply(text=request.messages[-1].text))
+    found = rerank_run(run, lake_questions, lakes, model(port))
+    assert found.rankings[0].failure.startswith("no_order: ")
+    assert "commas: 2, 1, 3" in port.asked[-1].messages[-1].text
 
 
 def test_estimates_know_the_requests(lake_questions, lakes):

@@ -51,6 +51,12 @@ _PASSAGE_LIMIT: Final = 4_000
 """Characters of a source that a language model is shown: twenty of them have to fit."""
 _TOKENS: Final = 256
 _NUMBERS: Final = re.compile(r"\d+")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_BESIDE: Final = re.compile(
+    r"\b(?:the|my|final|sources?|passages?|texts?|tables?|images?|pictures?|order|ranking|answer|is|and|then)\b",
+    re.IGNORECASE,
+)
+"""Words that may stand beside the numbers of an order."""
 _FORM: Final = (
     "One line with the numbers of all sources, the most helpful first, separated by commas: 2, 1, 3"
 )
@@ -259,7 +265,9 @@ class CrossEncoderReranker:
 
 
 def read_order(reply: str, sources: int) -> tuple[int, ...] | str:
-    """Read an order of sources from a reply: the numbers of its last line that has any, each once.
+    """Read an order of sources from a reply: the last line that is nothing but numbers, each counted once.
+
+    What separates them does not matter, nor words such as "Source"; a number within a sentence is no order.
 
     Args:
         reply: what the model wrote.
@@ -275,9 +283,13 @@ def read_order(reply: str, sources: int) -> tuple[int, ...] | str:
     text = spoken_text(reply)
     if isinstance(text, Unreadable):
         return f"no_order: {text.reason}"
-    lines = [line for line in text.splitlines() if _NUMBERS.search(line)]
+    lines = [
+        line
+        for line in text.splitlines()
+        if _NUMBERS.search(line) and not _LETTER.search(_BESIDE.sub("", line))
+    ]
     if not lines:
-        return "no_order: the reply has no number"
+        return "no_order: no line is a list of numbers"
     numbers = [int(found[:9]) for found in _NUMBERS.findall(lines[-1])]
     strange = [number for number in numbers if not 1 <= number <= sources]
     if strange:
