@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import msgspec
 
@@ -24,7 +25,10 @@ from proctor.llm.converse import IN_FLIGHT, Conversation, converse
 from proctor.llm.outcome import Ask
 from proctor.records import Dropped
 
-__all__ = ["Progress", "StyledRun", "generate_styled"]
+__all__ = ["TARGETS_AT_ONCE", "Progress", "StyledRun", "generate_styled"]
+
+TARGETS_AT_ONCE: Final = 2 * IN_FLIGHT
+"""Targets that are worked on at a time: many, so that those that need all their attempts are found early and not at the end."""
 
 Progress = Callable[[TargetResult, int], None]
 """Told of every target that came to an end, with the number of the wave, from 0."""
@@ -77,7 +81,7 @@ def generate_styled(
     *,
     embed: EmbedQuestions | None = None,
     near: float = NEAR,
-    in_flight: int = IN_FLIGHT,
+    in_flight: int = TARGETS_AT_ONCE,
     progress: Progress | None = None,
 ) -> StyledRun:
     """Make questions for targets.

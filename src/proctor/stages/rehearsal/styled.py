@@ -222,7 +222,8 @@ def _about_entity(entity: str, chosen: Sequence[ShownSource]) -> tuple[str, str]
         sentences = re.split(r"(?<=[.!?])\s+|\n", source.text)
         lines = [s for s in sentences if re.search(rf"\b{re.escape(entity)}\b", s, re.IGNORECASE)]
         if lines:
-            line = re.sub(re.escape(entity), "…", lines[0], flags=re.IGNORECASE).replace('"', "'")
+            line = re.sub(re.escape(entity), "…", lines[0], flags=re.IGNORECASE)
+            line = line.replace('"', "'").replace(" | ", ", ").replace("|", " ")
             masked.append(f'is the gap in "{line[:160]}"')
         elif entity.lower() not in source.title.lower():
             masked.append(f"goes with {title_of(source)}")
@@ -304,11 +305,11 @@ def _verify(asked: StyledAsked, quality: float, seed: int) -> Answer:
     values = quoted(asked.blocks["answer to check"])
     texts = [_plain(source.text) for source in asked.sources]
     failed = []
-    lacking = [value for value in values if not any(_plain(value) in text for text in texts)]
+    lacking = [value for value in values if not any(_has(text, value) for text in texts)]
     miscounted = asked.style == "numerical" and not _adds_up(asked.blocks["answer to check"])
     if not values or lacking or miscounted:
         failed.append("answer")
-    if any(not any(_plain(v) in text for v in values) for text in texts):
+    if any(not any(_has(text, value) for value in values) for text in texts):
         failed.append("necessity")
     if call.draw("slip", seed) < (1 - quality) / 2:
         failed = [] if failed else [pick(call, ("style", "answer", "necessity"), "which", seed)]
@@ -319,6 +320,11 @@ def _verify(asked: StyledAsked, quality: float, seed: int) -> Answer:
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().split())
+
+
+def _has(text: str, value: str) -> bool:
+    """True when a text, made plain, has a value as whole words."""
+    return re.search(rf"(?<!\w){re.escape(_plain(value))}(?!\w)", text) is not None
 
 
 def _adds_up(answer: str) -> bool:

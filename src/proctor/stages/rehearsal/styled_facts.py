@@ -133,7 +133,8 @@ def _cells(source: ShownSource) -> Iterator[Fact]:
 
 def _seen(source: ShownSource) -> Iterator[Fact]:
     """What is played sees no pixels: it knows its caption, however the image is shown."""
-    yield Fact(f"what can be seen at {source.title}", source.title, f'One sees "{source.title}" there.')
+    if source.title:
+        yield Fact(f"what can be seen at {source.title}", source.title, f'One sees "{source.title}" there.')
 
 
 # -- answering -------------------------------------------------------------------------------------------------
