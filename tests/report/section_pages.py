@@ -8,7 +8,7 @@ import io
 from PIL import Image
 
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix
-from proctor.report.sections import AnswerView, ExampleView, Page, Paragraph, Section, SourceView, Table
+from proctor.report.sections import AnswerView, ExampleView, Heat, Page, Paragraph, Section, SourceView, Table
 
 HOSTILE = "<script>alert('x')</script>\"'&\x1b[2J\u202e<img src=x onerror=alert(1)>"
 
@@ -59,6 +59,7 @@ def full_page(text: str = "Text") -> Page:
                 "Figures",
                 (
                     Matrix(f"{text} cells", (text, "b"), ("c", "d"), ((1.0, None), (0.5, 0.0)), kind="values"),
+                    Heat(f"{text} heat", text, (text, "b", "c"), ((text, (0.0, 0.5, None)), ("r", (0.66, 0.8, 1.0)))),
                     Bars("bars", (text, "b"), (1.0, 2.0), high=3.0),
                     Bars("bars again", (text, "b"), (1.0, 2.0), high=3.0),
                     IntervalPlot("lines", (text,), (0.5,), (0.4,), (0.6,)),

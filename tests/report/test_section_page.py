@@ -10,7 +10,7 @@ import pytest
 from tests.report.section_pages import HOSTILE, full_page
 
 from proctor.report.section_page import render_page, write_page
-from proctor.report.sections import ExampleView, Page, Section, SourceView, Table
+from proctor.report.sections import ExampleView, Heat, Page, Section, SourceView, Table
 
 
 def test_everything_that_was_given_stands_on_the_page():
@@ -35,7 +35,7 @@ def test_how_to_read_a_kind_of_picture_is_said_once():
     text = render_page(again)
     from proctor.report.figures import figure_guide
 
-    assert text.count(figure_guide(page.sections[2].parts[1])) == 1
+    assert text.count(figure_guide(page.sections[2].parts[2])) == 1
 
 
 def test_hostile_text_stays_text():
@@ -70,3 +70,25 @@ def test_two_sections_of_one_id_are_refused():
 def test_a_line_without_all_its_cells_is_refused():
     with pytest.raises(ValueError, match="2 cells"):
         Table("t", ("a", "b"), (("1",),))
+
+
+def test_shades_follow_values():
+    heat = Heat("t", "", ("a",), (("r", (1.0,)),), high=2.0)
+    assert [heat.shade(v) for v in (None, float("nan"), -1.0, 0.0, 1.0, 2.0, 9.0)] == [
+        None,
+        None,
+        0,
+        0,
+        4,
+        8,
+        8,
+    ]
+    assert [heat.show(v) for v in (None, float("nan"), 1.0)] == ["", "", "1.00"]
+    assert Heat("t", "", ("a",), (("r", (0.0,)),), high=0.0).shade(0.0) == 0
+    with pytest.raises(ValueError, match="2 cells"):
+        Heat("t", "", ("a", "b"), (("r", (1.0,)),))
+
+
+def test_an_empty_cell_stays_empty():
+    page = Page("p", sections=(Section("a", "A", (Table("t", ("", "b"), (("x", ""),)),)),))
+    assert "(no name)" not in render_page(page)

@@ -1,31 +1,26 @@
 """The entries of SMMQG's retrieval table: words (BM25), vectors of texts (E5 and its like), vectors of pixels (CLIP).
 
 Each is an index of ``proctor.corpus.index`` with a pool (which sources compete, ``proctor.corpus.index.pools``) and, for
-vectors, the embedder of the questions. CLIP is a dense retriever whose index was made with ``pixel_vectors``.
+vectors, the embedder of the questions. CLIP is a dense retriever, too: ``embed_corpus`` gives
+it the pixels where they are at hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.collection import Corpus
-from proctor.corpus.embed.embedder import Embedder, PixelEmbedder, Vectors
+from proctor.corpus.embed.embedder import Embedder
 from proctor.corpus.index.hits import Hits
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.index.pools import Pool, Score, Searchable, search_pool
-from proctor.corpus.source import render_source
 from proctor.errors import UserError
 from proctor.evaluate.retrieval import Query
 
-__all__ = ["DenseRetriever", "LexicalRetriever", "PixelTexts", "VectorIndex", "pixel_vectors"]
-
-_BATCH: Final = 256
-"""Texts or pictures that are embedded at a time."""
+__all__ = ["DenseRetriever", "LexicalRetriever", "VectorIndex"]
 
 
 class VectorIndex(Searchable[NDArray[Any]], Protocol):
@@ -39,10 +34,6 @@ class VectorIndex(Searchable[NDArray[Any]], Protocol):
     def __len__(self) -> int:
         """Return the number of sources."""
         ...
-
-
-class PixelTexts(Embedder, PixelEmbedder, Protocol):
-    """An embedder of texts and of pictures, whose vectors can be compared."""
 
 
 @dataclass(frozen=True)
@@ -154,42 +145,3 @@ def _embedder_of(index: object) -> str:
 def _suffix(pool: Pool, score: Score) -> str:
     parts = [word for word, usual in ((pool, "all"), (score, "raw")) if word != usual]
     return f" [{', '.join(parts)}]" if parts else ""
-
-
-def pixel_vectors(
-    corpus: Corpus, embedder: PixelTexts, *, seen: Callable[[], None] | None = None
-) -> tuple[Vectors, tuple[str, ...]]:
-    """Embed a corpus as SMMQG's CLIP entry does: pictures by their pixels, texts and tables by their words.
-
-    Args:
-        corpus: of the sources.
-        embedder: of both.
-        seen: called after each source (for progress bars).
-
-    Returns:
-        One row a source, and the ids of images that were embedded by caption and description, because their pixels are missing.
-
-    Raises:
-        UserError: if a picture cannot be read or a text is empty.
-    """
-    paths = {place: path for place, s in enumerate(corpus) if (path := corpus.pixels(s)) is not None}
-    words = [place for place in range(len(corpus)) if place not in paths]
-    vectors = np.zeros((len(corpus), embedder.dimension), dtype=np.float32)
-    for places in _batched(words):
-        texts = [render_source(corpus.sources[place]) for place in places]
-        vectors[places] = embedder.embed(texts, "passage")
-        _tell(seen, len(places))
-    for places in _batched(list(paths)):
-        vectors[places] = embedder.embed_images([paths[place] for place in places])
-        _tell(seen, len(places))
-    return vectors, tuple(corpus.sources[p].id for p in words if corpus.sources[p].modality == "image")
-
-
-def _batched(places: Sequence[int]) -> list[list[int]]:
-    return [list(places[begin : begin + _BATCH]) for begin in range(0, len(places), _BATCH)]
-
-
-def _tell(seen: Callable[[], None] | None, times: int) -> None:
-    for _ in range(times if seen is not None else 0):
-        assert seen is not None
-        seen()

@@ -15,7 +15,7 @@ from proctor.records import atomic_write
 from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.plaintext import clip_line, clip_text
-from proctor.report.sections import Page, Paragraph, Table
+from proctor.report.sections import Heat, Page, Paragraph, Table
 
 __all__ = ["render_page", "write_page"]
 
@@ -71,17 +71,21 @@ def render_page(page: Page) -> str:
 def _environment() -> Environment:
     environment = new_environment()
     environment.filters.update(
-        line=lambda text: clip_line(str(text), _MAX_LINE), text=lambda text: clip_text(str(text), _MAX_TEXT)
+        line=lambda text: clip_line(str(text), _MAX_LINE),
+        cell=lambda text: clip_line(text, _MAX_LINE) if text.strip() else "",
+        text=lambda text: clip_text(str(text), _MAX_TEXT),
     )
     return environment
 
 
-def _part(part: Paragraph | Table | Figure, said: set[str]) -> dict[str, Any]:
+def _part(part: Paragraph | Table | Heat | Figure, said: set[str]) -> dict[str, Any]:
     """Return what the template needs; how to read a kind of picture is said once a page."""
     if isinstance(part, Paragraph):
         return {"kind": "paragraph", "part": part}
     if isinstance(part, Table):
         return {"kind": "table", "part": part}
+    if isinstance(part, Heat):
+        return {"kind": "heat", "part": part}
     guide = figure_guide(part)
     told = guide in said
     said.add(guide)

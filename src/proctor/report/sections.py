@@ -5,11 +5,12 @@ For pages that are composed by a stage, such as SMMQG's; the benchmark's own rep
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from proctor.metrics.figure import Figure
 
-__all__ = ["AnswerView", "ExampleView", "Page", "Paragraph", "Section", "SourceView", "Table"]
+__all__ = ["AnswerView", "ExampleView", "Heat", "Page", "Paragraph", "Section", "SourceView", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,49 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """A table of numbers whose cells are the darker the higher they are.
+
+    Attributes:
+        title: what it shows.
+        corner: what the rows are.
+        columns: names of the columns.
+        rows: name of each row, and its values; None where there is nothing.
+        high: value of the darkest shade; 0 is the lightest.
+        digits: after the point.
+        unit: behind each value.
+        note: below it.
+    """
+
+    title: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+    high: float = 1.0
+    digits: int = 2
+    unit: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        """See that every line has all its cells."""
+        if any(len(values) != len(self.columns) for _, values in self.rows):
+            raise ValueError(f"a line of {self.title!r} has not {len(self.columns)} cells")
+
+    def shade(self, value: float | None) -> int | None:
+        """Return the shade of a value, 0 (lightest) to 8; None for none."""
+        if value is None or not math.isfinite(value):
+            return None
+        share = value / self.high if self.high > 0 else 0.0
+        return round(8 * min(1.0, max(0.0, share)))
+
+    def show(self, value: float | None) -> str:
+        """Return a value as it is printed."""
+        if value is None or not math.isfinite(value):
+            return ""
+        return f"{value:,.{self.digits}f}{self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One section.
 
@@ -57,7 +101,7 @@ class Section:
 
     id: str
     title: str
-    parts: tuple[Paragraph | Table | Figure, ...] = ()
+    parts: tuple[Paragraph | Table | Heat | Figure, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 
 

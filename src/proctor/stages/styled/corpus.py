@@ -338,7 +338,8 @@ def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> dict
 
 
 def _settings(options: CorpusOptions) -> dict[str, Any]:
-    return {
+    """Return what was set; what was not is left out."""
+    found: dict[str, Any] = {
         "files": [str(p) for p in options.files],
         "data": [str(p) for p in options.data],
         "dataset": options.dataset,
@@ -349,6 +350,7 @@ def _settings(options: CorpusOptions) -> dict[str, Any]:
         "verbaliser": options.verbaliser,
         "draw_missing": options.draw_missing,
     }
+    return {name: value for name, value in found.items() if value not in (None, [])}
 
 
 def _reasons(dropped: Sequence[Dropped]) -> dict[str, int]:

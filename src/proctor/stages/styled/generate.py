@@ -188,14 +188,21 @@ def styled_generator(
     within = _seed_modalities(plan) if options.seed_modalities == "required" else None
 
     def draw(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        return np.asarray(sampler.draw(n, rng, within=within, quota=options.document_quota), np.int64)
+        return np.asarray(sampler.draw(n, rng, within=within), np.int64)
 
     eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
     rules = options.settings.difficulty
     return StyledGenerator(
         corpus=library.corpus,
         find=library.find(options.embedder),
-        seeds=SeedLevels(plan.targets, draw, eligible, options.seed),
+        seeds=SeedLevels(
+            plan.targets,
+            draw,
+            eligible,
+            options.seed,
+            documents=[source.doc_id or source.id for source in library.corpus],
+            quota=options.document_quota,
+        ),
         styles=plan.styles,
         models=options.models,
         kit=PromptKit(

@@ -17,7 +17,7 @@ import msgspec
 from proctor.compute import HERE, Place
 from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.cache import VectorCache
-from proctor.corpus.embed.embed_corpus import embed_corpus
+from proctor.corpus.embed.embed_corpus import embed_corpus, embed_texts
 from proctor.corpus.embed.embedder import Embedder, Vectors
 from proctor.corpus.embed.open import open_embedder
 from proctor.corpus.index.approximate import ApproximateIndex, parse_method
@@ -126,6 +126,7 @@ class Library:
     def find(self, spec: str) -> Find:
         """Return a function that finds the sources of a modality nearest to an entity; answers are kept."""
         index, embedder = self.dense(spec), self.embedder(spec)
+        cache = VectorCache(self.workspace.file(_VECTORS))
         known: dict[tuple[str, Modality, int], Hits] = {}
         entities: dict[str, Vectors] = {}
 
@@ -133,7 +134,7 @@ class Library:
             key = (entity, modality, k)
             if key not in known:
                 if entity not in entities:
-                    entities[entity] = embedder.embed([entity], "query")
+                    entities[entity] = embed_texts([entity], embedder, cache)
                 known[key] = index.search(entities[entity], k, modality)
             return known[key]
 

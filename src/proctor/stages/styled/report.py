@@ -23,10 +23,10 @@ from proctor.evaluate.source_scores import SourceTable
 from proctor.evaluate.style_overlap import OverlapTable
 from proctor.generate.styled.record import AttemptRecord, StyledQuestion
 from proctor.generate.styled.summary import Cell, StyledSummary, combination
-from proctor.metrics.figure import Bars, IntervalPlot, Matrix
+from proctor.metrics.figure import Bars, IntervalPlot
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.report.section_page import write_page
-from proctor.report.sections import AnswerView, ExampleView, Page, Paragraph, Section, SourceView, Table
+from proctor.report.sections import AnswerView, ExampleView, Heat, Page, Paragraph, Section, SourceView, Table
 from proctor.stages.rehearsal.marker import played_in
 from proctor.stages.styled.answer import ANSWERS, load_answers, load_overlap
 from proctor.stages.styled.concur import sheets_of
@@ -179,23 +179,11 @@ def _generation_sections(found: _Summary, questions: Sequence[StyledQuestion]) -
     combos = tuple(dict.fromkeys(c.combination for c in cells))
     by_place = {(c.style, c.combination): c for c in cells}
 
-    def grid(
-        title: str, value: Callable[[Cell], float | None], low: float = 0.0, high: float = 1.0
-    ) -> Matrix:
+    def grid(title: str, value: Callable[[Cell], float | None], high: float = 1.0, digits: int = 2) -> Heat:
         rows = tuple(
-            tuple(value(by_place[s, c]) if (s, c) in by_place else None for c in combos) for s in styles
+            (s, tuple(value(by_place[s, c]) if (s, c) in by_place else None for c in combos)) for s in styles
         )
-        return Matrix(
-            title,
-            styles,
-            combos,
-            rows,
-            kind="values",
-            row_title="style",
-            column_title="sources",
-            low=low,
-            high=high,
-        )
+        return Heat(title, "style", combos, rows, high=high, digits=digits)
 
     parts: list[Any] = [
         grid(
@@ -228,12 +216,18 @@ def _generation_sections(found: _Summary, questions: Sequence[StyledQuestion]) -
                 "Dollars a question",
                 lambda c: float(c.cost) / c.achieved if c.cost is not None and c.achieved else None,
                 high=max(costs),
+                digits=4,
             )
         )
     calls = [c.calls / c.achieved for c in cells if c.achieved]
     if calls:
         parts.append(
-            grid("Calls a question", lambda c: c.calls / c.achieved if c.achieved else None, high=max(calls))
+            grid(
+                "Calls a question",
+                lambda c: c.calls / c.achieved if c.achieved else None,
+                high=max(calls),
+                digits=1,
+            )
         )
     if found.short:
         parts.append(Paragraph("Fewer candidates than asked for: " + "; ".join(found.short), beware=True))
@@ -267,10 +261,9 @@ def _funnel_section(found: _Summary, questions: Sequence[StyledQuestion]) -> Sec
             tuple(float(n) for _, n in outcomes),
             high=float(max((n for _, n in outcomes), default=1)),
         ),
-        Matrix(
-            "Outcomes by style", styles, tuple(n.replace("_", " ") for n in names),
-            tuple(tuple(float(summary.by_style[s].get(n, 0)) for n in names) for s in styles),
-            row_title="style", column_title="outcome",
+        Heat(
+            "Outcomes by style, share of its attempts", "style", tuple(n.replace("_", " ") for n in names),
+            tuple((s, tuple(_part(summary.by_style[s], n) for n in names)) for s in styles),
         ),
         Table(
             "Attempts that a question took", ("attempts", "questions"),
@@ -407,7 +400,7 @@ def _numbers_table(
                  "all-gold@k the share of questions of which all were found.")  # fmt: skip
 
 
-def _heat(measure: str, cells: Sequence[Number], systems: Sequence[str]) -> Iterator[Matrix]:
+def _heat(measure: str, cells: Sequence[Number], systems: Sequence[str]) -> Iterator[Heat]:
     crossed = [c for c in cells if c.kind == "style-modalities" and c.measure == measure]
     for system in systems:
         own = [c for c in crossed if c.system == system]
@@ -416,17 +409,8 @@ def _heat(measure: str, cells: Sequence[Number], systems: Sequence[str]) -> Iter
         places = {tuple(part.partition("=")[2] for part in c.slice.split("/")): c.value for c in own}
         styles = tuple(dict.fromkeys(s for s, _ in places))
         combos = tuple(dict.fromkeys(m for _, m in places))
-        rows = tuple(tuple(places.get((s, m)) for m in combos) for s in styles)
-        yield Matrix(
-            f"{measure} of {system}",
-            styles,
-            combos,
-            rows,
-            kind="values",
-            row_title="style",
-            column_title="sources",
-            high=100.0,
-        )
+        rows = tuple((s, tuple(places.get((s, m)) for m in combos)) for s in styles)
+        yield Heat(f"{measure} of {system}", "style", combos, rows, high=100.0, digits=1)
 
 
 def _plot(title: str, cells: Sequence[Number]) -> IntervalPlot:
@@ -489,11 +473,9 @@ def _overlap_section(table: OverlapTable) -> Section:
         (row.style, f"{row.n}", _share(row.overlap), _share(row.none), _share(row.own), f"{row.unread}")
         for row in table.rows
     )
-    matrix = Matrix(
-        "Styles that are claimed, by the style that was meant",
-        tuple(row.style for row in table.rows), table.styles,
-        tuple(tuple(row.claimed.get(s) for s in table.styles) for row in table.rows),
-        kind="values", row_title="meant", column_title="claimed", high=100.0,
+    matrix = Heat(
+        "Styles that are claimed, by the style that was meant, in percent", "meant", table.styles,
+        tuple((row.style, tuple(row.claimed.get(s) for s in table.styles)) for row in table.rows), high=100.0, digits=1,
     )  # fmt: skip
     head = ("style", "questions", "overlap %", "no style %", "own style %", "unread")
     note = "Overlap: two or more styles are claimed for a question."
@@ -694,6 +676,11 @@ def _percent(value: float | None) -> str:
 
 def _dollars(text: str | None) -> str:
     return "not known" if text is None else f"${float(text):,.4f}"
+
+
+def _part(counts: Mapping[str, int], name: str) -> float | None:
+    whole = sum(counts.values())
+    return counts.get(name, 0) / whole if whole else None
 
 
 def _is_number(text: str) -> bool:
