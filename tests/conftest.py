@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from proctor.procedure.graph import Step, TaskGraph
 
-settings.register_profile("proctor", deadline=None)  # a busy machine is not a failing test
+# A busy machine is not a failing test: neither examples nor their drawing are timed.
+settings.register_profile("proctor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("proctor")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -141,8 +142,9 @@ def postgres_server() -> Iterator[str]:
         call(str(binaries / "initdb"), "-D", str(data), "-U", "proctor", "-A", "trust", "-E", "UTF8", "-N")
         options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
         call(
-            str(binaries / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start"
-        )
+            str(binaries / "pg_ctl"), "-D", str(data), "-w", "-t", "150", "-l", str(folder / "log"),
+            "-o", options, "start",
+        )  # fmt: skip
         try:
             yield f"postgresql://proctor@127.0.0.1:{port}/postgres"
         finally:

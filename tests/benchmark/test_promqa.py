@@ -164,7 +164,11 @@ _junk = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_a_file_with_junk_anywhere_is_refused_or_comes_back(
     data: st.DataObject, tiny_path: Path, graphs: dict[str, TaskGraph], tmp_path: Path

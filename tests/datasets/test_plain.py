@@ -620,7 +620,11 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     st.dictionaries(st.sampled_from(["id", "name", "steps", "edges", "start", "end"]), anything, max_size=3),
     st.dictionaries(st.sampled_from(list(PlainRecording.__struct_fields__)), anything, max_size=3),
@@ -638,7 +642,11 @@ def test_any_json_is_read_or_complained_about(
         msgspec.json.encode(result.recordings)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=3))
 def test_any_damage_to_a_file_is_read_or_complained_about(tmp_path: Path, position: int, damage: bytes):
     root = write(tmp_path)

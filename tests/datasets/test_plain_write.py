@@ -72,7 +72,11 @@ def segments(draw: st.DrawFn) -> Segment:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     st.lists(st.lists(segments(), min_size=1, max_size=4), min_size=1, max_size=3),
     st.none() | st.floats(1, 1e6),

@@ -86,7 +86,7 @@ records: dict[type, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("type_", records, ids=lambda t: t.__name__)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_records_come_back_as_they_were(type_: Any, format: Any, data: st.DataObject, tmp_path: Path):
     given_ = data.draw(st.lists(records[type_], min_size=1, max_size=6))

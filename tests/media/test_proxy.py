@@ -226,7 +226,7 @@ def test_nothing_of_the_end_or_after_it_is_in_the_file(
         assert (container.duration or 0) / 1e6 == pytest.approx(len(seen) / 30, abs=2e-3)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(end=st.floats(0.001, 5.0))
 def test_every_moment_gives_the_pictures_before_it(
     end: float, proxy: Path, maker: ModuleType, tmp_path: Path

@@ -322,7 +322,7 @@ any_recording = st.builds(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(
     st.lists(any_recording, max_size=4),
     st.sampled_from([*VARIANTS.values(), *PREFIX_VARIANTS.values(), PrefixRules("drop")]),
@@ -348,7 +348,7 @@ def test_every_segment_is_in_a_clip_or_in_the_drop_list(out: Path, recordings: l
 
 
 @given(st.binary(max_size=200))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
 def test_a_file_of_clips_may_be_broken_in_any_way(tmp_path: Path, tail: bytes):
     file = tmp_path / "clips.jsonl"
     derive_clips([LONG], file)

@@ -281,7 +281,7 @@ class TestFiles:
         with pytest.raises(UserError, match="no such file"):
             read_split(tmp_path / "no.json")
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
     @given(st.binary(max_size=60), st.sampled_from(["b.json", "b.csv", "b.tsv"]))
     def test_any_bytes(self, tmp_path: Path, data: bytes, name: str) -> None:
         (tmp_path / name).write_bytes(data)

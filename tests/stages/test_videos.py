@@ -144,7 +144,11 @@ def test_an_id_is_a_name_and_no_path(tmp_path: Path, recording: str) -> None:
         Videos(tmp_path / "in").find(recording)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60,
+    deadline=None,
+)
 @given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=30))
 def test_any_id_finds_its_own_file_and_no_other(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     root = folder(tmp_path_factory.mktemp("v"), "other.mp4")

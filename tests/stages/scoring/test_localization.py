@@ -534,7 +534,7 @@ def broken_json(draw, document):
     return document
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_broken_files_give_a_result_or_a_named_error(tmp_path, data):
     """No traceback, no warning (those are errors here), no value that is nan without a reason."""

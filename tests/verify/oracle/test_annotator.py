@@ -252,7 +252,9 @@ _TEXTS = st.one_of(
     ).map(" ".join),
 )
 _SLOW_FIXTURES = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
