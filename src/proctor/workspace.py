@@ -50,6 +50,14 @@ _MADE_BY: Final = {
 }
 
 
+_COMMANDS: Final = {
+    "corpus": "corpus build",
+    "corpus-dedupe": "corpus dedupe",
+    "styled": "generate styled",
+    "overlap": "experiment styled",
+}
+"""Stages that are called otherwise on the command line."""
+
 _SETTINGS_USED: Final[dict[str, Any]] = {
     **dict.fromkeys(("dataset", "folder", "corrections", "store", "name", "version", "licence"), str),
     "generator": str | list[str],
@@ -322,7 +330,7 @@ class Workspace:
         """Say which stages' results no longer fit what they were made from, one sentence each."""
         sentences = []
         for name, record in sorted(self.stages().items(), key=lambda pair: _place_in_job(pair[0])):
-            command = name.partition("/")[0]
+            command = _COMMANDS.get(name.partition("/")[0], name.partition("/")[0])
             for source in self._changed(record.inputs):
                 what = "changed" if self.file(source).exists() else "is gone"
                 sentences.append(f"{source} {what} after '{name}' had read it: run 'proctor {command}' again")

@@ -26,6 +26,12 @@ _EXTRAS: Final = {
     "parquet": (("pyarrow", "pyarrow"),),
     "hf": (("datasets", "datasets"),),
     "postgres": (("psycopg", "psycopg"),),
+    "corpus": (
+        ("bm25s", "bm25s"),
+        ("faiss-cpu", "faiss"),
+        ("pdfplumber", "pdfplumber"),
+        ("selectolax", "selectolax"),
+    ),
 }
 _FREE_BYTES: Final = 500 * 2**20
 
@@ -86,7 +92,8 @@ def _look_at(root: Path, videos: bool, result: dict[str, Any], *, quiet: bool) -
     from proctor.workspace import Workspace, is_there
 
     place = Workspace(root)
-    place.require("items.jsonl" if is_there(place.file("items.jsonl")) else "recordings.jsonl")
+    if not is_there(place.file("corpus")):
+        place.require("items.jsonl" if is_there(place.file("items.jsonl")) else "recordings.jsonl")
     result["files"] = {p.name: _lines(p) for p in sorted(root.glob("*.jsonl"))}
     result["runs"] = place.run_names()
     broken = _broken_files(place)
@@ -124,6 +131,8 @@ def _broken_files(place: Workspace) -> list[str]:
             problems.append(error.render())
             return []
 
+    if is_there(place.file("corpus")):
+        _load_styled(place, load)
     graphs = load("graphs.json", place.graphs) or {}
     if not graphs:
         return problems
@@ -137,6 +146,26 @@ def _broken_files(place: Workspace) -> list[str]:
         load(f"runs/{name}/predictions.jsonl", lambda: inputs.load_predictions(folder, items))  # noqa: B023
         load(f"runs/{name}/judgements.jsonl", lambda: inputs.load_judgements(folder, items))  # noqa: B023
     return problems
+
+
+def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
+    """Read what the stages of a corpus wrote."""
+    from proctor.generate.styled.record import AttemptRecord
+    from proctor.records import read_jsonl
+    from proctor.stages.styled.answer import load_answers, load_overlap
+    from proctor.stages.styled.corpus import corpus_of, questions_of
+    from proctor.stages.styled.generate import ATTEMPTS_FILE, load_styled
+    from proctor.stages.styled.questions import QUESTION_SETS
+    from proctor.stages.styled.retrieve import load_table
+
+    load("corpus", lambda: corpus_of(place))
+    load("questions.jsonl", lambda: questions_of(place))
+    load("styled.jsonl", lambda: load_styled(place))
+    load(ATTEMPTS_FILE, lambda: read_jsonl(place.file(ATTEMPTS_FILE), AttemptRecord))
+    load("overlap.json", lambda: load_overlap(place))
+    for which in QUESTION_SETS:
+        load("retrieval", lambda: load_table(place, which))  # noqa: B023 - called at once
+        load("answers", lambda: load_answers(place, which))  # noqa: B023
 
 
 def _broken_videos(place: Workspace, *, quiet: bool) -> list[str]:

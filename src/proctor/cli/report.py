@@ -25,12 +25,22 @@ def report(
         Path | None, typer.Option(help="Folder of the recordings' videos (default: the data set's).")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    styled: Annotated[
+        bool,
+        typer.Option(
+            "--styled",
+            help="Report on the questions about a corpus (without being asked where there are no others).",
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print.
 
     Example: proctor report bench --title "Kitchen questions" --output kitchen.html
     """
+    if styled or _has_only_styled(workspace):
+        _report_styled(workspace, output, as_json=as_json)
+        return
     from proctor.stages import report as stage
 
     with progress("extracting frames", quiet=as_json) as seen:
@@ -40,4 +50,20 @@ def report(
     text = f"{result['report']}  ({size:.1f} MB, {result['items']} items, {len(result['runs'])} runs)"
     if without:
         text += f"\nwithout frames: {without}"
+    emit(result, f"{text}\nopen it in a browser", as_json=as_json)
+
+
+def _has_only_styled(workspace: Path) -> bool:
+    from proctor.workspace import is_there
+
+    return is_there(workspace / "styled.jsonl") and not is_there(workspace / "items.jsonl")
+
+
+def _report_styled(workspace: Path, output: Path | None, *, as_json: bool) -> None:
+    from proctor.stages.styled.report import report as stage
+
+    with progress("writing examples", quiet=as_json) as seen:
+        result = stage(workspace, out=output, seen=seen)
+    size = result["bytes"] / 2**20
+    text = f"{result['report']}  ({size:.1f} MB, {result['questions']} questions, {result['examples']} of them with their sources)"
     emit(result, f"{text}\nopen it in a browser", as_json=as_json)
