@@ -49,7 +49,8 @@ def retrieve(
     search: Annotated[
         str,
         typer.Option(
-            help="exact, or an approximate search such as hnsw; its recall is measured and printed."
+            help="exact, an approximate search such as hnsw (its recall is measured and printed), or a server that holds the "
+            "vectors: qdrant:URL, postgresql://…"
         ),
     ] = "exact",
     depth: Annotated[int, typer.Option(min=1, help="Sources of a ranking.")] = 100,

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from proctor.compute import HERE, Place
 from proctor.corpus.collection import Corpus
@@ -25,6 +28,7 @@ from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.folder import open_lexical, open_vectors, write_index
 from proctor.corpus.index.hits import Hits
 from proctor.corpus.index.lexical import LexicalIndex
+from proctor.corpus.index.stores import VectorStore, build_store
 from proctor.corpus.source import Modality
 from proctor.errors import UserError
 from proctor.generate.styled.candidates import Find
@@ -48,6 +52,50 @@ class _Head(msgspec.Struct):
     corpus: str = ""
 
 
+_SERVERS: Final = ("qdrant:", "postgresql://", "postgres://")
+"""How the places of servers that hold vectors begin (``proctor.corpus.index.stores``)."""
+
+
+@dataclass(frozen=True)
+class ServedIndex:
+    """Vectors on a server, searched like an index.
+
+    Attributes:
+        store: on the server.
+        embedder: name of what made the vectors.
+    """
+
+    store: VectorStore
+    embedder: str
+
+    def __len__(self) -> int:
+        """Return the number of sources."""
+        return len(self.store)
+
+    @property
+    def signature(self) -> str:
+        """Names the function: which vectors are searched and how."""
+        return self.store.signature
+
+    def search(self, queries: NDArray[Any], k: int, within: Modality | None = None) -> Hits:
+        """Return the ``k`` sources of highest cosine for each query."""
+        return self.store.search(queries, k, within)
+
+    def moments(
+        self, queries: NDArray[Any], within: Modality
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Refuse: means over all sources are not asked of a server.
+
+        Raises:
+            UserError: always.
+        """
+        del queries, within
+        raise UserError(
+            "standardised scores need all vectors at hand, and these are on a server.",
+            hint="search exactly in the workspace (--search exact), or with --score raw",
+        )
+
+
 class Library:
     """The corpus of a workspace, searchable.
 
@@ -68,7 +116,7 @@ class Library:
         self._place = place
         self._seen = seen
         self._embedders: dict[str, Embedder] = {}
-        self._dense: dict[tuple[str, str], DenseIndex | ApproximateIndex] = {}
+        self._dense: dict[tuple[str, str], DenseIndex | ApproximateIndex | ServedIndex] = {}
 
     def embedder(self, spec: str) -> Embedder:
         """Return an embedder by what users type: ``lsa``, ``onnx/PATH``, ``compat/NAME@URL``.
@@ -96,12 +144,13 @@ class Library:
         write_index(folder, index, self.corpus.fingerprint)
         return index
 
-    def dense(self, spec: str, method: str = "exact") -> DenseIndex | ApproximateIndex:
+    def dense(self, spec: str, method: str = "exact") -> DenseIndex | ApproximateIndex | ServedIndex:
         """Return an index of vectors.
 
         Args:
             spec: of the embedder.
-            method: ``exact``, or an approximate one (``proctor.corpus.index.approximate.parse_method``).
+            method: ``exact``, an approximate one (``proctor.corpus.index.approximate.parse_method``), or a server:
+                ``qdrant:URL``, ``postgresql://…``.
 
         Raises:
             UserError: if the embedder or the method cannot be used.
@@ -110,8 +159,17 @@ class Library:
             self._dense[spec, method] = self._opened(spec, method)
         return self._dense[spec, method]
 
-    def _opened(self, spec: str, method: str) -> DenseIndex | ApproximateIndex:
+    def _opened(self, spec: str, method: str) -> DenseIndex | ApproximateIndex | ServedIndex:
         embedder = self.embedder(spec)
+        if method.startswith(_SERVERS):
+            store = build_store(
+                method,
+                self.vectors(spec),
+                self.corpus.modalities,
+                corpus=self.corpus.fingerprint,
+                embedder=embedder.name,
+            )
+            return ServedIndex(store, embedder.name)
         folder = self._folder(f"{_safe(spec)}-{_safe(method)}-{content_hash([embedder.name, method])[:12]}")
         if self._fits(folder):
             return open_vectors(folder, self.corpus.fingerprint, embedder.name)
