@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -47,6 +48,7 @@ class Lives:
     """Starts processes that ``live``."""
 
     def __init__(self) -> None:
+        self._ends: dict[int, int] = {}
         self._parent = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "tests.generate.styled.killed"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
@@ -59,8 +61,20 @@ class Lives:
 
     def ended(self, pid: int, *, patient: bool = True) -> int | None:
         """Return how a process ended, the negative number of a signal; None where it is alive and nobody waits."""
-        said = self._ask(f"wait {pid} {os.WNOHANG if not patient else 0}")
-        return None if said == "alive" else int(said)
+        if pid not in self._ends:
+            said = self._ask(f"wait {pid} {os.WNOHANG if not patient else 0}")
+            if said == "alive":
+                return None
+            self._ends[pid] = int(said)
+        return self._ends[pid]
+
+    def kill(self, pid: int) -> int:
+        """Kill a process and return how it ended, which may have been before."""
+        if pid not in self._ends:
+            os.kill(pid, signal.SIGKILL)  # nobody else has waited for it, so the number is still its own
+        status = self.ended(pid)
+        assert status is not None
+        return status
 
     def close(self) -> None:
         """End the parent of them all."""
