@@ -66,6 +66,7 @@ def test_vectors_in_postgresql_give_the_hits_of_the_workspaces_own_files(
         np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-6)
     with pytest.raises(UserError, match="standardised"):
         served.moments(queries, "text")
+    library.close()
 
 
 def test_an_index_of_another_corpus_is_made_again_and_a_damaged_one_is_told(tmp_path: Path):

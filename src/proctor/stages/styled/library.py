@@ -181,6 +181,13 @@ class Library:
         write_index(folder, index, self.corpus.fingerprint)
         return index
 
+    def close(self) -> None:
+        """Close connections to servers; what is in the workspace's own files needs none."""
+        for index in self._dense.values():
+            if isinstance(index, ServedIndex) and hasattr(index.store, "close"):
+                index.store.close()
+        self._dense.clear()
+
     def find(self, spec: str) -> Find:
         """Return a function that finds the sources of a modality nearest to an entity; answers are kept."""
         index, embedder = self.dense(spec), self.embedder(spec)

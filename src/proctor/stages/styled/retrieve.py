@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -114,7 +115,17 @@ def retrieve_all(
     """
     _check(options)
     workspace = Workspace(root)
-    library = Library(workspace)
+    with closing(Library(workspace)) as library:
+        return _retrieved(workspace, library, options, limits, seen)
+
+
+def _retrieved(
+    workspace: Workspace,
+    library: Library,
+    options: RetrievalOptions,
+    limits: Limits | None,
+    seen: Callable[[], None] | None,
+) -> dict[str, Any]:
     questions = load_questions(workspace, options.questions, limit=options.limit)
     folder = workspace.file(RETRIEVAL) / options.questions
     runs: list[RetrievalRun] = []
