@@ -98,9 +98,9 @@ def _without_reply(
 def call_notes(asked: Iterable[Asked[object]], price: Price = no_price) -> dict[str, str]:
     """Return number, keys, tokens and dollars of calls as texts for a record; what is not known is left out.
 
-    A call that two verdicts share is in both.
+    What was asked twice in the same words is one call; one that two verdicts share is in both.
     """
-    calls = [call for a in asked for call in a.calls]
+    calls = list({request.key: (request, outcome) for a in asked for request, outcome in a.calls}.values())
     if not calls:
         return {"calls": "0"}
     notes = {"calls": str(len(calls)), "requests": " ".join(request.key[:16] for request, _ in calls)}
