@@ -348,7 +348,8 @@ def test_every_template_works_for_every_type(template: str, type_: str) -> None:
 
 
 def test_the_templates_are_the_published_ones_and_all_files_are_used() -> None:
-    own = {name for name in PROMPTS.names if not name.startswith("styled-")}  # those are SMMQG's
+    others = ("styled-", "instructional-", "filter-", "choices-")  # those are SMMQG's and InstructionBench's
+    own = {name for name in PROMPTS.names if not name.startswith(others)}
     assert set(PUBLISHED_NAMES.values()) == set(TEMPLATES) == own
     assert PUBLISHED_NAMES["step-target"] == DEFAULT_TEMPLATE
     assert len({PROMPTS[n].hash for n in TEMPLATES}) == len(TEMPLATES)
