@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.errors import UserError
+from proctor.evaluate.choice_prompt import CHOICE_TEMPLATES
 from proctor.evaluate.predict import make_task
 from proctor.evaluate.predict_prompt import (
     PREDICT_TEMPLATES,
@@ -100,4 +101,4 @@ def test_no_frame_of_the_future_is_shown(task, times: list[float]) -> None:
 def test_every_file_is_used_by_somebody() -> None:
     judges = {f"judge-{s}{c}" for s in ("binary", "ternary") for c in ("", "-recipe", "-step")}
     sources = {"source-answer", "source-judge", "source-judge-reference", "source-rerank", "style-claim"}
-    assert set(PROMPTS.names) == {*PREDICT_TEMPLATES, "caption-frame"} | judges | sources
+    assert set(PROMPTS.names) == {*PREDICT_TEMPLATES, *CHOICE_TEMPLATES, "caption-frame"} | judges | sources

@@ -1,0 +1,92 @@
+"""What a reply to a question with options chose: the letter as shown, the option as printed, and by which rule it was read.
+
+A reply is read against the options in the order in which they were shown. One without a readable letter is *unparsed*: wrong,
+and counted apart. A reply that the limit on tokens cut off is read from its beginning only (a letter stood there, or an opened
+bracket was completed): what it would have come to is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.errors import UserError
+from proctor.evaluate.choice_order import Order, parse_order, printed_letter, shown_letter
+from proctor.evaluate.clip_question import ClipQuestion
+from proctor.evaluate.prediction import Prediction
+from proctor.metrics.choice import parse_letter
+
+__all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice"]
+
+CUT_OFF: Final = "cut_off"
+"""Rule of a reply that was cut off before a letter stood at its beginning."""
+_FROM_THE_BEGINNING: Final = frozenset({"bracket", "start"})
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen.
+
+    Attributes:
+        shown: the letter as the system saw it; None when none could be read.
+        printed: the letter of the same option as printed.
+        rule: of ``parse_letter`` that decided, or why nothing could be read.
+        right: whether it is the right option.
+        gold_shown: letter under which the right option was shown.
+    """
+
+    shown: str | None
+    printed: str | None
+    rule: str
+    right: bool
+    gold_shown: str
+
+
+def read_choice(
+    reply: str, question: ClipQuestion, order: Order, *, opened_bracket: bool = False, cut_off: bool = False
+) -> Choice:
+    """Read which option a reply chooses.
+
+    Args:
+        reply: the model's words.
+        question: with options.
+        order: in which they were shown.
+        opened_bracket: whether the prompt ended on an opened bracket.
+        cut_off: whether the reply was cut off.
+    """
+    shown = [question.options[index] for index in order]
+    found = parse_letter(reply, shown, opened_bracket=opened_bracket)
+    letter, rule = found.letter, str(found.rule)
+    if cut_off and rule not in _FROM_THE_BEGINNING:
+        letter, rule = None, CUT_OFF
+    printed = None if letter is None else printed_letter(letter, order)
+    return Choice(letter, printed, rule, printed == question.letter, shown_letter(question.letter, order))
+
+
+def choice_of(prediction: Prediction, question: ClipQuestion) -> Choice:
+    """Read a prediction again: what counts is the reply, the letter in its details is for people.
+
+    Predictions of other programs need only an answer; without an order the options were shown as printed.
+
+    Raises:
+        UserError: if it has no answer, or its order is none of the question's options.
+    """
+    if prediction.answer is None:
+        raise UserError("a prediction that failed has chosen nothing.", where=prediction.item_id)
+    details = prediction.details
+    order: Order | None = tuple(range(len(question.options)))
+    if text := details.get("order"):
+        order = parse_order(text, len(question.options))
+    if order is None:
+        raise UserError(
+            f"{details['order'][:40]!r} is no order of its {len(question.options)} options.",
+            where=prediction.item_id,
+            hint="was the run made with other options?",
+        )
+    return read_choice(
+        prediction.answer,
+        question,
+        order,
+        opened_bracket=details.get("bracket") == "opened",
+        cut_off=details.get("cut_off") == "yes",
+    )
