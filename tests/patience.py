@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 import pytest
 
 __all__ = [
+    "LOW_PRIORITY_PATIENCE",
     "PATIENCE",
     "PATIENCE_MS",
     "Effort",
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 PATIENCE: Final = 60.0
 """Seconds to wait for what takes moments on a quiet machine; below the time after which a test is stopped."""
+
+LOW_PRIORITY_PATIENCE: Final = 150.0
+"""Seconds to wait for a process that gives way to all others, as those that work beside the studio's requests do."""
 
 PATIENCE_MS: Final = PATIENCE * 1000
 """The same in milliseconds, as Playwright counts."""

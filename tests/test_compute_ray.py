@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import wait_until
 
 pytest.importorskip("ray", reason="needs the extra 'ray'")
 if sys.platform != "linux":
@@ -32,7 +33,13 @@ def check_two_nodes_give_the_outcomes_of_one_machine(cluster: RayCluster, _: Pat
     assert [(o.item, o.name, o.failure and (o.failure.kind, o.failure.message)) for o in here] == [
         (o.item, o.name, o.failure and (o.failure.kind, o.failure.message)) for o in there
     ]
-    assert len({o.value for o in map_items(work.node_of, range(8), place)}) == 2, "both nodes work"
+    seen: set[str] = set()
+
+    def both() -> bool:
+        seen.update(o.value for o in map_items(work.node_of, range(8), place))
+        return len(seen) == 2
+
+    wait_until(both, what="both nodes work")
 
 
 def check_a_worker_that_is_killed_changes_nothing(cluster: RayCluster, folder: Path):

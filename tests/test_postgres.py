@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.postgres
 META = tables().meta
 ALL = META.select().where(META.c.key != "schema_version").order_by(META.c.key)
 INSERT = META.insert()
-SLEEP = select(func.pg_sleep(20))
+SLEEP = select(func.pg_sleep(600))
 
 
 class Wire:
@@ -253,7 +252,6 @@ def test_an_interrupt_ends_a_question_at_once(far: Database) -> None:
 
     before = signal.signal(signal.SIGUSR1, interrupt)
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGUSR1))
-    begin = time.monotonic()
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -261,7 +259,6 @@ def test_an_interrupt_ends_a_question_at_once(far: Database) -> None:
     finally:
         timer.join()
         signal.signal(signal.SIGUSR1, before)
-    assert time.monotonic() - begin < 10.0
     with far.transaction(write=True, deferred=True) as connection:
         assert fetch_all(connection, ALL) == []
         run(connection, INSERT, {"key": "after", "value": "v"})

@@ -71,12 +71,13 @@ def test_every_command_explains_itself_with_an_example(path: list[str], proctor:
 def test_the_help_lists_every_command_quickly(proctor: Proctor) -> None:
     times = []
     for _ in range(3):
-        begin = time.process_time(), time.monotonic()
+        before = os.times()
         status, out, err = finish(start("--help"))
-        times.append(time.monotonic() - begin[1])
+        after = os.times()
+        times.append(sum(after[2:4]) - sum(before[2:4]))  # of the processor, for children that have ended
         assert (status, err) == (0, "")
     assert all(re.search(rf"^  {name}\s", out, flags=re.M) for name in _COMMANDS)
-    assert min(times) < 2.0, "0.1 s of work; the rest is a busy machine"
+    assert min(times) < 2.0, "0.1 s of work; the rest is a slow machine"
 
 
 def test_the_help_loads_no_stage() -> None:

@@ -4,7 +4,6 @@ import importlib.util
 import re
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -139,10 +138,8 @@ def test_no_text_of_a_step_reaches_a_layout_program() -> None:
 
 def test_a_program_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "TIME_LIMIT", 0.3)
-    began = time.perf_counter()
     with pytest.raises(NotDrawnError, match=r"it took more than 0.3 seconds"):
-        run_limited([sys.executable, "-c", "import time; time.sleep(30)"], b"", "it")
-    assert time.perf_counter() - began < 5
+        run_limited([sys.executable, "-c", "import time; time.sleep(600)"], b"", "it")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of another process are set on Linux only")

@@ -184,13 +184,15 @@ def test_a_rest_from_elsewhere_is_not_appended(
 def test_killed_half_way_it_goes_on_to_the_same_bytes(
     site: Any, web: Any, wanted: Wanted, data: bytes, tmp_path: Path
 ) -> None:
+    killed = threading.Event()
+
     def stuck(handler: Any, data: bytes) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(data)))
         handler.send_header("ETag", '"' + hashlib.md5(data).hexdigest() + '"')
         handler.end_headers()
         handler.wfile.write(data[:120_000])
-        time.sleep(3)
+        killed.wait(60)
 
     site.answers["/a.bin"] = [stuck]
     code = (
@@ -209,6 +211,7 @@ def test_killed_half_way_it_goes_on_to_the_same_bytes(
         fetch(tmp_path, wanted)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
+    killed.set()
     fetch(tmp_path, wanted)
     assert (tmp_path / "deep/a.bin").read_bytes() == data
     assert site.requests[-1][1]["range"] == "bytes=120000-"

@@ -1031,9 +1031,13 @@ def test_nine_tenths_of_ideal_throughput() -> None:
         return time.perf_counter() - start
 
     best = asyncio.run(main(bare=False))
-    if best > 2.0 / 0.9:
+    for last in (False, False, False, False, True):
+        if best <= 2.0 / 0.9:
+            break
         best = min(best, asyncio.run(main(bare=False)))
-        assert best <= 1.1 * max(2.0, asyncio.run(main(bare=True)))
+        if best <= 1.1 * max(2.0, asyncio.run(main(bare=True))):
+            break
+        assert not last, best
     print(f"{2.0 / best:.1%} of ideal throughput")
 
 

@@ -499,12 +499,12 @@ def test_the_guard_is_cheap() -> None:
     async def go() -> float:
         best = 1.0
         for _ in range(20):
-            started = time.perf_counter()
+            started = time.process_time()
             for _ in range(100):
                 await _call(
                     app, "POST", "/w/abcdefgh/draft", [], headers=[(b"sec-fetch-site", b"same-origin")]
                 )
-            best = min(best, (time.perf_counter() - started) / 100)
+            best = min(best, (time.process_time() - started) / 100)
         return best
 
     assert asyncio.run(go()) < 0.001  # measured: some 20 µs; this is for a machine that does other things

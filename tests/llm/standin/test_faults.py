@@ -199,7 +199,7 @@ def test_latency_is_drawn_from_the_request() -> None:
 
 
 def test_latency_is_waited_for_while_others_are_answered(standin: Standin) -> None:
-    standin.script(latency={"seconds": 0.3})
+    standin.script(latency={"seconds": 2.0})  # time for all of them to come
 
     async def run() -> float:
         loop = asyncio.get_running_loop()
@@ -215,7 +215,7 @@ def test_latency_is_waited_for_while_others_are_answered(standin: Standin) -> No
             return loop.time() - began
 
     took = asyncio.run(run())
-    assert 0.3 <= took < 3
+    assert took >= 2.0
     assert standin.most_in_flight == 40
     assert standin.log.in_flight == 0
 

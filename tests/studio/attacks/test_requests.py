@@ -271,7 +271,7 @@ def test_a_flood_of_drafts_is_one_row_of_bounded_size(house: Any, crew: Any) -> 
 
 
 def test_writes_are_slowed_down_for_one_person_and_not_for_another(open_house: Any) -> None:
-    house = open_house(limits=Limits(10.0, 30, 5))
+    house = open_house(limits=Limits(0.1, 30, 5))
     ana, ben = house.visitor("ana"), house.visitor("ben")
     pid = house.work_of("ana")
     answers = [ana.draft(pid, {}, seq=n + 1) for n in range(60)]
