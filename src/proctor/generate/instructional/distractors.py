@@ -1,0 +1,611 @@
+"""Wrong answers by rule from annotations, each with its kind and the step that it came from (specification §B1.4, an option).
+
+Nothing is guessed: a rule applies where the answer can be traced to the steps, and a text that the steps could bear out is
+none of its distractors. The kinds:
+
+``order``
+    the step before or after the ones that are asked about; or the answer's two steps the other way round.
+``object``
+    the object of a cited step, as the answer names it, becomes an object of another step.
+``quantity``
+    an amount, number, length or temperature becomes another one of the same unit.
+``time``
+    a duration becomes another one.
+``other-step``
+    another step of the same video that is no neighbour.
+``other-video``
+    a step, or an object, of another video.
+
+What is false by the annotations need not be false in the video: people annotate what they notice. So typed distractors go
+through the same votes as all others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, Literal
+
+from proctor.generate.instructional.choice_prompt import like_answer, normalise_option, says_all_of_the_above
+from proctor.generate.instructional.choice_question import ChoiceQuestion, ContextLine
+from proctor.generate.instructional.record import Distractor, DistractorKind
+from proctor.generate.styled.prompting import squeeze
+from proctor.procedure.inflect import base_form
+from proctor.procedure.phrase import Phrase, parse_phrase
+from proctor.procedure.quantity import Quantity, find_quantities
+
+__all__ = ["TYPED", "TypedPool", "choose_typed", "typed_distractors"]
+
+TYPED: Final[tuple[DistractorKind, ...]] = (
+    "order",
+    "object",
+    "quantity",
+    "time",
+    "other-step",
+    "other-video",
+)
+"""Kinds that rules make."""
+
+TypedPool = Mapping[DistractorKind, tuple[Distractor, ...]]
+"""Distractors by kind, best ones first."""
+
+_ALIKE: Final = 0.6
+"""Share of common words (Jaccard) from which two steps count as the same one."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FILLING: Final = _words(
+    "a an the this that these those it its their his her to of in on onto into with and or for at by from as is are was were be "
+    "been then so some any all more up out off over about he she they person man woman cook chef what which how does do did "
+    "right immediately directly just after before while during when following once next first last finally begin end"
+)
+
+
+# -- what a text is about ----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65_536)
+def _content(text: str) -> frozenset[str]:
+    """Return the words that carry the meaning, verbs and nouns without their endings."""
+    words = re.findall(r"\d+(?:[./]\d+)*|[^\W\d_]+", text.casefold())
+    return frozenset(_stem(word) for word in words if word not in _FILLING)
+
+
+def _stem(word: str) -> str:
+    verb = base_form(word)
+    if verb:
+        return verb
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("oes", "shes", "ches", "xes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """True when two texts may tell of the same thing: one says no more than the other, or most words are common."""
+    if not one or not other:
+        return True
+    return one <= other or other <= one or len(one & other) / len(one | other) >= _ALIKE
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """A question with what its annotation says, read once."""
+
+    question: ChoiceQuestion
+    steps: tuple[ContextLine, ...]
+    cited: tuple[ContextLine, ...]
+
+    @classmethod
+    def of(cls, question: ChoiceQuestion) -> _Facts:
+        steps = tuple(line for line in question.context if line.is_step)
+        cites = frozenset(question.cites)
+        return cls(question, steps, tuple(line for line in question.context if line.id in cites))
+
+    @property
+    def others(self) -> tuple[ContextLine, ...]:
+        """Steps that do not support the answer."""
+        cites = frozenset(self.question.cites)
+        return tuple(step for step in self.steps if step.id not in cites)
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What the question names."""
+        return _content(self.question.question)
+
+    def supports_as_well(self, words: frozenset[str]) -> bool:
+        """True when a step bears these words out and fits the question no worse than the cited ones do.
+
+        A cited step that has all the words bears them out in any case.
+        """
+        if any(words <= _content(line.text) for line in self.cited):
+            return True
+        fit = max((len(self.asks & _content(line.text)) for line in self.cited), default=0)
+        for step in self.others:
+            known = _content(step.text)
+            named = len(self.asks & known)
+            if words <= known and named and named >= fit:
+                return True
+        return False
+
+    def says_an_answer(self, text: str) -> bool:
+        """True for a text that says what a right answer says, or nothing."""
+        plain = normalise_option(text)
+        return not plain or any(plain == normalise_option(answer) for answer in self.question.answers)
+
+
+# -- all kinds ---------------------------------------------------------------------------------------------------
+
+
+def typed_distractors(
+    question: ChoiceQuestion, rng: random.Random, *, kinds: Sequence[DistractorKind] = TYPED
+) -> dict[DistractorKind, tuple[Distractor, ...]]:
+    """Return wrong answers that rules make of annotations, by kind; a kind that has none is left out.
+
+    Within a kind those that are about as long as the answer come first, equal ones in an order of chance. None says what a
+    right answer says, none is borne out by the cited steps, and no two say the same.
+
+    Args:
+        question: with its context; without steps or citations only quantities and times of the answer can be changed.
+        rng: for this question and attempt.
+        kinds: that are wanted.
+    """
+    facts = _Facts.of(question)
+    makers = {
+        "order": _order,
+        "object": _object,
+        "quantity": lambda f: _changed(f, time=False),
+        "time": lambda f: _changed(f, time=True),
+        "other-step": _other_step,
+        "other-video": _other_video,
+    }
+    found: dict[DistractorKind, tuple[Distractor, ...]] = {}
+    seen: set[str] = set()
+    for kind in kinds:
+        made = [_dressed(facts, kind, text, origin) for text, origin in makers[kind](facts)]
+        kept: list[Distractor] = []
+        for distractor in made:
+            plain = normalise_option(distractor.text)
+            if (
+                plain in seen
+                or facts.says_an_answer(distractor.text)
+                or says_all_of_the_above(distractor.text)
+            ):
+                continue
+            seen.add(plain)
+            kept.append(distractor)
+        rng.shuffle(kept)
+        kept.sort(key=lambda d: _unlike(d.text, question.answer))
+        if kept:
+            found[kind] = tuple(kept)
+    return found
+
+
+def _dressed(facts: _Facts, kind: DistractorKind, text: str, origin: str) -> Distractor:
+    return Distractor(text=like_answer(text, facts.question.answer), kind=kind, origin=origin)
+
+
+def _unlike(text: str, answer: str) -> int:
+    """How many words longer or shorter, in steps of a quarter of the answer."""
+    words = len(answer.split())
+    return abs(len(text.split()) - words) // max(1, words // 4)
+
+
+def choose_typed(pool: TypedPool, wanted: int, *, used: Iterable[str] = ()) -> tuple[Distractor, ...]:
+    """Choose distractors of as many kinds as possible; those that earlier attempts used come last.
+
+    Args:
+        pool: from ``typed_distractors``.
+        wanted: at most so many are returned.
+        used: texts of earlier attempts.
+    """
+    times: dict[str, int] = {}
+    for text in used:
+        times[text] = times.get(text, 0) + 1
+    rows = [sorted(row, key=lambda d: times.get(d.text, 0)) for row in pool.values()]
+    turns = [d for turn in itertools.zip_longest(*rows) for d in turn if d is not None]
+    turns.sort(key=lambda d: times.get(d.text, 0))
+    return tuple(turns[:wanted])
+
+
+# -- steps as answers --------------------------------------------------------------------------------------------
+
+_LEAD: Final = re.compile(
+    r"^(?:(?:the|a) (?:person|man|woman|cook|chef|baker|presenter|instructor|user|camera wearer)|he|she|they|someone)\s+",
+    re.IGNORECASE,
+)
+_FORM = Literal["imperative", "gerund", "past", "third"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the answer tells of a step: what stands in front, and the form of the verb."""
+
+    lead: str
+    form: _FORM
+
+    def say(self, text: str) -> str:
+        """Tell of another step in the same way; empty when no verb is found in it."""
+        phrase = parse_phrase(text)
+        if not phrase.verb:
+            return ""
+        forms = {"imperative": phrase.imperative, "gerund": phrase.gerund, "past": phrase.past}
+        said = forms[self.form] if self.form != "third" else _third_person(phrase)
+        return f"{self.lead}{said}"
+
+
+def _shape(facts: _Facts) -> _Shape | None:
+    """Return how the answer tells of a step; None when it is no step: its verb must be one of the video's steps."""
+    answer = squeeze(facts.question.answer)
+    lead = _LEAD.match(answer)
+    rest = answer[lead.end() :] if lead else answer
+    word = re.split(r"[\s,.;:]", rest, maxsplit=1)[0].lower()
+    verb = base_form(word)
+    if not verb or len(rest.split()) < 2:
+        return None
+    if verb not in {parse_phrase(step.text).verb for step in facts.steps}:
+        return None
+    form: _FORM = "past"
+    if word == verb:
+        form = "imperative"
+    elif word.endswith("ing"):
+        form = "gerund"
+    elif word.endswith("s") and not verb.endswith("s"):
+        form = "third"
+    return _Shape(lead[0] if lead else "", form)
+
+
+def _third_person(phrase: Phrase) -> str:
+    """Return "adds the salt", from "add the salt"; a second verb that is joined follows."""
+    first, _, rest = phrase.imperative.partition(" ")
+    joined = re.match(r"(and|or) ([a-z]+)\b", rest)
+    if joined and base_form(joined[2]) == joined[2]:
+        rest = f"{joined[1]} {_with_s(joined[2])}{rest[joined.end() :]}"
+    return f"{_with_s(first)} {rest}".rstrip()
+
+
+def _with_s(verb: str) -> str:
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if verb.endswith("y") and verb[-2:-1] not in tuple("aeiou") else f"{verb}s"
+
+
+_RELATION = re.compile(
+    r"\b(?P<word>after|following|once|before|prior to|until|while|during|when|as soon as)\b", re.IGNORECASE
+)
+_AT_ONCE = re.compile(
+    r"\b(?:right|immediately|directly|just|straight|next|first|last|final|finally)\b", re.IGNORECASE
+)
+_REPEATS = re.compile(
+    r"\b(?:repeat\w*|twice|again|more than once|several times|how often|how many times)\b", re.I
+)
+
+
+def _wrong_steps(facts: _Facts) -> list[ContextLine]:
+    """Return steps that are wrong as an answer by what the annotation says, in the order of the video."""
+    if not facts.cited:
+        return []
+    allowed = [step for step in facts.others if _is_wrong_step(facts, step)]
+    relation = _RELATION.search(facts.question.question)
+    if relation is None or _AT_ONCE.search(facts.question.question):
+        return allowed
+    anchor = _anchor(facts)
+    return [] if anchor is None else [s for s in allowed if not _holds(relation["word"].lower(), s, anchor)]
+
+
+def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
+    known = _content(step.text)
+    if any(_same(known, _content(line.text)) for line in facts.cited):
+        return False
+    if any(_same(known, _content(answer)) for answer in facts.question.answers):
+        return False
+    if known <= facts.asks:
+        return False  # the question names it
+    if _REPEATS.search(facts.question.question) and _times_done(facts, known) > 1:
+        return False
+    return not facts.supports_as_well(known)
+
+
+def _times_done(facts: _Facts, known: frozenset[str]) -> int:
+    return sum(_same(known, _content(step.text)) for step in facts.steps)
+
+
+def _anchor(facts: _Facts) -> ContextLine | None:
+    """Return the step that "after …" names: the one that the question's words fit best; None when two fit alike."""
+    ranked = sorted(facts.steps, key=lambda s: -len(facts.asks & _content(s.text)))
+    overlaps = [len(facts.asks & _content(s.text)) for s in ranked[:2]]
+    if not ranked or not overlaps[0] or (len(overlaps) > 1 and overlaps[0] == overlaps[1]):
+        return None
+    return ranked[0]
+
+
+def _holds(word: str, step: ContextLine, anchor: ContextLine) -> bool:
+    """True when a step may well be after, before or during another one; without times nothing is known."""
+    if step.start is None or step.end is None or anchor.start is None or anchor.end is None:
+        return True
+    if word in ("after", "following", "once", "as soon as"):
+        return step.end > anchor.end
+    if word in ("before", "prior to", "until"):
+        return step.start < anchor.start
+    return step.start < anchor.end and anchor.start < step.end
+
+
+def _neighbours(facts: _Facts) -> frozenset[str]:
+    """Return ids of the steps beside the cited ones."""
+    cites = frozenset(facts.question.cites)
+    pairs = itertools.pairwise(facts.steps)
+    beside = {(b if a.id in cites else a).id for a, b in pairs if (a.id in cites) != (b.id in cites)}
+    return frozenset(beside)
+
+
+def _order(facts: _Facts) -> Iterator[tuple[str, str]]:
+    yield from _swapped(facts)
+    shape = _shape(facts)
+    if shape is not None:
+        beside = _neighbours(facts)
+        yield from _said(shape, (s for s in _wrong_steps(facts) if s.id in beside))
+
+
+def _other_step(facts: _Facts) -> Iterator[tuple[str, str]]:
+    shape = _shape(facts)
+    if shape is not None:
+        beside = _neighbours(facts)
+        yield from _said(shape, (s for s in _wrong_steps(facts) if s.id not in beside))
+
+
+def _said(shape: _Shape, steps: Iterable[ContextLine], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for step in steps:
+        said = shape.say(step.text)
+        if said:
+            yield said, f"{prefix}{step.id}"
+
+
+_LINKED = re.compile(
+    r"^(?P<a>[^,;.]+?),? (?P<link>before|after|(?:and )?then|and afterwards) (?P<b>[^,;.]+?)\.?$",
+    re.IGNORECASE,
+)
+
+
+def _swapped(facts: _Facts) -> Iterator[tuple[str, str]]:
+    """Turn "A before B" into "B before A", where the steps say that it never was the other way round."""
+    answer = squeeze(facts.question.answer)
+    lead = re.match(r"^first,? ", answer, re.IGNORECASE)
+    found = _LINKED.match(answer[lead.end() :] if lead else answer)
+    if found is None:
+        return
+    one, other = _told_by(facts, found["a"]), _told_by(facts, found["b"])
+    if not one or not other or {s.id for s in one} & {s.id for s in other}:
+        return
+    if found["link"].lower() == "after":
+        one, other = other, one
+    # the swapped answer says that ``other`` came first: no performance of it may
+    if any(not _surely_before(a, b) for a in one for b in other):
+        return
+    origin = " ".join(step.id for step in (*one, *other))
+    a, b = found["a"].strip(), found["b"].strip()
+    if a[:1].isupper() and not a[1:2].isupper():
+        a, b = a[0].lower() + a[1:], b[0].upper() + b[1:]
+    yield f"{lead[0] if lead else ''}{b} {found['link']} {a}", origin
+
+
+def _told_by(facts: _Facts, clause: str) -> list[ContextLine]:
+    """Return the steps that a part of the answer may tell of."""
+    words = _content(clause)
+    return [
+        s for s in facts.steps if words and len(words & _content(s.text)) >= max(1, (len(words) + 1) // 2)
+    ]
+
+
+def _surely_before(one: ContextLine, other: ContextLine) -> bool:
+    return one.end is not None and other.start is not None and one.end <= other.start
+
+
+# -- objects -----------------------------------------------------------------------------------------------------
+
+_ARTICLE = re.compile(r"^(?:(?:a|an|the|some)\s+)?(?P<noun>[a-z][a-z' -]*)\.?$", re.IGNORECASE)
+_NO_THING = re.compile(
+    r"\b(?:in|on|at|with|by|to|into|until|for|from|when|while|after|before|than)\b", re.IGNORECASE
+)
+_ASKS_FOR_A_THING = re.compile(
+    r"^(?:what|which)\b(?! (?:does|did|do|is done|happens|happened|colou?r|shape|size|way)\b)", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=65_536)
+def _thing(text: str) -> str:
+    """Return the object of a step, at most four words, empty where none is found."""
+    found = parse_phrase(text).object.strip(" .,").lower()
+    return found if 0 < len(found.split()) <= 4 and "," not in found else ""
+
+
+def _object(facts: _Facts) -> Iterator[tuple[str, str]]:
+    for step in facts.others:
+        yield from _with_object(facts, _thing(step.text), step.id)
+
+
+def _with_object(facts: _Facts, thing: str, origin: str) -> Iterator[tuple[str, str]]:
+    """Put another object in the place of the one that the answer names, where the steps do not bear it out."""
+    words = _content(thing)
+    if not thing or not words:
+        return
+    if any(words & _content(line.text) for line in facts.cited) or words & facts.asks:
+        return
+    if facts.supports_as_well(words):
+        return
+    said = _replaced(facts, thing)
+    if said and not facts.supports_as_well(_content(said)):
+        yield said, origin
+
+
+def _replaced(facts: _Facts, thing: str) -> str:
+    answer = squeeze(facts.question.answer)
+    named = sorted({t for line in facts.cited if (t := _thing(line.text))}, key=lambda t: (-len(t), t))
+    for known in named:
+        found = re.search(rf"\b(?P<article>an? )?{re.escape(known)}\b", answer, re.IGNORECASE)
+        if found:
+            return f"{answer[: found.start()]}{_articled(found['article'], thing)}{answer[found.end() :]}"
+    alone = _ARTICLE.match(answer)
+    if alone is None or _NO_THING.search(answer) or len(alone["noun"].split()) > 4:
+        return ""
+    if not _ASKS_FOR_A_THING.match(squeeze(facts.question.question)):
+        return ""
+    words = _content(answer)
+    if not words or not any(words <= _content(line.text) for line in facts.cited):
+        return ""
+    article = answer[: alone.start("noun")]
+    return _articled(article, thing)
+
+
+def _articled(article: str | None, thing: str) -> str:
+    if not article or article.strip().lower() not in ("a", "an"):
+        return f"{article or ''}{thing}"
+    fitting = "an " if thing[:1] in "aeiou" else "a "
+    return (fitting.capitalize() if article[:1].isupper() else fitting) + thing
+
+
+def _other_video(facts: _Facts) -> Iterator[tuple[str, str]]:
+    """Steps and objects of other videos that no step of this one tells of."""
+    shape = _shape(facts)
+    known = [_content(step.text) for step in facts.steps]
+    for sibling in facts.question.siblings:
+        for step in sibling.steps:
+            origin = f"{sibling.id}/{step.id}"
+            if shape is None:
+                thing = _thing(step.text)
+                if not any(_content(thing) & words for words in known):
+                    yield from _with_object(facts, thing, origin)
+            elif _is_elsewhere(facts, _content(step.text), known):
+                yield from _said(shape, (step,), f"{sibling.id}/")
+
+
+def _is_elsewhere(facts: _Facts, words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
+    """True when neither a step nor a right answer of this video may tell of the same."""
+    rights = map(_content, facts.question.answers)
+    return bool(words) and not any(_same(words, other) for other in (*known, *rights))
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+_WORDS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBER = re.compile(
+    rf"(?<![\w./:,-])(?:\d+ \d+/\d+|\d+/\d+|\d+\.\d+|\d+|{'|'.join(_WORDS)})(?![\d:/]|[.,]\d|\s?[-–]\s?\d|\s+to\s+\d)",
+    re.IGNORECASE,
+)
+_PARTS: Final = tuple(Fraction(n, d) for n, d in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1), (2, 1)))
+_PLURALS: Final = _words(
+    "teaspoon tablespoon cup ounce pound gram liter litre minute second hour degree slice piece clove egg time spoon pinch inch "
+    "layer cube step bowl pan drop stick onion tomato potato pepper strip leaf sheet can packet"
+)
+
+
+def _changed(facts: _Facts, *, time: bool) -> Iterator[tuple[str, str]]:
+    """Change one number of the answer, to none that the context has for the like."""
+    answer = squeeze(facts.question.answer)
+    if time is False and not find_quantities(answer):
+        return
+    known = [q for line in facts.question.context for q in find_quantities(f"{line.text} {line.note}")]
+    known += [q for text in (*facts.question.answers, facts.question.question) for q in find_quantities(text)]
+    for found in _NUMBER.finditer(answer):
+        for number in _others(found[0]):
+            said = _renumbered(answer, found, number)
+            change = _only_change(answer, said)
+            if change is None:
+                continue
+            before, after = change
+            if (before.dimension == "time") != time or any(_may_be(after, q) for q in known):
+                continue
+            yield said, _origin_of(facts, before)
+
+
+def _only_change(before: str, after: str) -> tuple[Quantity, Quantity] | None:
+    """Return the quantity that differs between two texts, as it was and as it is.
+
+    None unless it is exactly one, exact, of the same kind, and has a unit or something that is counted.
+    """
+    old, new = find_quantities(before), find_quantities(after)
+    if len(old) != len(new):
+        return None
+    pairs = [(a, b) for a, b in zip(old, new, strict=True) if not a.same_value(b)]
+    if len(pairs) != 1:
+        return None
+    one, other = pairs[0]
+    if one.kind != other.kind or one.low != one.high or other.low != other.high:
+        return None
+    is_plain_number = one.dimension == "count" and not one.noun and len(old) == 1 and len(before.split()) <= 2
+    return (one, other) if one.unit or one.noun or is_plain_number else None
+
+
+def _may_be(made: Quantity, known: Quantity) -> bool:
+    """True when the context has this value for the like: the same kind, and of things that are counted the same noun."""
+    if made.kind != known.kind:
+        return False
+    if made.dimension == "count" and made.noun and known.noun and made.noun != known.noun:
+        return False
+    return known.low <= made.low <= known.high
+
+
+def _origin_of(facts: _Facts, quantity: Quantity) -> str:
+    """Return the cited line that has the quantity, else the first cited one."""
+    for line in facts.cited:
+        if any(q.same_value(quantity) for q in find_quantities(line.text)):
+            return line.id
+    return facts.cited[0].id if facts.cited else ""
+
+
+def _others(number: str) -> list[str]:
+    """Return other numbers of the same look, near ones first."""
+    word = number.lower()
+    if word in _WORDS:
+        n = _WORDS.index(word)
+        near = [m for m in (n + 1, n - 1, n + 2, 2 * n + 1, n - 2) if 0 <= m < len(_WORDS)]
+        return [_WORDS[m].capitalize() if number[0].isupper() else _WORDS[m] for m in dict.fromkeys(near)]
+    if " " in number:
+        whole, part = number.split(" ")
+        return [f"{m} {part}" for m in (int(whole) + 1, int(whole) - 1, int(whole) + 2) if m > 0]
+    if "/" in number:
+        top, bottom = map(int, number.split("/"))
+        own = Fraction(top, bottom) if bottom else Fraction(0)
+        near_parts = sorted((p for p in _PARTS if p != own), key=lambda p: (abs(p - own), p))
+        return [str(p) for p in near_parts]
+    if "." in number:
+        digits = len(number.split(".")[1])
+        return [f"{float(number) * factor:.{digits}f}" for factor in (2, 1.5, 0.5, 3)]
+    n = int(number)
+    step = next((s for s in (100, 50, 10, 5) if n >= 2 * s and n % s == 0), 1)
+    values = dict.fromkeys(
+        (n + step, n - step, 2 * n, n + 2 * step, *([n // 2] if n % 2 == 0 else []), 3 * n)
+    )
+    return [str(m) for m in values if m > 0 and m != n]
+
+
+def _renumbered(answer: str, found: re.Match[str], number: str) -> str:
+    """Put a number in the place of another one; the word behind it agrees where that is sure."""
+    rest = answer[found.end() :]
+    word = re.match(r"[ -]([a-z]+)\b", rest)
+    if word is not None and rest[0] == " ":
+        is_one, was_one = _is_singular(number), _is_singular(found[0])
+        if was_one and not is_one and word[1] in _PLURALS:
+            plural = word[1] + ("es" if word[1].endswith(("ch", "sh", "o", "x")) else "s")
+            plural = "leaves" if word[1] == "leaf" else plural
+            rest = f" {plural}{rest[word.end() :]}"
+        elif is_one and not was_one:
+            single = next((s for s in _PLURALS if word[1] in (f"{s}s", f"{s}es")), "")
+            rest = f" {single}{rest[word.end() :]}" if single else rest
+    return f"{answer[: found.start()]}{number}{rest}"
+
+
+def _is_singular(number: str) -> bool:
+    if number.lower() in _WORDS:
+        return number.lower() == "one"
+    if " " in number:
+        return False
+    return Fraction(number) <= 1 if not number.endswith("/0") else False
