@@ -88,9 +88,10 @@ class Filterable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def step_line(step: ShownStep) -> ContextLine:
-    """Return a step of a clip as a line: when, what, and what is said meanwhile."""
-    said = f' (said meanwhile: "{step.narration}")' if step.narration else ""
-    return ContextLine(step.id, f"{step.start:.1f} to {step.end:.1f} s: {step.text}{said}")
+    """Return a step of a clip as a line: when, what, of which kind, and what is said meanwhile."""
+    kind = f" (kind: {step.category})" if step.category else ""
+    said = f" (said meanwhile: {step.narration})" if step.narration else ""
+    return ContextLine(step.id, f"{step.start:.1f} to {step.end:.1f} s: {step.text}{kind}{said}")
 
 
 def from_pair(pair: InstructionalPair, clip: ShownClip) -> Filterable:

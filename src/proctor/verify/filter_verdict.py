@@ -1,0 +1,166 @@
+"""Filters as annotators: their verdicts beside people's, so that one piece of code measures agreement with people and with each other.
+
+A filter's name among annotators is ``filter:<name>/<judge>``, that of all of them together ``filter:all``. *Right* means: the
+filter keeps the question. A filter that postponed a question has said nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.generate.candidate import Candidate
+from proctor.generate.instructional.funnel import FilterResult
+from proctor.generate.instructional.record import FilterVerdict
+from proctor.records import content_hash
+from proctor.verify.agreement import AgreementReport, PairLine, agreement_report
+from proctor.verify.verdict import AnswerVerdict, Verdict
+
+__all__ = [
+    "ALL_FILTERS",
+    "FilterAgreement",
+    "filter_agreement",
+    "filter_annotator",
+    "filter_verdicts",
+    "funnel_verdicts",
+]
+
+ALL_FILTERS: Final = "filter:all"
+"""The annotator that keeps what all filters keep."""
+
+
+class FilterAgreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How far filters agree.
+
+    Attributes:
+        people: the report in which people are people and filters machines: filters against people in ``machines``.
+        filters: every two filters on the questions that both judged.
+    """
+
+    people: AgreementReport
+    filters: tuple[PairLine, ...]
+
+
+def filter_annotator(verdict: FilterVerdict) -> str:
+    """Return the name under which a filter's verdicts are stored."""
+    return f"filter:{verdict.filter}/{verdict.judge}" if verdict.judge else f"filter:{verdict.filter}"
+
+
+def filter_verdicts(
+    verdicts: Iterable[FilterVerdict], candidates: Mapping[str, Candidate], *, at: str
+) -> list[Verdict]:
+    """Return filters' verdicts in the form of everybody's.
+
+    Args:
+        verdicts: of filters; postponed ones are left out.
+        candidates: what people judge, by id (``generate.instructional.filterable.as_candidate`` makes them).
+        at: ISO 8601 time with zone.
+
+    Raises:
+        UserError: if a verdict is on no candidate.
+    """
+    hashes: dict[str, str] = {}
+    found = []
+    for verdict in verdicts:
+        if verdict.keep is None:
+            continue
+        hash_ = _hash_of(verdict.item_id, candidates, hashes)
+        found.append(
+            Verdict(
+                candidate_id=verdict.item_id,
+                candidate_hash=hash_,
+                annotator=filter_annotator(verdict),
+                annotator_kind="model",
+                at=at,
+                question=AnswerVerdict(
+                    "right" if verdict.keep else "wrong",
+                    reason=verdict.reason,
+                    evidence=dict(verdict.evidence),
+                ),
+                note=_note(verdict),
+            )
+        )
+    return found
+
+
+def funnel_verdicts(
+    results: Iterable[FilterResult], candidates: Mapping[str, Candidate], *, at: str
+) -> list[Verdict]:
+    """Return what all filters together say: right where every one keeps, wrong where one drops; nothing where it is open.
+
+    Args:
+        results: of the filters.
+        candidates: what people judge, by id.
+        at: ISO 8601 time with zone.
+
+    Raises:
+        UserError: if a result is on no candidate.
+    """
+    hashes: dict[str, str] = {}
+    found = []
+    for result in results:
+        if result.outcome == "postponed":
+            continue
+        by = result.dropped_by
+        said = AnswerVerdict("right")
+        if by is not None:
+            said = AnswerVerdict("wrong", reason=by.reason, evidence={"filter": by.filter, **by.evidence})
+        found.append(
+            Verdict(
+                candidate_id=result.item_id,
+                candidate_hash=_hash_of(result.item_id, candidates, hashes),
+                annotator=ALL_FILTERS,
+                annotator_kind="model",
+                at=at,
+                question=said,
+            )
+        )
+    return found
+
+
+def filter_agreement(
+    candidates: Sequence[Candidate],
+    people: Iterable[Verdict],
+    filters: Iterable[Verdict],
+    **options: Any,
+) -> FilterAgreement:
+    """Measure how far filters agree with people, and with each other.
+
+    Filters that stop at a drop judge only what earlier ones let pass, so two of them share no dropped question and their agreement
+    says little; let them go on (``exhaustive``) where it is to be known.
+
+    Args:
+        candidates: everything that was judged.
+        people: people's verdicts.
+        filters: of ``filter_verdicts`` and ``funnel_verdicts``; those of one filter under several judges count as several.
+        options: of ``agreement_report`` (confidence, resamples, seed).
+
+    Raises:
+        UserError: as ``agreement_report``.
+    """
+    machines = list(filters)
+    report = agreement_report(candidates, [*people, *machines], **options)
+    # Pairs of annotators are compared among people only: for filters among themselves, each stands in a person's place.
+    among = [
+        msgspec.structs.replace(v, annotator_kind="human") for v in machines if v.annotator != ALL_FILTERS
+    ]
+    return FilterAgreement(
+        people=report, filters=agreement_report(candidates, among, **options).questions.pairs
+    )
+
+
+def _hash_of(id_: str, candidates: Mapping[str, Candidate], hashes: dict[str, str]) -> str:
+    candidate = candidates.get(id_)
+    if candidate is None:
+        raise UserError(f"the filters judged '{id_[:120]}', and there is no such question.", where="filters")
+    if id_ not in hashes:
+        hashes[id_] = content_hash(candidate)
+    return hashes[id_]
+
+
+def _note(verdict: FilterVerdict) -> str:
+    template = verdict.details.get("template", "")
+    return f"{template} {verdict.details.get('template_hash', '')}".strip()
