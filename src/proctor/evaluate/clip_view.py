@@ -95,7 +95,7 @@ class ClipView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             found[name] = value
         if found.get("sampling") == "fps1":
             found.setdefault("frames", MOST_FRAMES)
-        return cls(kind=head, **found)
+        return cls(kind=next(k for k in get_args(ClipViewKind) if k == head), **found)
 
     @property
     def spec(self) -> str:
