@@ -53,6 +53,7 @@ SHOWN: Final = 300
 KINDS: Final[Mapping[Modality, str]] = {"text": "text", "table": "table", "image": "image, in words"}
 """What a prompt calls a source that is shown in words."""
 
+_MARK = re.compile(r"[ \t]*<<<(TURN|PICTURE|OWN) ([a-z0-9 -]+) ([0-9a-f]{16})>>>[ \t]*")
 Picture = Callable[[Source], Image | None]
 """Returns the picture of an image as it will be sent, None where its pixels are not there."""
 
@@ -201,6 +202,7 @@ class PromptKit:
     secret: FenceSecret
     picture: Picture = no_pixels
     limits: ShownLimits = field(default_factory=ShownLimits)
+    _shown: dict[str, tuple[Source, Shown]] = field(default_factory=dict, repr=False, compare=False)
 
     def make(
         self,
@@ -244,7 +246,7 @@ class PromptKit:
                 pictures[number] = picture
                 captions.append(show_title(source, self.limits))
                 continue
-            shown = show_source(source, self.limits)
+            shown = self._show(source)
             numbers.append(number)
             kinds.append(KINDS[source.modality])
             texts.append(shown.text)
@@ -254,6 +256,13 @@ class PromptKit:
             "pictures": pictures, "cut": cut, "numbers": numbers, "kinds": kinds, "sources": texts,
             "picture_numbers": list(pictures), "captions": captions, "images": needs_lmm(sources),
         }  # fmt: skip
+
+    def _show(self, source: Source) -> Shown:
+        """Show a source; the same one stands in many prompts, and detokenising it takes longer than all else."""
+        known = self._shown.get(source.id)
+        if known is None or known[0] is not source:
+            known = self._shown[source.id] = (source, show_source(source, self.limits))
+        return known[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +300,6 @@ class StyledPrompt:
 
 
 def _turns(rendered: Rendered, own: Mapping[str, str], pictures: Mapping[int, Image]) -> tuple[Message, ...]:
-    mark = re.compile(rf"[ \t]*<<<(TURN|PICTURE|OWN) ([a-z0-9 -]+) {rendered.token}>>>[ \t]*")
     messages: list[tuple[Role, list[Part]]] = []
     used: list[tuple[str, str]] = []
     for message in rendered.messages:
@@ -299,7 +307,9 @@ def _turns(rendered: Rendered, own: Mapping[str, str], pictures: Mapping[int, Im
         parts = _begin(messages, role)
         pending = ""
         at = 0
-        for found in mark.finditer(message.text):
+        for found in _MARK.finditer(message.text):
+            if found[3] != rendered.token:  # somebody else's text that looks like a mark
+                continue
             pending += message.text[at : found.start()]
             at = found.end()
             kind, name = found[1], found[2]
