@@ -163,6 +163,8 @@ def test_stopped_half_way_it_goes_on(number: int, status: int, tmp_path: Path) -
     """The server sends half and waits; the process is stopped; run again, the other half comes."""
     asked: list[str | None] = []
 
+    ended = threading.Event()
+
     class Half(Quiet):
         protocol_version = "HTTP/1.1"
 
@@ -177,10 +179,12 @@ def test_stopped_half_way_it_goes_on(number: int, status: int, tmp_path: Path) -
             self.end_headers()
             self.wfile.write(DATA[start:] if start else DATA[:20_000])
             if not start:
-                time.sleep(2)
+                ended.wait(60)
                 self.close_connection = True
 
     code = (
+        # Whoever runs the tests in the background of a shell starts them with Ctrl-C ignored.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys; sys.argv[0] = 'proctor'\n"
         "from proctor.cli.console import run\nfrom proctor.cli.data.get import app\n"
         "from proctor.datasets import dataset as d\n"
@@ -201,6 +205,7 @@ def test_stopped_half_way_it_goes_on(number: int, status: int, tmp_path: Path) -
             time.sleep(0.02)
         os.kill(first.pid, number)
         _, err = first.communicate()
+        ended.set()
         assert first.returncode == status, err
         assert "Traceback" not in err
         assert not (folder / "a.bin").exists()

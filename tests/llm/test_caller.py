@@ -472,13 +472,11 @@ def test_what_does_not_come_in_within_the_grace_is_recorded_as_cancelled(setup: 
     slow = setup.model.attempt
 
     async def attempt(request: Request, media: MediaStore, *, timeout: float) -> Outcome:
-        setup.model.delay = 0 if request.messages[0].text == "0" else 30
+        setup.model.delay = 0 if request.messages[0].text == "0" else 600
         return await slow(request, media, timeout=timeout)
 
     setup.model.attempt = attempt  # type: ignore[method-assign]
-    start = time.monotonic()
     asyncio.run(run())
-    assert time.monotonic() - start < 5
     assert begin_all(setup.store, [ask(n) for n in range(1, 30)]) == [Claim.OURS] * 29
     assert setup.store.count(Selection(kind="cancelled")) == 29
 
@@ -682,7 +680,14 @@ def test_a_call_that_another_process_makes_is_waited_for(setup: Setup, tmp_path:
         thread.start()
         while not theirs.model.seen:
             time.sleep(0.005)
-        threading.Timer(0.3, other.lane.release, [ask("released").key]).start()
+
+        def release() -> None:
+            end = time.monotonic() + 60
+            while len(setup.model.seen) < 20 and time.monotonic() < end:
+                time.sleep(0.01)
+            other.lane.release(ask("released").key)
+
+        threading.Thread(target=release).start()
         requests = [ask("slow"), ask("released"), *map(ask, range(20))]
         outcomes = asyncio.run(_all(setup.caller(concurrency=2), requests))
         thread.join()
