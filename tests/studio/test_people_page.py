@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.patience import least_effort
 
 from proctor.verify.desk import people, roster, training
 from proctor.verify.desk.items import get_item
@@ -293,9 +293,8 @@ def test_the_page_is_quick_with_many_assignments(office: Any, carla: Person) -> 
 
     office.do(job)
     office.get(carla, "/people")
-    started = time.perf_counter()
+    assert least_effort(lambda: office.get(carla, "/people")) < 0.25  # 50 ms were measured
     page = office.get(carla, "/people")
-    assert time.perf_counter() - started < 0.25  # 50 ms alone; the machine is shared
     assert "0 of 20000" in page.text
 
 

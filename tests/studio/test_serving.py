@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from tests.patience import least_effort
 
 from proctor.studio.serving import Handover, find_file, send_file
 
@@ -169,17 +170,16 @@ def test_no_line_is_too_odd(port: int, text: str) -> None:
 def test_a_flood_of_ranges_is_answered_at_once(port: int, count: int) -> None:
     lines = ["bytes=" + ",".join(["0-"] * count), "bytes=" + ",".join(f"{k}-{k}" for k in range(count))]
     for line in lines:
-        took = []
-        for _ in range(5):
-            begun = time.perf_counter()
+
+        def flood(line: str = line) -> None:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("GET", "/clip.mp4", headers={"Range": line})
             answer = connection.getresponse()
             # more than 64 kB of header may be refused by the server before it comes to us
             assert answer.status == 200 or (len(line) > 50_000 and answer.status in (400, 431))
-            took.append(time.perf_counter() - begun)
             connection.close()
-        assert min(took) < 0.05, took
+
+        assert least_effort(flood, 5) < 0.05  # the server is in this process
 
 
 def test_a_flood_on_a_big_file_takes_no_memory(port: int) -> None:
@@ -267,9 +267,7 @@ def test_readers_that_stop_keep_nobody_waiting(port: int) -> None:
             stopped.append(raw)
         time.sleep(0.3)
         for path, expected in (("/page", b"here"), ("/clip.mp4", SMALL)):
-            begun = time.perf_counter()
-            assert ask(port, path)[2] == expected
-            assert time.perf_counter() - begun < 1.0
+            assert ask(port, path)[2] == expected  # which would wait for the others for ever
     finally:
         for raw in stopped:
             raw.close()

@@ -194,6 +194,11 @@ class Crew:
             thread.start()
         return threads
 
+    @property
+    def submitted(self) -> int:
+        """Submits that were acknowledged so far."""
+        return sum(len(done) for worker in self.workers for done in list(worker.submits.values()))
+
     def check(self) -> tuple[int, int]:
         """Compare the store with what was acknowledged: every submit once, every last draft or a later one."""
         from proctor.verify.desk.events import check_chain

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import wait_until
 
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import people
@@ -32,8 +33,10 @@ def test_every_acknowledged_save_survives_sigkill(
     crew, rng = hire(database), random.Random(11)
     for _ in range(KILLS):
         server, stop = serve(bench, database), threading.Event()
+        before, wanted = crew.submitted, rng.randint(8, 24)
         threads = crew.load(server, stop)
-        time.sleep(rng.uniform(0.3, 1.2))
+        wait_until(lambda b=before, w=wanted: crew.submitted >= b + w)  # type: ignore[misc]
+        time.sleep(rng.uniform(0.0, 0.1))
         server.kill()
         stop.set()
         for thread in threads:
@@ -75,6 +78,8 @@ def test_sigterm_answers_what_is_under_way(bench: Path, serve: Any, hire: Any) -
         )
         saving.start()
         time.sleep(0.4)
+        for _ in range(3):  # those that come later are answered, so this one is under way
+            assert worker.send(server, "GET", "/healthz")[0] == 200
         server.process.terminate()
         time.sleep(0.6)
         assert server.process.poll() is None, "it did not wait for the save"
@@ -122,12 +127,12 @@ def test_two_servers_on_one_store(
         person = desk.read(lambda c: people.by_handle(desk, c, "w0"))
         assert person is not None
         desk.write(lambda c: people.end_all_sessions(desk, c, person, actor="cli")).result()
-    ended = time.monotonic()
     for server in (one, two):
+        granted = 0
         while worker.send(server, "GET", f"/w/{worker.pids[0]}/state")[0] == 200:
-            assert time.monotonic() - ended < 5
+            granted += 1
+            assert granted <= 60, "two seconds are remembered, no more"  # sixty of these last three or more
             time.sleep(0.05)
-    assert time.monotonic() - ended < 4, "two seconds are remembered, no more"
 
 
 @pytest.mark.postgres
@@ -147,9 +152,6 @@ def test_the_database_server_goes_and_comes_back(bench: Path, cluster: Any, serv
     assert status == 503
     assert "Traceback" not in page
     cluster.start()
-    end = time.monotonic() + 60
-    while worker.draft(server, pid, "after")[0] != 200:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: worker.draft(server, pid, "after")[0] == 200, pause=0.1)
     assert worker.submit(server, pid, "done")[0] == 200
     assert crew.check() == (1, 1)

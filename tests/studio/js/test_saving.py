@@ -62,9 +62,9 @@ def test_a_change_goes_to_the_device_at_once_and_to_the_server_after_a_pause(
     page.route("**/draft", lambda route: held.append(route))  # until the chip has been read
     page.fill("#sheet textarea[name=note]", "half a thought")
     assert ring(page, "device").startswith("◐ on this device")
-    page.unroute("**/draft")
     for route in held:
         route.continue_()
+    page.unroute("**/draft")
     assert re.fullmatch(r"● saved \d\d:\d\d", ring(page, "server"))
     draft = desk.draft("w1")
     assert draft["sheet"] == {

@@ -110,6 +110,7 @@ def test_c4_somebody_elses_session_gets_nothing(site: Any, visit: Any, one: Any)
     context = visit.context(site, person)
     page = visit.open(context, f"/w/{pid}")
     judge(page, own="not yours")
+    ring(page, "server")  # no draft is under way between the two sessions
     context.clear_cookies()
     visit.sign_in(site, context, other)
     page.click("#submit")
@@ -228,11 +229,11 @@ def test_drafts_of_any_shape_are_answered_with_what_is_wrong(
         "Sec-Fetch-Site": "same-origin",
         "Origin": site.url,
     }
-    bad = httpx.put(f"{site.url}/w/{pid}/draft", json={**good, **change}, headers=headers)
+    bad = httpx.put(f"{site.url}/w/{pid}/draft", json={**good, **change}, headers=headers, timeout=60)
     assert bad.status_code == 422, bad.text
     assert bad.json()["errors"]
     assert site.draft(pid) == {}
-    assert httpx.put(f"{site.url}/w/{pid}/draft", json=good, headers=headers).status_code == 200
+    assert httpx.put(f"{site.url}/w/{pid}/draft", json=good, headers=headers, timeout=60).status_code == 200
 
 
 def test_a_form_with_a_key_that_is_no_key_is_shown_again(site: Any, one: Any) -> None:
@@ -243,5 +244,8 @@ def test_a_form_with_a_key_that_is_no_key_is_shown_again(site: Any, one: Any) ->
     }  # fmt: skip
     for key in ("", "short", "nul\x00nul\x00", "ä" * 20, "x" * 81):
         form = {"question": "wrong", "rev": "0", "key": key}
-        assert httpx.post(f"{site.url}/w/{pid}/submit", data=form, headers=headers).status_code == 422
+        assert (
+            httpx.post(f"{site.url}/w/{pid}/submit", data=form, headers=headers, timeout=60).status_code
+            == 422
+        )
     assert site.responses(pid) == []

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.patience import LOW_PRIORITY_PATIENCE, PATIENCE, first_process_is_killed
 
 from proctor.errors import UserError
 from proctor.examples.example import Example
@@ -233,14 +231,14 @@ def test_the_key_changes_with_whatever_changes_the_numbers(room: Room) -> None:
 
 def test_small_numbers_are_there_at_once_and_again_when_something_is_said(small_room: Room) -> None:
     kept = Snapshots(small_room.desk)
-    first = kept.look(wait=60.0)
+    first = kept.look(wait=LOW_PRIORITY_PATIENCE)
     assert first.fresh
     assert first.snapshot is not None
     assert not first.computing
     assert kept.pid is None
-    assert kept.look(wait=60.0).snapshot is first.snapshot
+    assert kept.look(wait=LOW_PRIORITY_PATIENCE).snapshot is first.snapshot
     small_room.say(5, small_room.ben.pid, "-")
-    second = kept.look(wait=60.0)
+    second = kept.look(wait=LOW_PRIORITY_PATIENCE)
     assert second.fresh
     assert second.snapshot is not None
     assert second.snapshot.report != first.snapshot.report
@@ -251,17 +249,16 @@ def test_nobody_waits_while_a_small_one_is_slow(small_room: Room, monkeypatch: p
 
     def slow(connection: Any, **more: Any) -> Snapshot:
         began.append(1)
-        assert may_end.wait(60)
+        assert may_end.wait(PATIENCE)
         return honest(connection, **more)
 
     monkeypatch.setattr(snapshot, "compute_snapshot", slow)
     kept = Snapshots(small_room.desk)
-    before = time.monotonic()
+    # One that waited for its end would find it over: it ends below, or fails for want of patience.
     looks = [kept.look(), kept.look(wait=0.05), kept.look(now=True)]
-    assert time.monotonic() - before < 5
     assert [(one.snapshot, one.computing) for one in looks] == [(None, True)] * 3
     may_end.set()
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     assert len(began) == 1
     assert kept.look().snapshot is not None
 
@@ -269,10 +266,10 @@ def test_nobody_waits_while_a_small_one_is_slow(small_room: Room, monkeypatch: p
 def test_large_ones_are_computed_in_a_process_and_kept_across_restarts(room: Room) -> None:
     room.judge_all()
     kept = Snapshots(room.desk, small=3)
-    look = kept.look(wait=60.0)
+    look = kept.look(wait=LOW_PRIORITY_PATIENCE)
     assert look.computing
     assert look.snapshot is None
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     made = kept.look().snapshot
     assert made is not None
     assert not kept.look().problem
@@ -296,30 +293,26 @@ def test_large_ones_are_not_computed_all_the_time_but_when_asked_for(
 
     monkeypatch.setattr(Snapshots, "_apart", instead)
     assert kept.look().computing
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     small_room.say(5, small_room.ben.pid, "-")
     stale = kept.look()
     assert (stale.fresh, stale.computing, len(calls)) == (False, False, 1)
     assert kept.look(now=True).computing
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     assert kept.look().fresh
     assert len(calls) == 2
 
 
 def test_a_killed_process_is_told_about_and_tried_again(small_room: Room) -> None:
     kept = Snapshots(small_room.desk, small=3, again_seconds=0.0)
-    kept.look()
-    for _ in range(2_000):
-        if (pid := kept.pid) is not None:
-            break
-        time.sleep(0.005)
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    assert kept.wait(60)
+    with first_process_is_killed() as killed:
+        kept.look()
+        assert kept.wait(LOW_PRIORITY_PATIENCE)
+    assert len(killed) == 1
     again = kept.look()
     assert "ended unexpectedly" in again.problem
     assert again.computing
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     assert kept.look().problem == ""
     assert kept.look().fresh
 
@@ -327,7 +320,7 @@ def test_a_killed_process_is_told_about_and_tried_again(small_room: Room) -> Non
 def test_a_process_that_hangs_is_stopped(small_room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Snapshots(small_room.desk, small=3, longest_seconds=0.01)
     kept.look()
-    assert kept.wait(60)
+    assert kept.wait(LOW_PRIORITY_PATIENCE)
     assert "so it was stopped" in kept.look().problem
     assert kept.pid is None
 
@@ -338,15 +331,15 @@ def test_what_goes_wrong_inside_is_told(small_room: Room, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(snapshot, "compute_snapshot", broken)
     kept = Snapshots(small_room.desk)
-    look = kept.look(wait=60.0)
+    look = kept.look(wait=LOW_PRIORITY_PATIENCE)
     assert look.problem == "nothing works."
-    assert not kept.look(wait=60.0).computing  # not at every view
+    assert not kept.look(wait=LOW_PRIORITY_PATIENCE).computing  # not at every view
 
 
 def test_what_was_kept_by_another_version_is_computed_anew(small_room: Room) -> None:
     row = {"key": "dashboard_snapshot", "value": '{"key": 3}'}
     small_room.desk.write(lambda c: c.execute(tables().meta.insert(), row)).result(60)
-    look = Snapshots(small_room.desk).look(wait=60.0)
+    look = Snapshots(small_room.desk).look(wait=LOW_PRIORITY_PATIENCE)
     assert look.fresh
 
 
