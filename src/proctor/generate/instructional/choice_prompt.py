@@ -72,14 +72,15 @@ class ChoicePrompts:
     prompts: PromptSet
     secret: FenceSecret
 
-    def write(self, question: ChoiceQuestion, count: int) -> Rendered:
-        """Ask for wrong answers."""
+    def write(self, question: ChoiceQuestion, count: int, tried: Sequence[str] = ()) -> Rendered:
+        """Ask for wrong answers other than those that were tried before."""
         return self.prompts["choices-write"].render(
             self.secret,
             context=show_context(question),
             question=question.question,
             answer=question.answer,
             also=list(question.also) or None,
+            tried=list(tried) or None,
             count=count,
             words=max(1, len(question.answer.split())),
         )

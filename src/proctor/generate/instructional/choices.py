@@ -439,7 +439,8 @@ class _Attempt:
 
     def _thought_up(self, wanted: int) -> Talk[tuple[Distractor, ...]]:
         by, settings, question = self.by, self.by.settings, self.question
-        prompt = by.prompts.write(question, settings.written)
+        tried = dict.fromkeys(d.text for a in self.before for d in a.wrong if d.kind == "model")
+        prompt = by.prompts.write(question, settings.written, tuple(tried))
         written = yield from self._read(
             prompt, by.models.writer, settings.writing, read_wrong, WRITE_FORM, draw=self.number
         )

@@ -27,12 +27,12 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
 from proctor.generate.instructional.choice_prompt import like_answer, normalise_option, says_all_of_the_above
 from proctor.generate.instructional.choice_question import ChoiceQuestion, ContextLine
+from proctor.generate.instructional.distractor_numbers import change_numbers
 from proctor.generate.instructional.record import Distractor, DistractorKind
 from proctor.generate.styled.prompting import squeeze
 from proctor.procedure.inflect import base_form
@@ -246,6 +246,8 @@ class _Shape:
 def _shape(facts: _Facts) -> _Shape | None:
     """Return how the answer tells of a step; None when it is no step: its verb must be one of the video's steps."""
     answer = squeeze(facts.question.answer)
+    if _LINKED.match(answer):
+        return None  # it tells of two
     lead = _LEAD.match(answer)
     rest = answer[lead.end() :] if lead else answer
     word = re.split(r"[\s,.;:]", rest, maxsplit=1)[0].lower()
@@ -294,17 +296,21 @@ def _wrong_steps(facts: _Facts) -> list[ContextLine]:
     """Return steps that are wrong as an answer by what the annotation says, in the order of the video."""
     if not facts.cited:
         return []
-    allowed = [step for step in facts.others if _is_wrong_step(facts, step)]
+    return [step for step in _untimely(facts, facts.others) if _is_wrong_step(facts, step)]
+
+
+def _untimely(facts: _Facts, steps: Sequence[ContextLine]) -> list[ContextLine]:
+    """Leave out what is after a step when the question asks what comes after it, at once or later; likewise before, during."""
     relation = _RELATION.search(facts.question.question)
     if relation is None or _AT_ONCE.search(facts.question.question):
-        return allowed
+        return list(steps)
     anchor = _anchor(facts)
-    return [] if anchor is None else [s for s in allowed if not _holds(relation["word"].lower(), s, anchor)]
+    return [] if anchor is None else [s for s in steps if not _holds(relation["word"].lower(), s, anchor)]
 
 
 def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
     known = _content(step.text)
-    if any(_same(known, _content(line.text)) for line in facts.cited):
+    if any(_is_part(step.id, line.id) or _same(known, _content(line.text)) for line in facts.cited):
         return False
     if any(_same(known, _content(answer)) for answer in facts.question.answers):
         return False
@@ -313,6 +319,11 @@ def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
     if _REPEATS.search(facts.question.question) and _times_done(facts, known) > 1:
         return False
     return not facts.supports_as_well(known)
+
+
+def _is_part(one: str, other: str) -> bool:
+    """True when one step is a substep of the other (``s3.2`` of ``s3``): what is said of one may be said of both."""
+    return one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
 def _times_done(facts: _Facts, known: frozenset[str]) -> int:
@@ -412,6 +423,10 @@ def _surely_before(one: ContextLine, other: ContextLine) -> bool:
 # -- objects -----------------------------------------------------------------------------------------------------
 
 _ARTICLE = re.compile(r"^(?:(?:a|an|the|some)\s+)?(?P<noun>[a-z][a-z' -]*)\.?$", re.IGNORECASE)
+_VAGUE: Final = _words(
+    "mixture ingredient content everything stuff food rest dish thing item material piece part side other another recipe meal"
+)
+"""What may be anything is wrong of nothing."""
 _NO_THING = re.compile(
     r"\b(?:in|on|at|with|by|to|into|until|for|from|when|while|after|before|than)\b", re.IGNORECASE
 )
@@ -428,14 +443,14 @@ def _thing(text: str) -> str:
 
 
 def _object(facts: _Facts) -> Iterator[tuple[str, str]]:
-    for step in facts.others:
+    for step in _untimely(facts, facts.others):
         yield from _with_object(facts, _thing(step.text), step.id)
 
 
 def _with_object(facts: _Facts, thing: str, origin: str) -> Iterator[tuple[str, str]]:
     """Put another object in the place of the one that the answer names, where the steps do not bear it out."""
     words = _content(thing)
-    if not thing or not words:
+    if not thing or words <= _VAGUE:
         return
     if any(words & _content(line.text) for line in facts.cited) or words & facts.asks:
         return
@@ -495,53 +510,16 @@ def _is_elsewhere(facts: _Facts, words: frozenset[str], known: Sequence[frozense
 
 # -- numbers -----------------------------------------------------------------------------------------------------
 
-_WORDS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBER = re.compile(
-    rf"(?<![\w./:,-])(?:\d+ \d+/\d+|\d+/\d+|\d+\.\d+|\d+|{'|'.join(_WORDS)})(?![\d:/]|[.,]\d|\s?[-–]\s?\d|\s+to\s+\d)",
-    re.IGNORECASE,
-)
-_PARTS: Final = tuple(Fraction(n, d) for n, d in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1), (2, 1)))
-_PLURALS: Final = _words(
-    "teaspoon tablespoon cup ounce pound gram liter litre minute second hour degree slice piece clove egg time spoon pinch inch "
-    "layer cube step bowl pan drop stick onion tomato potato pepper strip leaf sheet can packet"
-)
-
 
 def _changed(facts: _Facts, *, time: bool) -> Iterator[tuple[str, str]]:
-    """Change one number of the answer, to none that the context has for the like."""
-    answer = squeeze(facts.question.answer)
-    if time is False and not find_quantities(answer):
-        return
-    known = [q for line in facts.question.context for q in find_quantities(f"{line.text} {line.note}")]
-    known += [q for text in (*facts.question.answers, facts.question.question) for q in find_quantities(text)]
-    for found in _NUMBER.finditer(answer):
-        for number in _others(found[0]):
-            said = _renumbered(answer, found, number)
-            change = _only_change(answer, said)
-            if change is None:
-                continue
-            before, after = change
-            if (before.dimension == "time") != time or any(_may_be(after, q) for q in known):
-                continue
-            yield said, _origin_of(facts, before)
-
-
-def _only_change(before: str, after: str) -> tuple[Quantity, Quantity] | None:
-    """Return the quantity that differs between two texts, as it was and as it is.
-
-    None unless it is exactly one, exact, of the same kind, and has a unit or something that is counted.
-    """
-    old, new = find_quantities(before), find_quantities(after)
-    if len(old) != len(new):
-        return None
-    pairs = [(a, b) for a, b in zip(old, new, strict=True) if not a.same_value(b)]
-    if len(pairs) != 1:
-        return None
-    one, other = pairs[0]
-    if one.kind != other.kind or one.low != one.high or other.low != other.high:
-        return None
-    is_plain_number = one.dimension == "count" and not one.noun and len(old) == 1 and len(before.split()) <= 2
-    return (one, other) if one.unit or one.noun or is_plain_number else None
+    """Change one number of the answer, to none that the context, the question or an answer has for the like."""
+    context = (f"{line.text} {line.note}" for line in facts.question.context)
+    texts = (*context, *facts.question.answers, facts.question.question)
+    known = [quantity for text in texts for quantity in find_quantities(text)]
+    for change in change_numbers(facts.question.answer):
+        if (change.before.dimension == "time") != time or any(_may_be(change.after, q) for q in known):
+            continue
+        yield change.text, _origin_of(facts, change.before)
 
 
 def _may_be(made: Quantity, known: Quantity) -> bool:
@@ -559,53 +537,3 @@ def _origin_of(facts: _Facts, quantity: Quantity) -> str:
         if any(q.same_value(quantity) for q in find_quantities(line.text)):
             return line.id
     return facts.cited[0].id if facts.cited else ""
-
-
-def _others(number: str) -> list[str]:
-    """Return other numbers of the same look, near ones first."""
-    word = number.lower()
-    if word in _WORDS:
-        n = _WORDS.index(word)
-        near = [m for m in (n + 1, n - 1, n + 2, 2 * n + 1, n - 2) if 0 <= m < len(_WORDS)]
-        return [_WORDS[m].capitalize() if number[0].isupper() else _WORDS[m] for m in dict.fromkeys(near)]
-    if " " in number:
-        whole, part = number.split(" ")
-        return [f"{m} {part}" for m in (int(whole) + 1, int(whole) - 1, int(whole) + 2) if m > 0]
-    if "/" in number:
-        top, bottom = map(int, number.split("/"))
-        own = Fraction(top, bottom) if bottom else Fraction(0)
-        near_parts = sorted((p for p in _PARTS if p != own), key=lambda p: (abs(p - own), p))
-        return [str(p) for p in near_parts]
-    if "." in number:
-        digits = len(number.split(".")[1])
-        return [f"{float(number) * factor:.{digits}f}" for factor in (2, 1.5, 0.5, 3)]
-    n = int(number)
-    step = next((s for s in (100, 50, 10, 5) if n >= 2 * s and n % s == 0), 1)
-    values = dict.fromkeys(
-        (n + step, n - step, 2 * n, n + 2 * step, *([n // 2] if n % 2 == 0 else []), 3 * n)
-    )
-    return [str(m) for m in values if m > 0 and m != n]
-
-
-def _renumbered(answer: str, found: re.Match[str], number: str) -> str:
-    """Put a number in the place of another one; the word behind it agrees where that is sure."""
-    rest = answer[found.end() :]
-    word = re.match(r"[ -]([a-z]+)\b", rest)
-    if word is not None and rest[0] == " ":
-        is_one, was_one = _is_singular(number), _is_singular(found[0])
-        if was_one and not is_one and word[1] in _PLURALS:
-            plural = word[1] + ("es" if word[1].endswith(("ch", "sh", "o", "x")) else "s")
-            plural = "leaves" if word[1] == "leaf" else plural
-            rest = f" {plural}{rest[word.end() :]}"
-        elif is_one and not was_one:
-            single = next((s for s in _PLURALS if word[1] in (f"{s}s", f"{s}es")), "")
-            rest = f" {single}{rest[word.end() :]}" if single else rest
-    return f"{answer[: found.start()]}{number}{rest}"
-
-
-def _is_singular(number: str) -> bool:
-    if number.lower() in _WORDS:
-        return number.lower() == "one"
-    if " " in number:
-        return False
-    return Fraction(number) <= 1 if not number.endswith("/0") else False
