@@ -39,7 +39,7 @@ MEANINGS: Final[Mapping[Category, str]] = {
     "purpose-cause": "why or what for something is done, or what leads to what",
     "object-tool": "which object or tool is used or handled",
     "ingredient-quantity": "which ingredient or material, or how much of it",
-    "manner": "how something is done: the way, the motion, the duration that is meant",
+    "manner": "how something is done: the way, the motion, how long or how strongly",
     "state-attribute": "what something is like or becomes: colour, shape, size, texture, state",
     "location": "where something is, is put, or is done",
     "comparison": "how two things or actions differ or agree, which is longer, more, earlier",

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -23,7 +24,7 @@ from proctor.procedure.clip import Clip, Placed, place_segments
 from proctor.procedure.recording import Recording
 from proctor.procedure.trim_rules import DEFAULT, TrimRules
 from proctor.procedure.trimming import trim_recording
-from proctor.records import Dropped
+from proctor.records import Dropped, iter_jsonl
 
 __all__ = [
     "MIN_STEPS",
@@ -33,6 +34,7 @@ __all__ = [
     "Trimming",
     "clips_of",
     "dataset_key",
+    "read_narrations",
     "render_step",
     "top_steps",
 ]
@@ -68,10 +70,12 @@ class Narration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         start: seconds of the video.
         text: what is said.
+        video_id: the recording; needed in files only.
     """
 
     start: float
     text: str
+    video_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,23 @@ def clips_of(
     counts = Counter(making.counts)
     counts["clips"], counts["videos"] = len(clips), len(videos)
     return ClipSet(tuple(clips), tuple(making.dropped), dict(sorted(counts.items())))
+
+
+def read_narrations(path: Path) -> dict[str, tuple[Narration, ...]]:
+    """Read what is said in videos, by the id of the recording: one JSON object a line with ``video_id``, ``start``, ``text``.
+
+    Raises:
+        UserError: for a line that is none, or that does not say of which video it is.
+    """
+    found: dict[str, list[Narration]] = {}
+    narration: Narration
+    for narration in iter_jsonl(path, Narration):
+        if not narration.video_id:
+            raise UserError(
+                "a narration does not say of which video it is.", where=str(path), hint="add 'video_id'"
+            )
+        found.setdefault(narration.video_id, []).append(narration)
+    return {video_id: tuple(narrations) for video_id, narrations in found.items()}
 
 
 def top_steps(clip: ShownClip) -> tuple[ShownStep, ...]:
@@ -251,7 +272,8 @@ class _Making:
         for number, placed in enumerate(span.steps, 1):
             inner = nested.get(placed.position, ())
             steps.append(_step(f"s{number}", placed, span.start, said.get(placed.position, "")))
-            steps += [_step(f"s{number}.{n}", p, span.start, "") for n, p in enumerate(inner, 1)]
+            for n, substep in enumerate(inner, 1):
+                steps.append(_step(f"s{number}.{n}", _within_span(substep, span), span.start, ""))
             self.counts["steps"] += 1
             self.counts["substeps"] += len(inner)
             self.counts["narrations"] += placed.position in said
@@ -285,6 +307,12 @@ def _span(clip: Clip, steps: Mapping[int, Placed]) -> _Span:
     return _Span(clip.id, clip.start, clip.end, inside)
 
 
+def _within_span(substep: Placed, span: _Span) -> Placed:
+    """Return a substep as the clip shows it: it may begin before its step does, and the clip with the step."""
+    start = min(max(substep.start, span.start), span.end)
+    return substep._replace(start=start, end=max(min(substep.end, span.end), start))
+
+
 def _step(id_: str, placed: Placed, origin: float, narration: str) -> ShownStep:
     text = _line(placed.segment.description)
     category = _line(placed.category)
@@ -313,7 +341,7 @@ def _nested(steps: Sequence[Placed], leaves: Recording | None) -> dict[int, tupl
     A substep belongs to the step that it shares most time with, of several equal ones to the first; one that shares no time with
     any belongs to another clip.
     """
-    if leaves is None:
+    if leaves is None or not steps:
         return {}
     own = {_identity(step) for step in steps}
     found: dict[int, list[Placed]] = {}

@@ -23,6 +23,9 @@ ANSWER_WORDS: Final = 30
 QUESTION_WORDS: Final = 60
 """Words of a question, at most [R]."""
 
+_LETTERS: Final = 15
+"""Characters of a word, on average at most: a text without blanks has an end as well."""
+
 CHECKS: Final = {
     "bad_entry": "an entry of the reply is no object with a question and an answer",
     "several_answers": "an entry gives a list of answers",
@@ -30,12 +33,12 @@ CHECKS: Final = {
     "no_answer": "the answer is empty, or has no word in it",
     "no_steps": "no step is cited",
     "unknown_step": "a step is cited that was not shown",
-    "mentions_step_number": "question or answer name a step by its number or id, or ask how many steps there are",
-    "mentions_time": "question or answer name a time of the video",
-    "mentions_annotation": "question or answer speak of annotations, of a list of steps or of the data",
     "question_too_long": f"the question has more than {QUESTION_WORDS} words",
     "answer_too_long": "the answer has more words than allowed",
     "answer_longer_than_steps": "the answer has more words than everything that was shown",
+    "mentions_step_number": "question or answer name a step by its number or id, or ask how many steps there are",
+    "mentions_time": "question or answer name a time of the video",
+    "mentions_annotation": "question or answer speak of annotations, of a list of steps or of the data",
     "answer_is_question": "the answer is the question again",
     "yes_no": "the answer is yes or no",
     "no_single_answer": "the answer says that all, none or nothing known is right",
@@ -122,7 +125,7 @@ def check_pair(
     elif cited - known:
         reason, detail = "unknown_step", f"{', '.join(sorted(cited - known))[:100]}: {detail}"
     else:
-        reason = _mentioned(pair, told) or _shape(pair, told, answer_words)
+        reason = _too_long(pair, told, answer_words) or _mentioned(pair, told) or _no_answer(pair)
     return BadEntry(reason, detail) if reason else None
 
 
@@ -144,22 +147,22 @@ def _found(pattern: re.Pattern[str], text: str, context: str) -> bool:
     return any(found[0].strip() not in context for found in pattern.finditer(text))
 
 
-def _shape(pair: RawPair, told: str, answer_words: int) -> str:
-    answer = normalise_question(pair.answer)
-    long = words_of(pair.answer)
-    if words_of(pair.question) > QUESTION_WORDS:
+def _too_long(pair: RawPair, told: str, answer_words: int) -> str:
+    """Look at lengths first: nothing is searched in a text that goes on and on."""
+    if words_of(pair.question) > QUESTION_WORDS or len(pair.question) > _LETTERS * QUESTION_WORDS:
         return "question_too_long"
-    if long > answer_words:
+    if words_of(pair.answer) > answer_words or len(pair.answer) > _LETTERS * answer_words:
         return "answer_too_long"
-    if long > words_of(told):
-        return "answer_longer_than_steps"
+    return "answer_longer_than_steps" if words_of(pair.answer) > words_of(told) else ""
+
+
+def _no_answer(pair: RawPair) -> str:
+    answer = normalise_question(pair.answer)
     if answer == normalise_question(pair.question):
         return "answer_is_question"
     if _YES_NO.fullmatch(answer):
         return "yes_no"
-    if _NO_SINGLE.fullmatch(answer):
-        return "no_single_answer"
-    return ""
+    return "no_single_answer" if _NO_SINGLE.fullmatch(answer) else ""
 
 
 def _plain(text: str) -> str:

@@ -252,6 +252,8 @@ def _share_out(
     """Say how many pairs each clip is asked for; of a total as few clips as possible, each with a full call."""
     if per_clip is not None:
         return [(clip, per_clip) for clip in clips]
+    if not wanted:
+        return []  # a single pair is of one level
     used = clips[: -(-wanted // per_call)]
     share, over = divmod(wanted, len(used))
     return [(clip, share + (n < over)) for n, clip in enumerate(used) if share + (n < over)]
