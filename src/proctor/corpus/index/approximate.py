@@ -7,8 +7,7 @@ by one thread, so that equal vectors give equal ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -18,7 +17,15 @@ from numpy.typing import NDArray
 from proctor.corpus.embed.embedder import Vectors
 from proctor.corpus.index.best import hits_of, merge_hits, no_hits
 from proctor.corpus.index.dense import DenseIndex
-from proctor.corpus.index.exact import Found, cosines, exact_top, import_faiss, ranked
+from proctor.corpus.index.exact import (
+    Found,
+    cosines,
+    exact_top,
+    import_faiss,
+    in_parts,
+    one_thread,
+    ranked,
+)
 from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.corpus.index.modality import checked_k, positions_within
 from proctor.corpus.index.vectors import checked_queries
@@ -163,19 +170,23 @@ class ApproximateIndex:
         return hits_of([(positions[rows], scores.astype(np.float32)) for rows, scores in found], k)
 
     def _found(self, queries: Vectors, k: int, vectors: Vectors, structure: Any) -> list[Found]:
-        wanted = min(k, len(vectors))
         found: list[Found] = []
         for start in range(0, len(queries), _QUERIES):
-            part = queries[start : start + _QUERIES]
-            rows = _candidates(structure, part, min(wanted + _MORE, len(vectors)), self.method)
-            scores = cosines(part, vectors[rows])
-            found += [
-                ranked(s[r != NOTHING], r[r != NOTHING], k)
-                if np.count_nonzero(r != NOTHING) >= wanted
-                else exact_top(part[n : n + 1], vectors, k)[0]  # cells or links gave too few
-                for n, (r, s) in enumerate(zip(rows, scores, strict=True))
-            ]
+            found += in_parts(
+                lambda part: self._part(part, k, vectors, structure), queries[start : start + _QUERIES]
+            )
         return found
+
+    def _part(self, queries: Vectors, k: int, vectors: Vectors, structure: Any) -> list[Found]:
+        wanted = min(k, len(vectors))
+        rows = _candidates(structure, queries, min(wanted + _MORE, len(vectors)), self.method)
+        scores = cosines(queries, vectors[rows])
+        return [
+            ranked(s[r != NOTHING], r[r != NOTHING], k)
+            if np.count_nonzero(r != NOTHING) >= wanted
+            else exact_top(queries[n : n + 1], vectors, k)[0]  # cells or links gave too few
+            for n, (r, s) in enumerate(zip(rows, scores, strict=True))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +233,7 @@ def _structure(vectors: Vectors, method: Method) -> Any:
     if method.kind == "hnsw":
         structure = faiss.IndexHNSWFlat(dimension, method.size, faiss.METRIC_INNER_PRODUCT)
         structure.hnsw.efConstruction = max(100, 4 * method.size)
-        with _one_thread(faiss):
+        with one_thread(faiss):
             structure.add(np.ascontiguousarray(vectors))
         return structure
     cells = min(method.size or round(4 * len(vectors) ** 0.5), len(vectors))
@@ -232,7 +243,7 @@ def _structure(vectors: Vectors, method: Method) -> Any:
     structure.cp.spherical = True
     structure.cp.min_points_per_centroid = 1
     structure.cp.max_points_per_centroid = 64
-    with _one_thread(faiss):
+    with one_thread(faiss):
         structure.train(np.ascontiguousarray(vectors))
         structure.add(np.ascontiguousarray(vectors))
     return structure
@@ -247,13 +258,3 @@ def _candidates(structure: Any, queries: Vectors, k: int, method: Method) -> NDA
     _, rows = structure.search(queries, k, params=parameters)
     found: NDArray[np.int64] = rows.astype(np.int64, copy=False)
     return found
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)

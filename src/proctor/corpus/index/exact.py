@@ -9,6 +9,9 @@ the best are summed anew: the result is exact whatever the data.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +21,7 @@ from proctor.corpus.embed.embedder import Vectors
 from proctor.corpus.index.best import best
 from proctor.errors import MissingExtraError
 
-__all__ = ["EXTRA", "Found", "cosines", "exact_top", "import_faiss", "ranked"]
+__all__ = ["EXTRA", "Found", "cosines", "exact_top", "import_faiss", "in_parts", "one_thread", "ranked"]
 
 EXTRA: Final = "corpus"
 Found = tuple[NDArray[np.int64], NDArray[np.float64]]
@@ -32,6 +35,8 @@ _SUMMED: Final = 2**22
 """Numbers that are summed anew at a time (32 MiB)."""
 _QUERIES: Final = 1024
 _ROWS: Final = 2**18
+_PRODUCTS_FROM: Final = 20
+"""Queries from which a product of matrices is faster than each query on its own."""
 
 
 def import_faiss(purpose: str = "Search by vectors") -> Any:
@@ -46,7 +51,44 @@ def import_faiss(purpose: str = "Search by vectors") -> Any:
             import faiss  # type: ignore[import-untyped,unused-ignore]
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "faiss", "corpus", purpose) from None
+    # faiss 1.15 multiplies matrices only for hundreds of queries at a time: some tens take five times as long without
+    faiss.cvar.distance_compute_blas_threshold = _PRODUCTS_FROM
     return faiss
+
+
+@contextmanager
+def one_thread(faiss: Any) -> Iterator[None]:
+    """Let what this thread asks faiss for be computed by this thread alone."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def in_parts(search: Callable[[Vectors], list[Found]], queries: Vectors) -> list[Found]:
+    """Search for parts of the queries at the same time, each by one thread.
+
+    faiss' own threads meet after every thousand vectors, and whoever is late there keeps the others busy with waiting.
+
+    Args:
+        search: returns what each of some queries finds, whatever the others are.
+        queries: shape (queries, dimension).
+    """
+    faiss = import_faiss()
+
+    def alone(part: Vectors) -> list[Found]:
+        with one_thread(faiss):
+            return search(part)
+
+    least = 1 if len(queries) < _PRODUCTS_FROM else _PRODUCTS_FROM
+    number = max(1, min(faiss.omp_get_max_threads(), len(queries) // least))
+    parts = np.array_split(queries, number)
+    if number == 1:
+        return alone(parts[0])
+    with ThreadPoolExecutor(number) as pool:
+        return [found for part in pool.map(alone, parts) for found in part]
 
 
 def cosines(queries: Vectors, rows: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -85,7 +127,9 @@ def exact_top(queries: Vectors, vectors: Vectors, k: int) -> list[Found]:
         return [(np.empty(0, np.int64), np.empty(0))] * len(queries)
     found: list[Found] = []
     for start in range(0, len(queries), _QUERIES):
-        found += _top(queries[start : start + _QUERIES], vectors, min(k, len(vectors)))
+        found += in_parts(
+            lambda part: _top(part, vectors, min(k, len(vectors))), queries[start : start + _QUERIES]
+        )
     return found
 
 
