@@ -13,7 +13,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.generate.candidate import Candidate
-from proctor.generate.instructional.funnel import FilterResult
+from proctor.generate.instructional.funnel import RULE, FilterResult
 from proctor.generate.instructional.record import FilterVerdict
 from proctor.records import content_hash
 from proctor.verify.agreement import AgreementReport, PairLine, agreement_report
@@ -54,6 +54,8 @@ def filter_verdicts(
 ) -> list[Verdict]:
     """Return filters' verdicts in the form of everybody's.
 
+    What a filter drops by rule, without asking a model, counts for the filter under the name that its other verdicts have.
+
     Args:
         verdicts: of filters; postponed ones are left out.
         candidates: what people judge, by id (``generate.instructional.filterable.as_candidate`` makes them).
@@ -62,9 +64,11 @@ def filter_verdicts(
     Raises:
         UserError: if a verdict is on no candidate.
     """
+    given = list(verdicts)
+    names = _names(given)
     hashes: dict[str, str] = {}
     found = []
-    for verdict in verdicts:
+    for verdict in given:
         if verdict.keep is None:
             continue
         hash_ = _hash_of(verdict.item_id, candidates, hashes)
@@ -72,7 +76,7 @@ def filter_verdicts(
             Verdict(
                 candidate_id=verdict.item_id,
                 candidate_hash=hash_,
-                annotator=filter_annotator(verdict),
+                annotator=names[verdict.filter] if verdict.judge == RULE else filter_annotator(verdict),
                 annotator_kind="model",
                 at=at,
                 question=AnswerVerdict(
@@ -150,6 +154,15 @@ def filter_agreement(
     return FilterAgreement(
         people=report, filters=agreement_report(candidates, among, **options).questions.pairs
     )
+
+
+def _names(verdicts: Sequence[FilterVerdict]) -> dict[str, str]:
+    """Return the annotator to whom drops by rule belong, by filter: the one that was asked, if there is only one."""
+    found: dict[str, str] = {}
+    for name in {verdict.filter for verdict in verdicts}:
+        asked = {filter_annotator(v) for v in verdicts if v.filter == name and v.judge != RULE}
+        found[name] = asked.pop() if len(asked) == 1 else f"filter:{name}/{RULE}"
+    return found
 
 
 def _hash_of(id_: str, candidates: Mapping[str, Candidate], hashes: dict[str, str]) -> str:

@@ -39,7 +39,7 @@ from proctor.generate.instructional.filter_prompt import (
     template_of,
 )
 from proctor.generate.instructional.filterable import Filterable
-from proctor.generate.instructional.funnel import FilterFunnel, FilterResult, count_funnel
+from proctor.generate.instructional.funnel import RULE, FilterFunnel, FilterResult, count_funnel
 from proctor.generate.instructional.record import FILTERS, FilterName, FilterVerdict
 from proctor.generate.styled.difficulty import together
 from proctor.generate.styled.duplicates import normalise_question
@@ -391,7 +391,7 @@ def _by_rule(name: FilterName, question: Filterable) -> FilterVerdict | None:
         keep=False,
         reason=reason,
         evidence={"problem": problem},
-        judge="rule",
+        judge=RULE,
     )
 
 

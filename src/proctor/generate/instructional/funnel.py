@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from proctor.generate.instructional.record import FILTERS, FilterName, FilterVerdict
 
-__all__ = ["FilterFunnel", "FilterOutcome", "FilterResult", "FunnelRow", "count_funnel", "results_of"]
+__all__ = ["RULE", "FilterFunnel", "FilterOutcome", "FilterResult", "FunnelRow", "count_funnel", "results_of"]
+
+RULE: Final = "rule"
+"""Judge of a verdict for which no model was asked."""
 
 FilterOutcome = Literal["kept", "dropped", "postponed"]
 
