@@ -1,7 +1,7 @@
 """From a view of a clip to pictures: decoded at the frames of the published rule, encoded once, shrunk where a provider asks.
 
-Frames are found by index: in a clip ``[start, end)`` of a video with a steady rate, those whose time is in it. Of videos with
-frames at uneven times the average rate counts, and the frame on screen at that moment is shown. Nothing from outside of the clip is
+Frames are counted as the file lists them: those of a clip ``[start, end)`` appear in it, and the rule chooses among them by index. One
+a second is the frame on screen at the clip's start, a second later, and so on. Nothing from outside of the clip is
 ever shown. What is too large for the provider is made smaller by the rule of ``proctor.evaluate.fitting``, and the record says so.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_view import DIVISORS, ClipView, frame_indices, second_indices
+from proctor.evaluate.clip_view import DIVISORS, ClipView, frame_indices
 from proctor.evaluate.exhibit import VideoFinder
 from proctor.evaluate.fitting import change, smaller, too_large
 from proctor.evaluate.showing import ShownFrame
@@ -25,12 +26,15 @@ from proctor.llm.limits import Excess
 from proctor.llm.media import MediaStore
 from proctor.media.frames import extract_frames
 from proctor.media.paint import encode_jpeg
-from proctor.media.probe import VideoInfo, probe
+from proctor.media.probe import probe
 from proctor.media.sampling import thin
+from proctor.media.times import presentation_times
 
 __all__ = ["ClipExhibit", "ClipExhibitor", "clip_times"]
 
 QUALITY: Final = 90
+_TOLERANCE: Final = 0.0005
+"""Seconds by which stored times are rounded (Matroska counts milliseconds)."""
 _LOWEST: Final = 16
 """Pixels of height that a picture has at least."""
 
@@ -77,7 +81,8 @@ class ClipExhibitor:
     media: MediaStore
     videos: VideoFinder | None = None
     shrink: bool = True
-    _infos: dict[Path, VideoInfo] = field(default_factory=dict)
+    _heights: dict[Path, int] = field(default_factory=dict)
+    _times: dict[Path, tuple[Sequence[float], float]] = field(default_factory=dict)
     _frames: dict[tuple[object, ...], tuple[ShownFrame, ...]] = field(default_factory=dict)
 
     def show(
@@ -107,9 +112,9 @@ class ClipExhibitor:
                 "the clip of the question is not known, so nothing of it can be shown.", where=where
             )
         path = self._path(clip, where)
-        if path not in self._infos:
-            self._infos[path] = probe(path)
-        first = view = self._inner(self._infos[path])
+        if path not in self._heights:
+            self._heights[path], self._times[path] = probe(path).height, presentation_times(path)
+        first = view = self._inner(self._heights[path])
         made = self._made(path, clip, view)
         shown, why = len(made.frames), list[Excess]()
         while excess := check(made):
@@ -134,9 +139,9 @@ class ClipExhibitor:
             )
         return found
 
-    def _inner(self, info: VideoInfo) -> View:
+    def _inner(self, original: int) -> View:
         """Return the view with the height that its share of the video's size is, for the rule that shrinks."""
-        height = max(_LOWEST, round(info.height / DIVISORS[self.view.size]))
+        height = max(_LOWEST, round(original / DIVISORS[self.view.size]))
         sampling: Sampling = "fps" if self.view.sampling == "fps1" else "uniform"
         return View(kind="frames", frames=self.view.frames, height=height, sampling=sampling)
 
@@ -148,7 +153,7 @@ class ClipExhibitor:
         return ClipExhibit(self._frames[name], view.height, video)
 
     def _decoded(self, path: Path, clip: ShownClip, view: View) -> tuple[ShownFrame, ...]:
-        times = clip_times(self._infos[path], clip.start, clip.end, view, where=clip.id)
+        times = clip_times(*self._times[path], clip.start, clip.end, view, where=clip.id)
         source = _identity(path)
         found = []
         for frame in extract_frames(path, times, height=view.height):
@@ -162,40 +167,37 @@ class ClipExhibitor:
 
 
 def clip_times(
-    info: VideoInfo, start: float, end: float, view: View, *, where: str = ""
+    times: Sequence[float], ends: float, start: float, end: float, view: View, *, where: str = ""
 ) -> tuple[float, ...]:
-    """Return the middles (seconds) of the frames that the rule chooses of a clip ``[start, end)``.
+    """Return moments (seconds) at which the frames that the rule chooses of a clip ``[start, end)`` are on screen.
 
     Args:
-        info: of the video.
+        times: when each frame of the video appears, increasing.
+        ends: when the last one ends.
         start: of the clip, seconds of the video.
         end: of the clip, exclusive; what lies behind the video's end is not there.
         view: number of frames and sampling (``uniform`` or ``fps``).
         where: the clip, for messages.
 
     Raises:
-        UserError: if the clip holds no frame of the video.
+        UserError: if no frame of the video appears in the clip.
     """
-    total = info.frames
-    if total is None:
-        total = (
-            math.ceil(info.duration * info.fps) if info.duration is not None else math.ceil(end * info.fps)
-        )
-    first = math.ceil(max(start, 0.0) * info.fps - 1e-6)
-    stop = min(math.ceil(end * info.fps - 1e-6), total)
+    first, stop = bisect_left(times, start - _TOLERANCE), bisect_left(times, end - _TOLERANCE)
     if stop <= first:
         raise UserError(
-            f"the video ends at {total / info.fps:.1f} s and shows nothing of the clip ({start:.1f} to {end:.1f} s).",
-            where=where or info.path,
+            f"the video ends at {ends:.1f} s and shows nothing of the clip ({start:.1f} to {end:.1f} s).",
+            where=where or None,
             hint="is it the video that was annotated?",
         )
     if view.sampling == "fps":
-        chosen = thin(
-            [i for i in second_indices((stop - first) / info.fps, info.fps) if i < stop - first], view.frames
-        )
+        last = min(end, max(ends, times[stop - 1]))
+        seconds = max(1, math.ceil(last - start - _TOLERANCE))
+        on_screen = [max(first, bisect_right(times, start + i + _TOLERANCE) - 1) for i in range(seconds)]
+        chosen = thin(on_screen, view.frames)
     else:
-        chosen = list(frame_indices(view.frames, stop - first))
-    return tuple((first + index + 0.5) / info.fps for index in chosen)
+        chosen = [first + index for index in frame_indices(view.frames, stop - first)]
+    # Between its own time and the next frame's, so that no rounding shows a neighbour.
+    return tuple((times[i] + times[i + 1]) / 2 if i + 1 < len(times) else times[i] for i in chosen)
 
 
 def _identity(path: Path) -> str:
