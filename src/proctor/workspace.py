@@ -55,6 +55,8 @@ _COMMANDS: Final = {
     "corpus-dedupe": "corpus dedupe",
     "styled": "generate styled",
     "overlap": "experiment styled",
+    "pairs": "generate instructional",
+    "clips": "predict",
 }
 """Stages that are called otherwise on the command line."""
 

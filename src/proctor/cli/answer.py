@@ -89,3 +89,6 @@ def answer(
     text = f"{cells_text(result['table']['cells'])}\n\n{counts}\n\n{closing_text(result['calls'])}"
     emit(result, text, as_json=as_json)
     end_with_status(result["calls"])
+    if result["calls"]["stopped"]:
+        warn("what was not asked counts as failed; the same command goes on from here")
+        raise typer.Exit(3)

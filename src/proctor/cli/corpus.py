@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table, warn
 from proctor.cli.models import closing_text, with_limits
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def build(
         typer.Option(
             "--from",
             metavar="PATH",
-            help="File or folder of PDF, HTML, Markdown, CSV, pictures; may be repeated.",
+            help="File or folder of PDF, HTML, Markdown, CSV, pictures; may be repeated: ids then begin with the folder's name.",
         ),
     ] = None,
     data: Annotated[
@@ -75,7 +75,7 @@ def build(
     """Read files, data sets and workspaces into the workspace's corpus.
 
     Writes corpus/ (sources.jsonl, aliases.jsonl, images/, manifest.json); what was left out and why stands in
-    corpus/dropped.jsonl. Of equal contents the first is kept. Questions that come with a data set go to questions.jsonl.
+    corpus/dropped.jsonl. The workspace must not lie in a folder that is read. Of equal contents the first is kept. Questions that come with a data set go to questions.jsonl.
 
     Example: proctor corpus build bench --from manuals/ --licence CC-BY-4.0 --near 0.9
 
@@ -93,7 +93,12 @@ def build(
     text = _counts_text(result) + _dropped_text(result["dropped"])
     if "calls" in result:
         text += f"\n\n{closing_text(result['calls'])}"
-    emit(result, f"{text}\nnext: proctor generate styled {workspace}", as_json=as_json)
+    if result["complete"]:
+        text += f"\nnext: proctor generate styled {workspace}"
+    emit(result, text, as_json=as_json)
+    if not result["complete"]:
+        warn("not all images were described, so no corpus was written; the same command goes on from here")
+        raise typer.Exit(3 if result["calls"]["stopped"] else 1)
 
 
 @app.command()

@@ -76,3 +76,25 @@ def export_promqa(
 
     result = exchange.export_published(workspace, file)
     emit(result, f"{result['file']}: {result['examples']} examples", as_json=as_json)
+
+
+@_export.command("training")
+def export_training(
+    workspace: Annotated[
+        Path, typer.Argument(help="Workspace of clips, filtered with a share for training.")
+    ],
+    out: Annotated[Path, typer.Argument(help="Folder for the files.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Write training pairs as LLaVA/ShareGPT conversations and as Hugging Face messages.
+
+    No video is in the benchmark, too: the manifest holds the check.
+
+    Example: proctor export training bench training
+    """
+    from proctor.stages.instructional.training import export_training as stage
+
+    result = stage(workspace, out)
+    counts = [(name, result[name]) for name in ("pairs", "videos", "clips")]
+    text = table(counts) + "\n" + "\n".join(sorted(result["files"]))
+    emit(result, f"{text}\nin {out}", as_json=as_json)

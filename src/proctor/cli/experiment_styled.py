@@ -164,6 +164,8 @@ def styled(
             if not as_json:
                 note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
         done = conduct(workspace, plan, limits=limits, show=showing)
+    for line in done.notes:
+        warn(line)
     if done.stopped:
         warn(f"stopped early: {done.stopped}; the same command goes on from here")
     emit(_facts(done), _text(done), as_json=as_json)
@@ -176,6 +178,7 @@ def _facts(done: Done) -> dict[str, Any]:
         "stages": [{"stage": part.name, **part.counts} for part in done.parts],
         "report": done.report,
         "stopped": done.stopped,
+        "notes": done.notes,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import typer
 
@@ -20,6 +20,10 @@ class _Generate(FamilyGroup):
             "About recordings and their task graphs, as ProMQA (the word may be left out).",
         ),
         "styled": ("proctor.cli.generate_styled", "About texts, tables and images, in styles, as SMMQG."),
+        "instructional": (
+            "proctor.cli.generate_instructional",
+            "About clips of annotated videos, as InstructionBench.",
+        ),
     }
 
 
@@ -28,7 +32,42 @@ class _Experiment(FamilyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "promqa": ("proctor.cli.experiment", "ProMQA's experiment (the word may be left out)."),
         "styled": ("proctor.cli.experiment_styled", "SMMQG's experiment, from a corpus to the report."),
+        "instructional": (
+            "proctor.cli.experiment_instructional",
+            "InstructionBench's experiment, from annotated videos to the report.",
+        ),
     }
+
+
+class _Predict(FamilyGroup):
+    usual: ClassVar[str] = "procedural"
+    members: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "procedural": (
+            "proctor.cli.predict",
+            "The items of a benchmark of recordings (the word may be left out).",
+        ),
+        "instructional": (
+            "proctor.cli.predict_instructional",
+            "Questions about clips (not to be named where there are no others).",
+        ),
+    }
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take a workspace of clips, or an option that only they have, for what it is."""
+        if args and args[0] not in self.members and _is_about_clips(args):
+            args = ["instructional", *args]
+        return super().parse_args(ctx, args)
+
+
+def _is_about_clips(args: list[str]) -> bool:
+    from pathlib import Path
+
+    from proctor.workspace import is_there
+
+    if "--style" in args:
+        return True
+    root = Path(args[0])
+    return is_there(root / "clips.jsonl") and not is_there(root / "items.jsonl")
 
 
 def _family(group: type[FamilyGroup], help: str) -> typer.Typer:
@@ -52,12 +91,17 @@ apps = {
     "generate": _family(
         _Generate,
         "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about recordings and their task graphs; "
-        "proctor generate styled WORKSPACE about a corpus of texts, tables and images. A workspace that is called "
+        "proctor generate styled WORKSPACE about a corpus of texts, tables and images; proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
+    ),
+    "predict": _family(
+        _Predict,
+        "Sit a predictor down to answer the benchmark.\n\nproctor predict WORKSPACE answers the items of a benchmark of recordings; of "
+        "a workspace of clips (InstructionBench) the questions about these.",
     ),
     "experiment": _family(
         _Experiment,
         "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's; proctor experiment "
-        "styled WORKSPACE does SMMQG's. A workspace that is called like one of the commands is written ./NAME.",
+        "styled WORKSPACE does SMMQG's, proctor experiment instructional WORKSPACE InstructionBench's. A workspace that is called like one of the commands is written ./NAME.",
     ),
 }

@@ -139,6 +139,8 @@ def styled(
         f"{styled_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor retrieve {workspace}",
         as_json=as_json,
     )
+    if result["interrupted"]:
+        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result["complete"]:
         warn(f"{result['open']:,} questions are still open; the same command goes on from here")
         end_with_status(result["calls"])

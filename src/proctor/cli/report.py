@@ -38,8 +38,11 @@ def report(
 
     Example: proctor report bench --title "Kitchen questions" --output kitchen.html
     """
-    if styled or _has_only_styled(workspace):
+    if styled or _has_only(workspace, "styled.jsonl"):
         _report_styled(workspace, output, as_json=as_json)
+        return
+    if _has_only(workspace, "pairs.jsonl"):
+        _report_clips(workspace, output, videos, as_json=as_json)
         return
     from proctor.stages import report as stage
 
@@ -53,10 +56,20 @@ def report(
     emit(result, f"{text}\nopen it in a browser", as_json=as_json)
 
 
-def _has_only_styled(workspace: Path) -> bool:
+def _has_only(workspace: Path, name: str) -> bool:
     from proctor.workspace import is_there
 
-    return is_there(workspace / "styled.jsonl") and not is_there(workspace / "items.jsonl")
+    return is_there(workspace / name) and not is_there(workspace / "items.jsonl")
+
+
+def _report_clips(workspace: Path, output: Path | None, videos: Path | None, *, as_json: bool) -> None:
+    from proctor.stages.instructional.report import report as stage
+
+    with progress("writing examples", quiet=as_json) as seen:
+        result = stage(workspace, out=output, videos=videos, seen=seen)
+    size = result["bytes"] / 2**20
+    text = f"{result['report']}  ({size:.1f} MB, {result['pairs']} pairs, {result['choices']} with options)"
+    emit(result, f"{text}\nopen it in a browser", as_json=as_json)
 
 
 def _report_styled(workspace: Path, output: Path | None, *, as_json: bool) -> None:

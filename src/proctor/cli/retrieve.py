@@ -17,7 +17,7 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.models import closing_text, with_limits
+from proctor.cli.models import closing_text, end_with_status, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -66,7 +66,8 @@ def retrieve(
     """Let retrievers rank all sources for every question, and compute recall by style and by modalities.
 
     recall@k is the share of a question's cited sources among the first k, as published; all-gold@k counts questions of which
-    all were found. Rankings go to retrieval/, for 'proctor answer --sources bm25@5'.
+    all were found. Rankings go to retrieval/, for 'proctor answer --sources bm25@5'; the table there, which the report and 'proctor
+    concur' read, holds the retrievers of the last command.
 
     Example: proctor retrieve bench -r bm25 -r lsa -r bm25+lsa
 
@@ -85,11 +86,17 @@ def retrieve(
     text = cells_text(result["table"]["cells"])
     if counts := result["table"].get("counts"):
         text += "\n\n" + "; ".join(f"{name}: {n:,}" for name, n in counts.items())
+    if result["left_out"]:
+        text += f"\n{result['left_out']:,} further questions are left out: not all of their sources are known"
     if "recall_of_search" in result:
         text += "\n" + "\n".join(result["recall_of_search"])
     if "calls" in result:
         text += f"\n\n{closing_text(result['calls'])}"
     emit(result, text, as_json=as_json)
+    end_with_status(result.get("calls"))
+    if result.get("calls", {}).get("stopped"):
+        warn("rankings that were not reranked have failed; the same command goes on from here")
+        raise typer.Exit(3)
 
 
 def cells_text(cells: list[dict[str, Any]]) -> str:

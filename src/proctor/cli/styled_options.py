@@ -107,6 +107,11 @@ def styled_options(
     for option, value, values in known:
         if value not in values:
             raise UserError(f"{option} is {value!r}.", hint=f"one of {', '.join(values)}")
+    if min_rank is not None and max_rank is not None and min_rank > max_rank:
+        raise UserError(
+            f"no question has a worst rank of {min_rank} or more and {max_rank} or less.",
+            hint="--min-rank is at most --max-rank",
+        )
     difficulty: dict[str, Any] = {"closed_book": closed_book, "one_source": one_source}
     rules = DifficultyRules(**difficulty, gold_rank=gold_rank, min_rank=min_rank, max_rank=max_rank)
     checked: dict[str, Any] = {"scale": scale, "seed_modalities": seed_modalities}

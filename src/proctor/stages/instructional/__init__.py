@@ -1,0 +1,1 @@
+"""InstructionBench's stages: clips, pairs, filters, options, answers, training set, report."""

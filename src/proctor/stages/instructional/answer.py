@@ -1,0 +1,249 @@
+"""The stage ``predict`` over clips: models and floors answer with options or open-ended, and tables say how well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.evaluate.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
+from proctor.evaluate.choice_predict import ChoicePredictor
+from proctor.evaluate.choice_prompt import ChoiceStyle
+from proctor.evaluate.choice_scores import ChoiceTable, score_choices
+from proctor.evaluate.clip_question import ClipQuestion, choice_questions, open_questions
+from proctor.evaluate.clip_scores import ClipTable, Resampling
+from proctor.evaluate.clip_view import ClipView
+from proctor.evaluate.open_scores import judge_open, score_open
+from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.evaluate.prediction import Prediction
+from proctor.generate.instructional.consistency import ConsistencyJudge
+from proctor.generate.promqa_prompt import generation_prompts
+from proctor.llm.estimate import Estimate
+from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
+from proctor.stages.instructional.choices import load_choices
+from proctor.stages.instructional.filter import load_kept
+from proctor.stages.instructional.pairs import load_clips, load_pairs
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.videos import workspace_videos
+from proctor.workspace import Workspace
+
+__all__ = [
+    "CLIP_RUNS",
+    "Form",
+    "PredictOptions",
+    "estimate",
+    "floors",
+    "load_runs",
+    "predict",
+    "questions_of_form",
+]
+
+CLIP_RUNS: Final = "clip-runs"
+"""Folder of answers about clips in a workspace, one folder for each form and system."""
+
+Form = Literal["choice", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictOptions:
+    """Who answers what.
+
+    Attributes:
+        model: full name.
+        form: ``choice`` (multiple choice) or ``open``.
+        view: what it is shown: ``frames:8``, ``frames:16``, ``frames:fps1``, ``question``, ``steps``.
+        style: of the prompts that go with pictures: a to d.
+        shuffle: seed of an order of the options for each question; None shows them as printed.
+        circular: every rotation of the options is asked.
+        judge: of open-ended answers.
+        videos: folder of the clips' videos.
+        limit: at most so many questions.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+    """
+
+    model: str
+    form: Form = "choice"
+    view: str = "frames:8"
+    style: ChoiceStyle = "d"
+    shuffle: int | None = None
+    circular: bool = False
+    judge: str | None = None
+    videos: Path | None = None
+    limit: int | None = None
+    resamples: int = 10_000
+    seed: int = 0
+
+
+def questions_of_form(workspace: Workspace, form: Form, *, limit: int | None = None) -> list[ClipQuestion]:
+    """Return the questions of a workspace in one form.
+
+    Raises:
+        UserError: if there are none; it names the command that makes them.
+    """
+    clips = load_clips(workspace) if is_there(workspace.file("clips.jsonl")) else []
+    if form == "open":
+        found = open_questions(load_kept(workspace), clips)
+    else:
+        pairs = load_pairs(workspace) if is_there(workspace.file("pairs.jsonl")) else []
+        found = choice_questions(load_choices(workspace), pairs, clips)
+    if not found:
+        raise UserError(
+            "there is no question to answer.",
+            where=str(workspace.root),
+            hint="see filters.dropped.jsonl and choices.dropped.jsonl",
+        )
+    return found[:limit]
+
+
+def predict(
+    root: Path,
+    options: PredictOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Have a model answer, and score it.
+
+    Args:
+        root: the workspace.
+        options: who answers what.
+        limits: what calls may cost.
+        seen: called after each call.
+
+    Raises:
+        UserError: if there are no questions, videos are missing, or a model is wrong.
+    """
+    if options.form == "open" and options.judge is None:
+        raise UserError("open-ended answers need a judge.", hint="name a model: --judge MODEL")
+    workspace = Workspace(root)
+    questions = questions_of_form(workspace, options.form, limit=options.limit)
+    with open_models(workspace, limits) as models:
+        models.require_prices(options.model, *([options.judge] if options.judge else []))
+        who = _predictor(workspace, models, options, limits, questions)
+        predictions = who.predict(questions, models.ask(f"predict/{who.view.kind}", seen))
+        how = Resampling(resamples=options.resamples, seed=options.seed)
+        benchmark = _benchmark(workspace, options.form, questions)
+        table: ClipTable
+        folder = _folder(workspace, options.form, who.name)
+        if options.form == "choice":
+            privilege = "the annotated steps" if who.view.kind == "steps" else ""
+            table = score_choices(
+                questions, predictions, benchmark=benchmark, privilege=privilege, resampling=how
+            )
+        else:
+            judge = _judge(models, options.judge or "", limits)
+            judgements = judge_open(
+                questions, predictions, judge, models.ask("judge", seen), price=models.price
+            )
+            write_jsonl(folder / "judgements.jsonl", judgements)
+            table = score_open(questions, predictions, judgements, benchmark=benchmark, resampling=how)
+        calls = models.closing()
+    write_jsonl(folder / "predictions.jsonl", predictions)
+    write_json(folder / "table.json", table)
+    workspace.record(
+        f"clips/{options.form}/{folder.name}",
+        settings={
+            **{k: v for k, v in msgspec.to_builtins(_plain(options)).items() if v is not None},
+            "predictor": who.name,
+        },
+        counts=dict(table.counts),
+        inputs=["choices.jsonl" if options.form == "choice" else "open.jsonl"],
+    )
+    return {"system": who.name, "table": msgspec.to_builtins(table), "calls": calls}
+
+
+def estimate(root: Path, options: PredictOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what answering would take, from the real prompts with their pictures; nothing is sent.
+
+    Raises:
+        UserError: as ``predict``.
+    """
+    workspace = Workspace(root)
+    questions = questions_of_form(workspace, options.form, limit=options.limit)
+    with open_models(workspace, limits) as models:
+        who = _predictor(workspace, models, options, limits, questions)
+        return models.estimate([(f"predict/{who.view.kind}", who.requests(questions))])
+
+
+def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[str, Any]]:
+    """Score what knows nothing: chance, the longest option, the most frequent letter.
+
+    Raises:
+        UserError: if there are no questions with options.
+    """
+    workspace = Workspace(root)
+    questions = questions_of_form(workspace, "choice")
+    found = []
+    for floor in CHOICE_FLOORS:
+        predictions = predict_floor(questions, floor, seed=seed)
+        table = score_choices(
+            questions, predictions, benchmark=_benchmark(workspace, "choice", questions),
+            privilege=PRIVILEGES[floor], resampling=Resampling(resamples=resamples, seed=seed),
+        )  # fmt: skip
+        folder = _folder(workspace, "choice", f"floor-{floor}")
+        write_jsonl(folder / "predictions.jsonl", predictions)
+        write_json(folder / "table.json", table)
+        found.append({"system": table.predictor, "table": msgspec.to_builtins(table)})
+    return found
+
+
+def load_runs(workspace: Workspace, form: Form) -> dict[str, tuple[ClipTable, list[Prediction]]]:
+    """Return tables and answers of all systems over the questions of a form, by system."""
+    folder = workspace.file(CLIP_RUNS) / form
+    found: dict[str, tuple[ClipTable, list[Prediction]]] = {}
+    type_: type[ClipTable] = ChoiceTable if form == "choice" else ClipTable
+    for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
+        table: ClipTable = read_json(path, type_)
+        found[table.predictor] = (table, read_jsonl(path.with_name("predictions.jsonl"), Prediction))
+    return found
+
+
+def _predictor(
+    workspace: Workspace,
+    models: Models,
+    options: PredictOptions,
+    limits: Limits | None,
+    questions: Sequence[ClipQuestion],
+) -> ChoicePredictor:
+    view = ClipView.parse(options.view)
+    videos = None
+    if view.kind == "frames":
+        ids = {q.clip.video_id for q in questions if q.clip is not None}
+        videos = workspace_videos(workspace, options.videos, ids)
+    return ChoicePredictor(
+        model=options.model,
+        view=view,
+        prompts=evaluation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        media=models.media,
+        videos=videos,
+        style=options.style,
+        seed=options.shuffle,
+        circular=options.circular,
+        price=models.price,
+    )
+
+
+def _judge(models: Models, name: str, limits: Limits | None) -> ConsistencyJudge:
+    return ConsistencyJudge(name, generation_prompts(limits.prompts if limits else None), models.secret)
+
+
+def _benchmark(workspace: Workspace, form: Form, questions: Sequence[ClipQuestion]) -> str:
+    asked = content_hash([(q.id, q.question, q.options, q.letter) for q in questions])
+    return f"{workspace.root.resolve().name}-{form}@{asked[:12]}"
+
+
+def _folder(workspace: Workspace, form: Form, name: str) -> Path:
+    safe = re.sub(r"[^A-Za-z0-9._+@-]+", "-", re.sub(r"@https?://[^ ()]*", "", name)).strip("-.")
+    return workspace.file(CLIP_RUNS) / form / f"{safe[:70]}-{content_hash(name)[:8]}"
+
+
+def _plain(options: PredictOptions) -> dict[str, Any]:
+    found = {name: getattr(options, name) for name in PredictOptions.__slots__}
+    return {**found, "videos": str(options.videos) if options.videos else None}

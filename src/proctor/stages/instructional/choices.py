@@ -1,0 +1,200 @@
+"""The stage ``choices``: open-ended questions get options, by attempts and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.generate.instructional.choice_prompt import ChoicePrompts
+from proctor.generate.instructional.choice_question import (
+    ChoiceQuestion,
+    question_of_item,
+    question_of_pair,
+    question_of_styled,
+    siblings_of,
+)
+from proctor.generate.instructional.choice_run import make_choices
+from proctor.generate.instructional.choices import ChoiceMaker, ChoiceModels, ChoiceSettings, choice_calls
+from proctor.generate.instructional.record import ChoiceItem
+from proctor.generate.promqa_prompt import generation_prompts
+from proctor.records import read_jsonl, write_json, write_jsonl
+from proctor.stages.inputs import load_items
+from proctor.stages.instructional.filter import KEPT, load_kept
+from proctor.stages.instructional.pairs import load_clips
+from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.styled.corpus import corpus_of
+from proctor.stages.styled.generate import STYLED, load_styled
+from proctor.workspace import Workspace, is_there
+
+__all__ = [
+    "CHOICES",
+    "CHOICES_SUMMARY",
+    "CHOICE_SUBJECTS",
+    "ChoiceOptions",
+    "load_choices",
+    "make",
+    "planned_calls",
+]
+
+CHOICES: Final = "choices.jsonl"
+CHOICES_SUMMARY: Final = "choices.json"
+ATTEMPTS: Final = "choices.attempts.jsonl"
+
+ChoiceSubject = Literal["pairs", "items", "styled"]
+CHOICE_SUBJECTS: Final[tuple[ChoiceSubject, ...]] = get_args(ChoiceSubject)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceOptions:
+    """Who makes options for what.
+
+    Attributes:
+        models: writer, picker and assistants.
+        subject: ``pairs`` (kept ones), ``items`` (ProMQA's) or ``styled``; found out by the workspace's files where None.
+        settings: attempts, typed distractors, confirmation.
+        seed: of the run: letters, orders.
+        limit: at most so many questions.
+    """
+
+    models: ChoiceModels
+    subject: str | None = None
+    settings: ChoiceSettings = field(default_factory=ChoiceSettings)
+    seed: int = 0
+    limit: int | None = None
+
+
+def make(
+    root: Path,
+    options: ChoiceOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Make multiple choice of a workspace's questions.
+
+    Args:
+        root: the workspace.
+        options: who makes options for what.
+        limits: what calls may cost.
+        seen: called after each question.
+
+    Raises:
+        UserError: if there are no questions, or a model is wrong.
+    """
+    workspace = Workspace(root)
+    subject = _subject(workspace, options.subject)
+    questions = _questions(workspace, subject, options.seed)[: options.limit]
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.models.all)
+        run = make_choices(
+            questions, _maker(models, options, limits), models.ask("choices"),
+            progress=lambda _result: seen() if seen is not None else None,
+        )  # fmt: skip
+        calls, remarks = models.closing(), models.remarks()
+    write_jsonl(workspace.file(CHOICES), run.items)
+    write_jsonl(workspace.file(ATTEMPTS), run.attempts)
+    reasons = workspace.write_dropped("choices", list(run.dropped))
+    write_json(workspace.file(CHOICES_SUMMARY), {"summary": run.summary, "subject": subject})
+    counts = {
+        "subject": subject, "asked": run.summary.asked, "achieved": run.summary.achieved,
+        "open_ended": run.summary.open_ended, "postponed": run.summary.postponed, "dropped": reasons,
+        "complete": run.is_complete, **remarks,
+    }  # fmt: skip
+    workspace.record(
+        "choices",
+        settings=msgspec.to_builtins(
+            {
+                "models": options.models,
+                "choice_settings": options.settings,
+                "seed": options.seed,
+                "limit": options.limit,
+            }
+        ),
+        counts=counts,
+        inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (STYLED,)}[subject],
+        outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
+    )
+    return {**counts, "summary": msgspec.to_builtins(run.summary), "calls": calls}
+
+
+def planned_calls(root: Path, options: ChoiceOptions) -> dict[str, int]:
+    """Say how many calls options take: at least (every question at the first attempt) and at most.
+
+    Raises:
+        UserError: if there are no questions.
+    """
+    workspace = Workspace(root)
+    questions = _questions(workspace, _subject(workspace, options.subject), options.seed)[: options.limit]
+    found = choice_calls(len(questions), options.models, options.settings)
+    return {"questions": len(questions), "least": found.least, "most": found.most}
+
+
+def load_choices(workspace: Workspace) -> list[ChoiceItem]:
+    """Return the questions with options.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    path = workspace.file(CHOICES)
+    if not is_there(path):
+        raise UserError(
+            f"{CHOICES} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor choices {workspace.root}",
+        )
+    return read_jsonl(path, ChoiceItem)
+
+
+def _subject(workspace: Workspace, asked: str | None) -> ChoiceSubject:
+    if asked is not None:
+        for subject in CHOICE_SUBJECTS:
+            if subject == asked:
+                return subject
+        raise UserError(f"there is no subject {asked!r}.", hint=f"there are {', '.join(CHOICE_SUBJECTS)}")
+    files: dict[ChoiceSubject, str] = {"pairs": KEPT, "items": "items.jsonl", "styled": STYLED}
+    for subject, name in files.items():
+        if is_there(workspace.file(name)):
+            return subject
+    raise UserError(
+        "there are no questions to give options to.",
+        where=str(workspace.root),
+        hint="filter pairs (proctor filter), build a benchmark (proctor build), or generate styled questions first",
+    )
+
+
+def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[ChoiceQuestion]:
+    if subject == "pairs":
+        clips = {clip.id: clip for clip in load_clips(workspace)}
+        siblings = siblings_of(list(clips.values()), seed=seed)
+        return [
+            question_of_pair(pair, clips[pair.clip_id], siblings.get(pair.clip_id, ()))
+            for pair in load_kept(workspace)
+            if pair.clip_id in clips
+        ]
+    if subject == "items":
+        graphs = workspace.graphs()
+        return [
+            question_of_item(item, graphs.get(item.example.activity_id))
+            for item in load_items(workspace, graphs)
+        ]
+    corpus = corpus_of(workspace)
+    return [
+        question_of_styled(q, {i: s for i in q.gold if (s := corpus.get(i)) is not None})
+        for q in load_styled(workspace)
+    ]
+
+
+def _maker(models: Models, options: ChoiceOptions, limits: Limits | None) -> ChoiceMaker:
+    prompts = ChoicePrompts(generation_prompts(limits.prompts if limits else None), models.secret)
+    return ChoiceMaker(
+        prompts=prompts,
+        models=options.models,
+        seed=options.seed,
+        settings=options.settings,
+        price=models.price,
+    )

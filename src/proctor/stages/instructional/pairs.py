@@ -1,0 +1,291 @@
+"""The stage ``generate instructional``: step annotations of videos to question–answer pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
+from proctor.errors import UserError
+from proctor.generate.instructional.clips import ClipSet, clips_of
+from proctor.generate.instructional.pair_run import PairRun, generate_pairs
+from proctor.generate.instructional.pairs import PairGenerator, PairModels, PairSettings
+from proctor.generate.instructional.plan import PairPlan, plan_pairs
+from proctor.generate.instructional.record import LEVELS, InstructionalPair, Level, ShownClip
+from proctor.generate.promqa_prompt import generation_prompts
+from proctor.llm.estimate import Estimate
+from proctor.procedure.recording import Recording
+from proctor.records import Dropped, read_jsonl, write_json, write_jsonl
+from proctor.stages.models import Limits, Models, open_models
+from proctor.workspace import Workspace, is_there
+
+__all__ = [
+    "CLIPS",
+    "PAIRS",
+    "PAIRS_SUMMARY",
+    "PairOptions",
+    "estimate_pairs",
+    "generate",
+    "load_clips",
+    "load_pairs",
+    "read_clips",
+]
+
+CLIPS: Final = "clips.jsonl"
+PAIRS: Final = "pairs.jsonl"
+PAIRS_SUMMARY: Final = "pairs.json"
+
+_LEAF: Final = "leaf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairOptions:
+    """What is wanted, and of which videos.
+
+    Attributes:
+        models: who writes, and who names categories.
+        data: folders of data sets; not needed where the workspace has clips.
+        datasets: their readers, in the same order; guessed by the files where there are none.
+        levels: coarse, fine.
+        total: pairs in all; with ``per_clip`` None as well: 100.
+        per_clip: pairs of every clip and level.
+        videos: at most so many recordings of each data set.
+        substeps: whether steps are shown with their substeps, where a data set has such.
+        seed: of the run.
+        settings: of the generator.
+    """
+
+    models: PairModels
+    data: Sequence[Path] = ()
+    datasets: Sequence[str] = ()
+    levels: Sequence[Level] = LEVELS
+    total: int | None = None
+    per_clip: int | None = None
+    videos: int | None = None
+    substeps: bool = True
+    seed: int = 0
+    settings: PairSettings = field(default_factory=PairSettings)
+
+
+# -- clips ---------------------------------------------------------------------------------------------------------
+
+
+def read_clips(options: PairOptions) -> ClipSet:
+    """Cut the videos of data sets into clips.
+
+    Raises:
+        UserError: if a folder holds no data set of recordings, or two clips have one id.
+    """
+    if options.datasets and len(options.datasets) != len(options.data):
+        raise UserError(
+            f"{len(options.datasets)} readers are named for {len(options.data)} folders.",
+            hint="name one for each, or none: folders tell by their files what they are",
+        )
+    clips: list[ShownClip] = []
+    dropped: list[Dropped] = []
+    counts: dict[str, int] = {}
+    for place, folder in enumerate(options.data):
+        dataset = load_dataset(options.datasets[place]) if options.datasets else guess_dataset(folder)
+        found = _clips_of(dataset, folder, options)
+        clips += found.clips
+        dropped += found.dropped
+        for name, n in found.counts.items():
+            counts[name] = counts.get(name, 0) + n
+    ids = [clip.id for clip in clips]
+    if len(set(ids)) < len(ids):
+        raise UserError("two data sets have clips of one id.", hint="make a workspace for each of them")
+    return ClipSet(tuple(clips), tuple(dropped), counts)
+
+
+def _clips_of(dataset: Dataset, folder: Path, options: PairOptions) -> ClipSet:
+    if dataset.kind != "recordings":
+        raise UserError(f"{dataset.title} holds {dataset.kind}, not recordings.", where=str(folder))
+    dataset.require_files(folder)
+    log = Log()
+    leaves: dict[str, Recording] | None = None
+    if options.substeps and _LEAF in dataset.options.get("level", ()):
+        leaves = {r.id: r for r in _recordings(dataset, folder, options.videos, Log(), level=_LEAF)}
+    found = clips_of(_recordings(dataset, folder, options.videos, log), dataset.name, leaves=leaves)
+    return ClipSet(found.clips, (*log.dropped, *found.dropped), found.counts)
+
+
+def _recordings(
+    dataset: Dataset, folder: Path, most: int | None, log: Log, **options: str
+) -> Iterator[Recording]:
+    for number, recording in enumerate(dataset.iter_records(folder, "corrected", log, **options)):
+        if most is not None and number >= most:
+            return
+        yield recording
+
+
+def load_clips(workspace: Workspace) -> list[ShownClip]:
+    """Return the clips of a workspace.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    return read_jsonl(_required(workspace, CLIPS, "generate instructional"), ShownClip)
+
+
+def load_pairs(workspace: Workspace) -> list[InstructionalPair]:
+    """Return all pairs of a workspace, filtered or not.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    return read_jsonl(_required(workspace, PAIRS, "generate instructional"), InstructionalPair)
+
+
+def _required(workspace: Workspace, name: str, command: str) -> Path:
+    path = workspace.file(name)
+    if not is_there(path):
+        raise UserError(
+            f"{name} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor {command} {workspace.root}",
+        )
+    return path
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def generate(
+    root: Path,
+    options: PairOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Write pairs about the videos of data sets.
+
+    Args:
+        root: the workspace; made where it is not there.
+        options: what is wanted.
+        limits: what calls may cost.
+        seen: called after each task that is done.
+
+    Raises:
+        UserError: if there is no video with steps, or something about the plan or a model is wrong.
+    """
+    workspace = Workspace(root)
+    workspace.create()
+    found = _found(workspace, options)
+    plan = _plan(found, options)
+    with open_models(workspace, limits) as models:
+        models.require_prices(options.models.generator, options.models.sorts)
+        run = generate_pairs(
+            found.clips,
+            plan,
+            _generator(models, options, limits),
+            models.ask("generate"),
+            progress=lambda _result, _round: seen() if seen is not None else None,
+        )
+        calls, remarks = models.closing(), models.remarks()
+    _require_replies(run, workspace)
+    write_jsonl(workspace.file(CLIPS), found.clips)
+    write_jsonl(workspace.file(PAIRS), run.pairs)
+    reasons = workspace.write_dropped("pairs", [*found.dropped, *run.dropped])
+    summary = {"summary": run.summary, "clips": dict(found.counts), "interrupted": run.interrupted}
+    write_json(workspace.file(PAIRS_SUMMARY), summary)
+    counts = {
+        "clips": len(found.clips),
+        "videos": len({clip.video_id for clip in found.clips}),
+        "asked": run.summary.asked,
+        "pairs": len(run.pairs),
+        "short": run.summary.short,
+        "postponed": run.summary.postponed,
+        "dropped": reasons,
+        "complete": run.is_complete,
+        **remarks,
+    }
+    workspace.record(
+        "pairs", settings=_settings(options), counts=counts, outputs=(CLIPS, PAIRS, PAIRS_SUMMARY)
+    )
+    return {**counts, "summary": msgspec.to_builtins(run.summary), "calls": calls}
+
+
+def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what the first round would take, from the real prompts; each pair takes one more short call for its category.
+
+    Raises:
+        UserError: as ``generate``.
+    """
+    workspace = Workspace(root)
+    workspace.create()
+    found = _found(workspace, options)
+    plan = _plan(found, options)
+    with open_models(workspace, limits) as models:
+        generator = _generator(models, options, limits)
+        sorting = (
+            generator.category_request(
+                f"What is done with {task.clip_id} in a question of usual length?", "An answer.", task.level
+            )
+            for task in plan.tasks
+            for _ in task.wants
+        )
+        return models.estimate(
+            [("generate", generator.requests(found.clips, plan.tasks)), ("category", sorting)]
+        )
+
+
+def _found(workspace: Workspace, options: PairOptions) -> ClipSet:
+    if options.data:
+        found = read_clips(options)
+    elif is_there(workspace.file(CLIPS)):
+        found = ClipSet(tuple(load_clips(workspace)))
+    else:
+        raise UserError(
+            "there are no videos to ask about.",
+            where=str(workspace.root),
+            hint="name a folder of annotated videos: --data FOLDER",
+        )
+    if not found.clips:
+        reasons = ", ".join(sorted({d.reason for d in found.dropped})) or "none was found"
+        raise UserError(f"not one video gives a clip: {reasons}.", where=str(workspace.root))
+    return found
+
+
+def _plan(found: ClipSet, options: PairOptions) -> PairPlan:
+    total = options.total
+    if total is None and options.per_clip is None:
+        total = min(100, 10 * len(found.clips))
+    return plan_pairs(
+        found.clips, total=total, per_clip=options.per_clip, levels=options.levels, seed=options.seed
+    )
+
+
+def _generator(models: Models, options: PairOptions, limits: Limits | None) -> PairGenerator:
+    return PairGenerator(
+        models=options.models,
+        prompts=generation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        seed=options.seed,
+        settings=options.settings,
+        price=models.price,
+    )
+
+
+def _require_replies(run: PairRun, workspace: Workspace) -> None:
+    if run.pairs or run.interrupted or not run.results or any(r.outcome != "postponed" for r in run.results):
+        return
+    raise UserError(
+        f"no model replied in {len(run.results):,} tasks, the first of which says: {run.results[0].detail[:200]}",
+        where=str(workspace.root),
+        hint=f"{PAIRS} is as it was; the same command asks again",
+    )
+
+
+def _settings(options: PairOptions) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(
+        {
+            "models": options.models, "data": [str(p) for p in options.data], "readers": list(options.datasets),
+            "levels": list(options.levels), "total": options.total, "per_clip": options.per_clip,
+            "videos": options.videos, "substeps": options.substeps, "seed": options.seed, "generator_settings": options.settings,
+        }
+    )  # fmt: skip
+    return found

@@ -1,0 +1,535 @@
+"""The page of a workspace of clips: pairs, funnel of the filters, options and their tells, accuracy, examples with frames."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.evaluate.clip_frames import ClipExhibitor
+from proctor.evaluate.clip_question import ClipQuestion
+from proctor.evaluate.clip_scores import ClipRow, ClipTable
+from proctor.evaluate.clip_view import ClipView
+from proctor.evaluate.prediction import Prediction
+from proctor.generate.instructional.funnel import FilterFunnel, count_funnel, results_of
+from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
+from proctor.generate.instructional.statistics import (
+    choice_statistics,
+    compare_with_published,
+    open_statistics,
+)
+from proctor.llm.media import MediaStore
+from proctor.metrics.figure import Bars, IntervalPlot
+from proctor.records import is_there, read_json
+from proctor.report.section_page import write_page
+from proctor.report.sections import (
+    AnswerView,
+    ExampleView,
+    Heat,
+    Page,
+    Paragraph,
+    Section,
+    SourceView,
+    Table,
+)
+from proctor.stages.instructional.answer import Form, load_runs, questions_of_form
+from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_choices
+from proctor.stages.instructional.filter import VERDICTS, load_kept, load_training, load_verdicts
+from proctor.stages.instructional.pairs import PAIRS_SUMMARY, load_clips, load_pairs
+from proctor.stages.models import MEDIA
+from proctor.stages.rehearsal.marker import played_in
+from proctor.stages.videos import workspace_videos
+from proctor.workspace import Workspace
+
+__all__ = ["report"]
+
+_EXAMPLES: Final = 16
+_STEPS: Final = 40
+_FRAMES: Final = 4
+
+
+def report(
+    root: Path,
+    *,
+    out: Path | None = None,
+    examples: int = _EXAMPLES,
+    videos: Path | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Write the page of a workspace of clips.
+
+    Args:
+        root: the workspace.
+        out: the file; ``report.html`` in the workspace by default.
+        examples: questions that are shown.
+        videos: folder of the clips' videos; frames of the examples are shown where they are there.
+        seen: called after each of them.
+
+    Raises:
+        UserError: if there are no pairs.
+    """
+    workspace = Workspace(root)
+    pairs, clips = load_pairs(workspace), load_clips(workspace)
+    items = load_choices(workspace) if is_there(workspace.file(CHOICES)) else []
+    filtered = is_there(workspace.file(VERDICTS))
+    sections = [_pairs_section(workspace, pairs, clips)]
+    if filtered:
+        sections.append(_funnel_section(workspace, pairs))
+    if items:
+        sections.append(_options_section(workspace, items))
+    for form, title in (("choice", "Multiple choice"), ("open", "Open-ended")):
+        if runs := load_runs(workspace, form):  # type: ignore[arg-type]
+            sections.append(_runs_section(form, title, [table for table, _ in runs.values()]))
+    sections.append(_statistics_section(workspace, pairs, items, clips, filtered=filtered))
+    shown = _spread(workspace, items, examples)
+    warning = "This is a rehearsal: all models were played on one machine." if played_in(root) else ""
+    page = Page(
+        title=workspace.root.resolve().name,
+        lead=f"{len(pairs):,} pairs about {len(clips):,} clips; {len(items):,} of them with options.",
+        warning=warning,
+        sections=tuple(sections),
+        examples=tuple(_watched(_examples(workspace, shown, _Frames(workspace, videos, shown)), seen)),
+        method=tuple(_method(workspace)),
+    )
+    path = write_page(out or workspace.file("report.html"), page)
+    return {
+        "report": str(path), "pairs": len(pairs), "choices": len(items), "examples": len(shown), "bytes": path.stat().st_size,
+    }  # fmt: skip
+
+
+def _watched(entries: Iterator[ExampleView], seen: Callable[[], None] | None) -> Iterator[ExampleView]:
+    for entry in entries:
+        if seen is not None:
+            seen()
+        yield entry
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _summary(workspace: Workspace, name: str) -> dict[str, Any]:
+    path = workspace.file(name)
+    if not is_there(path):
+        return {}
+    found: dict[str, Any] = read_json(path, dict[str, Any])
+    summary = found.get("summary")
+    return summary if isinstance(summary, dict) else {}
+
+
+def _pairs_section(
+    workspace: Workspace, pairs: Sequence[InstructionalPair], clips: Sequence[ShownClip]
+) -> Section:
+    summary = _summary(workspace, PAIRS_SUMMARY)
+    categories = tuple(dict.fromkeys(p.category for p in sorted(pairs, key=lambda p: p.category)))
+    levels = ("coarse", "fine")
+    counts = {(p.level, p.category): 0 for p in pairs}
+    for pair in pairs:
+        counts[pair.level, pair.category] += 1
+    most = max(counts.values(), default=1)
+    parts: list[Any] = [
+        Heat(
+            "Pairs by level and category", "level", categories,
+            tuple((level, tuple(float(counts.get((level, c), 0)) for c in categories)) for level in levels),  # type: ignore[arg-type]
+            high=float(most), digits=0,
+        ),
+        Table(
+            "Pairs by data set and place in the clip", ("data set", "early", "middle", "late", "all"),
+            tuple(_by_place(name, pairs) for name in dict.fromkeys(p.dataset for p in pairs)),
+        ),
+    ]  # fmt: skip
+    funnel = summary.get("funnel") or {}
+    if funnel:
+        rows = tuple((name.replace("_", " "), f"{n:,}") for name, n in funnel.items() if isinstance(n, int))
+        parts.append(Table("How far tasks and entries came", ("", "how many"), rows))
+    if reasons := summary.get("reasons"):
+        parts.append(
+            Table("Left out", ("reason", "entries"), tuple((k, f"{n:,}") for k, n in reasons.items()))
+        )
+    facts = (
+        ("clips", f"{len(clips):,}"),
+        ("videos", f"{len({(c.dataset, c.video_id) for c in clips}):,}"),
+        ("pairs", f"{len(pairs):,}"),
+        ("asked for", f"{summary.get('asked', 0):,}"),
+        ("cost", f"${float(summary['cost']):.4f}" if summary.get("cost") else "not known"),
+    )
+    return Section("pairs", "Pairs", tuple(parts), facts)
+
+
+def _by_place(name: str, pairs: Sequence[InstructionalPair]) -> tuple[str, ...]:
+    own = [p for p in pairs if p.dataset == name]
+    return (
+        name,
+        *(f"{sum(p.position == place for p in own):,}" for place in ("early", "middle", "late")),
+        f"{len(own):,}",
+    )
+
+
+# -- filters -------------------------------------------------------------------------------------------------------
+
+
+def _funnel_section(workspace: Workspace, pairs: Sequence[InstructionalPair]) -> Section:
+    verdicts = load_verdicts(workspace)
+    ids = {pair.id for pair in pairs} | {v.item_id for v in verdicts}
+    funnel: FilterFunnel = count_funnel(results_of(sorted(ids), verdicts))
+    rows = tuple(
+        (
+            row.filter, f"{row.seen:,}", f"{row.kept:,}", f"{row.dropped:,}", f"{row.postponed:,}",
+            ", ".join(f"{n} {problem}" for problem, n in row.problems.items()), f"{row.calls:,}",
+            f"${float(row.cost):.4f}" if row.cost is not None else "not known",
+        )
+        for row in funnel.rows
+    )  # fmt: skip
+    head = ("filter", "seen", "kept", "dropped", "postponed", "problems", "calls", "cost")
+    bars = Bars(
+        "Pairs that are left",
+        ("before", *(row.filter for row in funnel.rows)),
+        (float(funnel.asked), *(float(row.kept) for row in funnel.rows)),
+        high=float(max(funnel.asked, 1)),
+    )
+    facts = (
+        ("asked", f"{funnel.asked:,}"),
+        ("kept", f"{funnel.kept:,}"),
+        ("postponed", f"{funnel.postponed:,}"),
+    )
+    note = Paragraph(
+        "The names of the filters are the paper's; their decision rules are ours, since it does not print them. A drop is final; "
+        "what cannot be read is dropped."
+    )
+    return Section("filters", "Filters", (note, bars, Table("The funnel", head, rows, digits=False)), facts)
+
+
+# -- options -------------------------------------------------------------------------------------------------------
+
+
+def _options_section(workspace: Workspace, items: Sequence[ChoiceItem]) -> Section:
+    summary = _summary(workspace, CHOICES_SUMMARY)
+    letters = sorted({item.letter for item in items})
+    longest = [item for item in items if _right_is_longest(item)]
+    parts: list[Any] = [
+        Bars(
+            "Letters of the right options",
+            tuple(letters),
+            tuple(float(sum(item.letter == letter for item in items)) for letter in letters),
+            high=float(max(sum(item.letter == letter for item in items) for letter in letters)),
+        ),
+        Table(
+            "Option tells",
+            ("", "value"),
+            (
+                (
+                    "right option is the longest one",
+                    f"{100 * len(longest) / len(items):.1f} % (by chance about 20 %)",
+                ),
+                ("mean words of right options", f"{_words([_right(i) for i in items]):.2f}"),
+                (
+                    "mean words of wrong options",
+                    f"{_words([o for i in items for o in i.options if o != _right(i)]):.2f}",
+                ),
+            ),
+        ),
+    ]
+    if outcomes := summary.get("outcomes"):
+        parts.append(
+            Bars(
+                "What became of attempts",
+                tuple(name.replace("_", " ") for name in outcomes),
+                tuple(float(n) for n in outcomes.values()),
+                high=float(max(outcomes.values())),
+            )
+        )
+    if needed := summary.get("attempts_needed"):
+        parts.append(
+            Table(
+                "Attempts that a question took",
+                ("attempts", "questions"),
+                tuple((k, f"{n:,}") for k, n in needed.items()),
+            )
+        )
+    leak = summary.get("leak") or {}
+    rows = tuple(
+        (k.replace("_", " "), _shown(v))
+        for k, v in leak.items()
+        if not isinstance(v, list | dict) or _is_share(v)
+    )
+    if rows:
+        parts.append(
+            Table(
+                "Retry leak",
+                ("", "value"),
+                rows,
+                note="Retrying until a vote passes selects luck; a fresh vote after acceptance shows how much.",
+            )
+        )
+    facts = (
+        ("asked", f"{summary.get('asked', len(items)):,}"),
+        ("with options", f"{len(items):,}"),
+        ("open-ended only", f"{summary.get('open_ended', 0):,}"),
+        ("postponed", f"{summary.get('postponed', 0):,}"),
+    )
+    return Section("options", "Options", tuple(parts), facts)
+
+
+def _right(item: ChoiceItem) -> str:
+    return item.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(item.letter)]
+
+
+def _right_is_longest(item: ChoiceItem) -> bool:
+    return len(_right(item)) == max(map(len, item.options))
+
+
+def _words(texts: Sequence[str]) -> float:
+    return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, dict) and {"n"} <= value.keys()
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_shown(v)}" for k, v in value.items())
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# -- runs ----------------------------------------------------------------------------------------------------------
+
+
+def _runs_section(form: str, title: str, tables: Sequence[ClipTable]) -> Section:
+    parts: list[Any] = []
+    overall = [(table, table.row()) for table in tables]
+    parts.append(
+        IntervalPlot(
+            f"{overall[0][1].measure.replace('_', ' ').capitalize()}, all questions",
+            tuple(_label(t) for t, _ in overall),
+            tuple(None if r.value is None else 100 * r.value for _, r in overall),
+            tuple(None if r.low is None else 100 * r.low for _, r in overall),
+            tuple(None if r.high is None else 100 * r.high for _, r in overall),
+            chance=tuple(None if r.chance is None else 100 * r.chance for _, r in overall),
+            scale=(0.0, 100.0),
+        )
+    )
+    for kind, name in (
+        ("category", "category"),
+        ("level", "level"),
+        ("dataset", "data set"),
+        ("position", "place in the clip"),
+    ):
+        slices = tuple(dict.fromkeys(r.slice for t in tables for r in t.rows if r.kind == kind))
+        if slices:
+            rows = tuple((_label(t), tuple(_percent(_row(t, s)) for s in slices)) for t in tables)
+            parts.append(
+                Heat(
+                    f"By {name}, percent",
+                    "system",
+                    tuple(s.partition("=")[2] for s in slices),
+                    rows,
+                    high=100.0,
+                    digits=1,
+                )
+            )
+    rows_text = tuple(
+        (
+            _label(t), _interval(r), f"{r.n:,}", f"{r.videos:,}", f"{r.unparsed:,}", f"{r.failed:,}",
+            t.privilege or "–", ", ".join(f"{k} {n:,}" for k, n in t.counts.items()),
+        )
+        for t, r in overall
+    )  # fmt: skip
+    head = ("system", "percent", "questions", "videos", "unparsed", "failed", "was told", "counted")
+    parts.append(
+        Table(
+            "All systems",
+            head,
+            rows_text,
+            digits=False,
+            note="Intervals are bootstrapped over videos. An unreadable reply is wrong; a failed call is in no mean.",
+        )
+    )
+    return Section(f"runs-{form}", title, tuple(parts))
+
+
+def _label(table: ClipTable) -> str:
+    return table.predictor
+
+
+def _row(table: ClipTable, slice_: str) -> ClipRow | None:
+    return next((row for row in table.rows if row.slice == slice_), None)
+
+
+def _percent(row: ClipRow | None) -> float | None:
+    return None if row is None or row.value is None else 100 * row.value
+
+
+def _interval(row: ClipRow) -> str:
+    if row.value is None:
+        return "–"
+    ends = (
+        f" [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+        if row.low is not None and row.high is not None
+        else ""
+    )
+    return f"{100 * row.value:.1f}{ends}"
+
+
+# -- statistics ----------------------------------------------------------------------------------------------------
+
+
+def _statistics_section(
+    workspace: Workspace,
+    pairs: Sequence[InstructionalPair],
+    items: Sequence[ChoiceItem],
+    clips: Sequence[ShownClip],
+    *,
+    filtered: bool,
+) -> Section:
+    sets: list[tuple[str, Any]] = []
+    if items:
+        sets.append(("Multiple choice", choice_statistics(items, pairs, clips)))
+    kept = load_kept(workspace) if filtered and is_there(workspace.file("open.jsonl")) else pairs
+    sets.append(("Open-ended", open_statistics(kept, clips)))
+    if training := load_training(workspace):
+        sets.append(("Training", open_statistics(training, clips, kind="training")))
+    parts = []
+    for title, statistics in sets:
+        rows = tuple(
+            (f"{row.label} ({row.unit})" if row.unit else row.label, _shown(row.ours), _shown(row.published))
+            for row in compare_with_published(statistics)
+        )
+        parts.append(Table(title, ("", "ours", "published"), rows))
+    return Section("statistics", "Statistics", tuple(parts))
+
+
+# -- examples ------------------------------------------------------------------------------------------------------
+
+
+def _spread(workspace: Workspace, items: Sequence[ChoiceItem], most: int) -> list[ClipQuestion]:
+    """Choose questions of all categories and levels in turn."""
+    form: Form = "choice" if items else "open"
+    try:
+        questions = questions_of_form(workspace, form)
+    except UserError:
+        return []
+    cells: dict[tuple[str, str], list[ClipQuestion]] = {}
+    for question in questions:
+        cells.setdefault((question.level, question.category), []).append(question)
+    chosen: list[ClipQuestion] = []
+    for turn in range(max(map(len, cells.values()), default=0)):
+        chosen += [cell[turn] for cell in cells.values() if turn < len(cell)]
+    return chosen[:most]
+
+
+def _examples(
+    workspace: Workspace, questions: Sequence[ClipQuestion], frames: _Frames
+) -> Iterator[ExampleView]:
+    pairs = {pair.id: pair for pair in load_pairs(workspace)}
+    verdicts: dict[str, list[str]] = {}
+    for verdict in load_verdicts(workspace):
+        verdicts.setdefault(verdict.item_id, []).append(f"{verdict.filter}: {verdict.reason or 'kept'}")
+    said = _said(workspace, questions)
+    for q in questions:
+        pair = pairs.get(q.id)
+        facts = [
+            (letter, text + ("  ✓" if letter == q.letter else ""))
+            for letter, text in zip("ABCDEFGHIJ", q.options, strict=False)
+        ]
+        facts += [("filters", "; ".join(verdicts[q.id]))] if q.id in verdicts else []
+        yield ExampleView(
+            id=q.id,
+            kind=f"{q.level}, {q.category}",
+            question=q.question,
+            answer=q.answer,
+            facts=tuple(facts),
+            sources=(*_views(q, pair), *frames.of(q)),
+            answers=tuple(said.get(q.id, ())),
+        )
+
+
+def _views(q: ClipQuestion, pair: InstructionalPair | None) -> Iterator[SourceView]:
+    if q.clip is None:
+        return
+    cited = set(pair.step_ids) if pair is not None else set()
+    steps = q.clip.steps[:_STEPS]
+    yield SourceView(
+        id=q.clip.id,
+        modality="steps",
+        role="",
+        title=q.clip.task,
+        header=("step", "seconds", "text", "cited"),
+        rows=tuple(
+            (s.id, f"{s.start:.0f}–{s.end:.0f}", s.text, "yes" if s.id in cited else "") for s in steps
+        ),
+        more=f"{len(q.clip.steps) - len(steps):,} more steps" if len(q.clip.steps) > len(steps) else "",
+        origin=f"{q.dataset}, {q.clip.video_id}, {q.clip.start:.0f} to {q.clip.end:.0f} s",
+    )
+
+
+class _Frames:
+    """Some frames of a clip as pictures, where its video is there."""
+
+    def __init__(self, workspace: Workspace, folder: Path | None, questions: Sequence[ClipQuestion]) -> None:
+        self._media = MediaStore(workspace.file(MEDIA))
+        self._exhibitor: ClipExhibitor | None = None
+        ids = {q.clip.video_id for q in questions if q.clip is not None}
+        with suppress(UserError, ImportError):  # without videos, or what reads them, steps are shown alone
+            videos = workspace_videos(workspace, folder, ids)
+            view = ClipView(frames=_FRAMES, size="quarter-side")
+            self._exhibitor = ClipExhibitor(view, self._media, videos)
+
+    def of(self, q: ClipQuestion) -> list[SourceView]:
+        """Return the frames of a question's clip; none where they cannot be had."""
+        if self._exhibitor is None:
+            return []
+        try:
+            shown = self._exhibitor.show(q.clip, "report", lambda _exhibit: (), where=q.id)
+        except (UserError, ImportError):
+            return []
+        return [
+            SourceView(
+                id=f"{q.video_id}, {frame.time:.1f} s",
+                modality="frame",
+                role="",
+                title=f"{frame.time:.1f} s",
+                picture="data:image/jpeg;base64,"
+                + base64.b64encode(self._media.get(frame.image.sha256)).decode("ascii"),
+            )
+            for frame in shown.frames
+        ]
+
+
+def _said(workspace: Workspace, questions: Sequence[ClipQuestion]) -> Mapping[str, list[AnswerView]]:
+    wanted = {q.id for q in questions}
+    found: dict[str, list[AnswerView]] = {}
+    for form in ("choice", "open"):
+        for system, (table, predictions) in load_runs(workspace, form).items():
+            for p in predictions:
+                if p.item_id in wanted:
+                    found.setdefault(p.item_id, []).append(
+                        AnswerView(f"{system} · {form}", _answer(p), _mark(table, p.item_id))
+                    )
+    return found
+
+
+def _answer(p: Prediction) -> str:
+    text = p.answer if p.answer is not None else f"(no answer: {p.failure})"
+    letter = p.details.get("letter")
+    times = ", ".join(f"{t:.1f}" for t in p.frame_times[:16])
+    return (
+        text[:600]
+        + (f"  [read as {letter}]" if letter else "")
+        + (f"  [frames at {times} s]" if times else "")
+    )
+
+
+def _mark(table: ClipTable, id_: str) -> str:
+    mark = table.item_marks.get(id_)
+    return "not marked" if mark is None else f"{mark:.2f}".rstrip("0").rstrip(".")
+
+
+def _method(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    for name, record in sorted(workspace.stages().items()):
+        if name in ("pairs", "filter", "choices") or name.startswith("clips/"):
+            yield name, msgspec.json.encode(record.settings).decode()[:1_800]
