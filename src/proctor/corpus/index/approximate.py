@@ -38,6 +38,10 @@ _METHOD: Final = re.compile(r"(hnsw|ivf)(?::(\d+))?(?:/(\d+))?")
 _SMALL: Final = 10_000
 """Vectors of a modality up to which the exact search is used: it is as fast there."""
 _MORE: Final = 8
+_CELLS: Final = 2
+"""Cells for each root of the number of sources: with four, 300,000 sources take five times as long to build."""
+_SAMPLE: Final = 40
+"""Vectors from which a cell's centre is computed."""
 _QUERIES: Final = 1024
 
 
@@ -47,7 +51,7 @@ class Method:
 
     Attributes:
         kind: ``hnsw`` (links of neighbours) or ``ivf`` (cells around centres).
-        size: links of a source in the graph; number of cells (0: four times the root of the number of sources).
+        size: links of a source in the graph; number of cells (0: twice the root of the number of sources).
         effort: candidates that a search of the graph keeps; cells that it looks into.
     """
 
@@ -236,13 +240,13 @@ def _structure(vectors: Vectors, method: Method) -> Any:
         with one_thread(faiss):
             structure.add(np.ascontiguousarray(vectors))
         return structure
-    cells = min(method.size or round(4 * len(vectors) ** 0.5), len(vectors))
+    cells = min(method.size or round(_CELLS * len(vectors) ** 0.5), len(vectors))
     structure = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, cells, faiss.METRIC_INNER_PRODUCT)
     structure.own_fields = False
     structure.cp.seed = 1234
     structure.cp.spherical = True
     structure.cp.min_points_per_centroid = 1
-    structure.cp.max_points_per_centroid = 64
+    structure.cp.max_points_per_centroid = _SAMPLE
     with one_thread(faiss):
         structure.train(np.ascontiguousarray(vectors))
         structure.add(np.ascontiguousarray(vectors))
