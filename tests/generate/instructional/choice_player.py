@@ -143,10 +143,10 @@ def play(
     return rng.choice([letter, f"({letter})", f"The answer is {letter}."])
 
 
-def answer_call(call: Call) -> Answer:
+def answer_call(call: Call, **quality: float) -> Answer:
     """Play a server's model."""
     text = f"{call.system}\n\n" + "\n\n".join(turn.text for turn in call.content.turns)
-    return Answer(text=play(read(text, call.model)))
+    return Answer(text=play(read(text, call.model), **quality))
 
 
 class Port:
