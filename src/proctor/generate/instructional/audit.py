@@ -96,8 +96,8 @@ class AuditSet(msgspec.Struct, frozen=True, kw_only=True):
 def plant_audit(clips: Sequence[ShownClip], *, seed: int = 0, each: int = 100) -> AuditSet:
     """Make questions of every kind.
 
-    Rules take turns, and within a rule clips do, so that a set is as varied as the clips allow. The order of the clips changes
-    nothing.
+    Kinds take turns, within a kind rules do, and within a rule clips, so that a set is as varied as the clips allow. The order
+    of the clips changes nothing.
 
     Args:
         clips: with real annotations, ids unique.
@@ -115,25 +115,24 @@ def plant_audit(clips: Sequence[ShownClip], *, seed: int = 0, each: int = 100) -
     foreign = _ForeignActs(ordered)
     scenes = [scene for clip in ordered if len((scene := Scene.of(clip, foreign)).acts) > 1]
     foreign.fill(scenes)
+    # A question is in the set once: asked twice it would share the replies of those who see it alone.
     seen: set[str] = set()
+    streams = {
+        kind: _taking_turns(
+            [_only_new(_drafts(name, rule, scenes, seed, kind), seen) for name, rule in RULES[kind].items()]
+        )
+        for kind in PLANTED_KINDS
+    }
     planted: list[Planted] = []
     missing: dict[PlantedKind, int] = {}
-    for kind in PLANTED_KINDS:
-        found = 0
-        for name, scene, draft in _taking_turns(
-            [_drafts(name, rule, scenes, seed, kind) for name, rule in RULES[kind].items()]
-        ):
-            # One question is in the set once: with two answers it could be recognised by being asked twice.
-            key = f"{scene.clip.id}\n{normalise_question(draft.question)}"
-            if key in seen:
-                continue
-            seen.add(key)
-            planted.append(_planted(kind, name, scene.clip, draft))
-            found += 1
-            if found == each:
-                break
-        if found < each:
-            missing[kind] = each - found
+    for number in range(each):
+        for kind in PLANTED_KINDS:
+            found = None if kind in missing else next(streams[kind], None)
+            if found is None:
+                missing.setdefault(kind, each - number)
+            else:
+                name, scene, draft = found
+                planted.append(_planted(kind, name, scene.clip, draft))
     planted.sort(key=lambda p: content_hash([seed, p.pair.id]))
     return AuditSet(planted=tuple(planted), missing=missing, seed=seed)
 
@@ -197,6 +196,17 @@ def _taking_turns(
             yield found
             waiting.append(stream)
             break
+
+
+def _only_new(
+    stream: Iterator[tuple[str, Scene, Draft]], seen: set[str]
+) -> Iterator[tuple[str, Scene, Draft]]:
+    """Yield the drafts of which the question is in the set not yet."""
+    for name, scene, draft in stream:
+        key = f"{scene.clip.id}\n{normalise_question(draft.question)}"
+        if key not in seen:
+            seen.add(key)
+            yield name, scene, draft
 
 
 def _planted(kind: PlantedKind, rule: str, clip: ShownClip, draft: Draft) -> Planted:

@@ -225,7 +225,7 @@ def _after(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 def _before(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     for a, b in _shuffled(scene.pairs, rng):
-        yield Draft(f"What does the person do right before {b.name}?", a.told, (a.step, b.step))
+        yield Draft(_ask_before(b), a.told, (a.step, b.step))
 
 
 def _between(scene: Scene, rng: random.Random) -> Iterator[Draft]:
@@ -245,18 +245,28 @@ def _ask_after(a: Act) -> str:
     return f"What does the person do right after {a.name}?"
 
 
+def _ask_before(b: Act) -> str:
+    return f"What does the person do right before {b.name}?"
+
+
+def _ask_neighbour(a: Act, b: Act, rng: random.Random) -> str:
+    """Ask for one of two neighbours."""
+    return rng.choice((_ask_after(a), _ask_before(b)))
+
+
 # -- vague ---------------------------------------------------------------------------------------------------------
 
 
 def _generic(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     for a, b in _shuffled(scene.pairs, rng):
-        yield Draft(_ask_after(a), rng.choice(_GENERIC), (a.step, b.step), "generic")
+        yield Draft(_ask_neighbour(a, b, rng), rng.choice(_GENERIC), (a.step, b.step), "generic")
 
 
 def _not_an_answer(scene: Scene, rng: random.Random) -> Iterator[Draft]:
     for a, b in _shuffled(scene.pairs, rng):
         seconds = f"About {max(1, round(b.step.end - b.step.start))} seconds"
-        yield Draft(_ask_after(a), rng.choice(("Yes", "No", seconds)), (a.step, b.step), "not-an-answer")
+        answer = rng.choice(("Yes", "No", seconds))
+        yield Draft(_ask_neighbour(a, b, rng), answer, (a.step, b.step), "not-an-answer")
 
 
 def _partial(scene: Scene, rng: random.Random) -> Iterator[Draft]:
