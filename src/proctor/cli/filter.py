@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +16,7 @@ from proctor.cli.console import (
     command_app,
     emit,
     progress,
+    table,
     warn,
 )
 from proctor.cli.instructional_options import AssistantOption, BenchmarkShareOption, FilterJudgeOption
@@ -21,6 +24,7 @@ from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_wit
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
+    from proctor.stages.instructional.filter import FilterOptions
     from proctor.stages.models import Limits
 
 app = command_app()
@@ -52,6 +56,13 @@ def filter_(
     ] = None,
     seed: SeedOption = None,
     limit: LimitOption = None,
+    audit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Audit the filters: plant so many questions of each fault by rule, and say how many are caught.",
+        ),
+    ] = None,
     *,
     limits: Limits,
     dry_run: DryRunFlag = False,
@@ -62,6 +73,8 @@ def filter_(
     unspecific, tricky and hallucination are asked of a judge that knows the steps (or sources); the last must cite them. For blind,
     assistants answer without seeing anything: what two of them answer rightly is dropped. What cannot be read is dropped, too; a model
     that is down postpones. With --benchmark-share, kept pairs are split by video into open.jsonl and training.jsonl.
+
+    Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash --audit 100
 
     Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 --dry-run
     """
@@ -89,6 +102,9 @@ def filter_(
         cap=cap,
         seed=seed or 0,
     )
+    if audit is not None:
+        _audit(workspace, options, audit, limits, as_json=as_json)
+        return
     if dry_run:
         emit_estimates([estimate_filters(workspace, options, limits=limits)], as_json=as_json)
         return
@@ -108,3 +124,32 @@ def filter_(
         warn(f"{result['postponed']:,} questions are postponed; the same command goes on from here")
         end_with_status(result["calls"])
         raise typer.Exit(3)
+
+
+def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *, as_json: bool) -> None:
+    from proctor.stages.instructional.audit import audit as stage
+
+    with progress("auditing", quiet=as_json) as seen:
+        result = stage(workspace, options, each=each, limits=limits, seen=seen)
+    report = result["report"]
+    rows = [
+        (
+            row["filter"],
+            row["catches"],
+            row["dropped"],
+            *(_rate(row[name]) for name in ("precision", "recall", "false_alarm", "f1")),
+        )
+        for row in report["rows"]
+    ]
+    text = table(rows, ("filter", "catches", "dropped", "precision", "recall", "false alarm", "F1"))
+    text += f"\n\nall together: precision {_rate(report['precision'])}, recall {_rate(report['recall'])}"
+    if result["missing"]:
+        text += "\nfewer than asked for: " + ", ".join(f"{n} {kind}" for kind, n in result["missing"].items())
+    emit(result, f"{text}\n\n{closing_text(result['calls'])}", as_json=as_json)
+    end_with_status(result["calls"])
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    if rate["value"] is None:
+        return ""
+    return f"{100 * rate['value']:.1f} [{100 * rate['low']:.0f}, {100 * rate['high']:.0f}]"

@@ -16,6 +16,8 @@ from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.clip_scores import ClipRow, ClipTable
 from proctor.evaluate.clip_view import ClipView
 from proctor.evaluate.prediction import Prediction
+from proctor.generate.instructional.audit import AuditReport, Rate
+from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
 from proctor.generate.instructional.funnel import FilterFunnel, count_funnel, results_of
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
 from proctor.generate.instructional.statistics import (
@@ -38,6 +40,7 @@ from proctor.report.sections import (
     Table,
 )
 from proctor.stages.instructional.answer import Form, load_runs, questions_of_form
+from proctor.stages.instructional.audit import load_audit
 from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_choices
 from proctor.stages.instructional.filter import VERDICTS, load_kept, load_training, load_verdicts
 from proctor.stages.instructional.pairs import PAIRS_SUMMARY, load_clips, load_pairs
@@ -51,6 +54,7 @@ __all__ = ["report"]
 _EXAMPLES: Final = 16
 _STEPS: Final = 40
 _FRAMES: Final = 4
+_FUNNEL: Final = ("tasks", "replied", "read", "entries", "passed", "new", "kept")
 
 
 def report(
@@ -80,6 +84,8 @@ def report(
     sections = [_pairs_section(workspace, pairs, clips)]
     if filtered:
         sections.append(_funnel_section(workspace, pairs))
+    if (audit := load_audit(workspace)) is not None:
+        sections.append(_audit_section(audit))
     if items:
         sections.append(_options_section(workspace, items))
     for form, title in (("choice", "Multiple choice"), ("open", "Open-ended")):
@@ -144,7 +150,7 @@ def _pairs_section(
     ]  # fmt: skip
     funnel = summary.get("funnel") or {}
     if funnel:
-        rows = tuple((name.replace("_", " "), f"{n:,}") for name, n in funnel.items() if isinstance(n, int))
+        rows = tuple((name, f"{funnel[name]:,}") for name in _FUNNEL if isinstance(funnel.get(name), int))
         parts.append(Table("How far tasks and entries came", ("", "how many"), rows))
     if reasons := summary.get("reasons"):
         parts.append(
@@ -203,96 +209,187 @@ def _funnel_section(workspace: Workspace, pairs: Sequence[InstructionalPair]) ->
     return Section("filters", "Filters", (note, bars, Table("The funnel", head, rows, digits=False)), facts)
 
 
+def _audit_section(audit: AuditReport) -> Section:
+    rows = tuple(
+        (
+            row.filter, row.catches, f"{row.seen:,}", f"{row.dropped:,}", _rate(row.precision), _rate(row.precision_any),
+            _rate(row.recall), _rate(row.false_alarm), _rate(row.f1),
+        )
+        for row in audit.rows
+    )  # fmt: skip
+    head = ("filter", "catches", "seen", "dropped", "precision", "any fault", "recall", "false alarm", "F1")
+    rules = tuple((name, _rate(rate)) for name, rate in audit.by_rule.items())
+    together = f"All filters together: precision {_rate(audit.precision)}, recall {_rate(audit.recall)}, F1 {_rate(audit.f1)}."
+    note = "Faults were planted by rule into questions from these annotations. In brackets: Wilson intervals at 95 %."
+    return Section(
+        "audit",
+        "Planted audit",
+        (
+            Paragraph(f"{together} {note}"),
+            Table("Filters held against what was planted", head, rows),
+            audit.matrix,
+            Table("Share of planted questions that any filter dropped, by rule", ("rule", "dropped"), rules),
+        ),
+        tuple((kind, f"{n:,}") for kind, n in audit.planted.items()),
+    )
+
+
+def _rate(rate: Rate) -> str:
+    if rate.value is None:
+        return "–"
+    ends = (
+        f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
+        if rate.low is not None and rate.high is not None
+        else ""
+    )
+    return f"{100 * rate.value:.1f}{ends}"
+
+
 # -- options -------------------------------------------------------------------------------------------------------
 
 
 def _options_section(workspace: Workspace, items: Sequence[ChoiceItem]) -> Section:
-    summary = _summary(workspace, CHOICES_SUMMARY)
-    letters = sorted({item.letter for item in items})
-    longest = [item for item in items if _right_is_longest(item)]
+    path = workspace.file(CHOICES_SUMMARY)
+    if not is_there(path):
+        raise UserError(
+            f"{CHOICES_SUMMARY} is not there.",
+            where=str(workspace.root),
+            hint=f"run again: proctor choices {workspace.root}",
+        )
+    found: _Choices = read_json(path, _Choices)
+    summary = found.summary
     parts: list[Any] = [
-        Bars(
-            "Letters of the right options",
-            tuple(letters),
-            tuple(float(sum(item.letter == letter for item in items)) for letter in letters),
-            high=float(max(sum(item.letter == letter for item in items) for letter in letters)),
-        ),
+        *_letters(summary),
+        *_attempts(summary),
+        *_leak(summary.leak),
         Table(
-            "Option tells",
-            ("", "value"),
-            (
+            "Assistants",
+            ("assistant", "votes", "unparsed", "right with steps", "right without"),
+            tuple(
                 (
-                    "right option is the longest one",
-                    f"{100 * len(longest) / len(items):.1f} % (by chance about 20 %)",
-                ),
-                ("mean words of right options", f"{_words([_right(i) for i in items]):.2f}"),
-                (
-                    "mean words of wrong options",
-                    f"{_words([o for i in items for o in i.options if o != _right(i)]):.2f}",
-                ),
+                    a.assistant,
+                    f"{a.votes:,}",
+                    f"{a.unparsed:,}",
+                    _share(a.with_steps),
+                    _share(a.without_steps),
+                )
+                for a in summary.assistants
             ),
         ),
     ]
-    if outcomes := summary.get("outcomes"):
-        parts.append(
-            Bars(
-                "What became of attempts",
-                tuple(name.replace("_", " ") for name in outcomes),
-                tuple(float(n) for n in outcomes.values()),
-                high=float(max(outcomes.values())),
-            )
-        )
-    if needed := summary.get("attempts_needed"):
-        parts.append(
-            Table(
-                "Attempts that a question took",
-                ("attempts", "questions"),
-                tuple((k, f"{n:,}") for k, n in needed.items()),
-            )
-        )
-    leak = summary.get("leak") or {}
-    rows = tuple(
-        (k.replace("_", " "), _shown(v))
-        for k, v in leak.items()
-        if not isinstance(v, list | dict) or _is_share(v)
-    )
-    if rows:
-        parts.append(
-            Table(
-                "Retry leak",
-                ("", "value"),
-                rows,
-                note="Retrying until a vote passes selects luck; a fresh vote after acceptance shows how much.",
-            )
-        )
     facts = (
-        ("asked", f"{summary.get('asked', len(items)):,}"),
+        ("asked", f"{summary.asked:,}"),
         ("with options", f"{len(items):,}"),
-        ("open-ended only", f"{summary.get('open_ended', 0):,}"),
-        ("postponed", f"{summary.get('postponed', 0):,}"),
+        ("open-ended only", f"{summary.open_ended:,}"),
+        ("postponed", f"{summary.postponed:,}"),
+        ("calls", f"{summary.calls:,}"),
+        ("cost", f"${float(summary.cost):.4f}" if summary.cost is not None else "not known"),
     )
     return Section("options", "Options", tuple(parts), facts)
 
 
-def _right(item: ChoiceItem) -> str:
-    return item.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(item.letter)]
+class _Choices(msgspec.Struct):
+    """What the report takes from the summary of options."""
+
+    summary: ChoiceSummary
 
 
-def _right_is_longest(item: ChoiceItem) -> bool:
-    return len(_right(item)) == max(map(len, item.options))
+def _letters(summary: ChoiceSummary) -> Iterator[Any]:
+    letters, tells = summary.letters, summary.tells
+    yield Bars(
+        "Letters of the right options",
+        tuple(letters.counts),
+        tuple(float(n) for n in letters.counts.values()),
+        high=float(max(letters.counts.values(), default=1)),
+    )
+    yield Table(
+        "Option tells",
+        ("", "value", "without a tell"),
+        (
+            ("right option is the longest one", _percentage(tells.longest_right), _percentage(tells.chance)),
+            (
+                "mean words of right and of wrong options",
+                _shown(tells.words_right),
+                _shown(tells.words_wrong),
+            ),
+            (
+                "mean characters of right and of wrong options",
+                _shown(tells.characters_right),
+                _shown(tells.characters_wrong),
+            ),
+            (
+                f"letters: chi² with {letters.df} degrees of freedom",
+                _shown(letters.chi2),
+                f"p {_shown(letters.p)}",
+            ),
+        ),
+    )
 
 
-def _words(texts: Sequence[str]) -> float:
-    return sum(len(text.split()) for text in texts) / len(texts) if texts else 0.0
+def _attempts(summary: ChoiceSummary) -> Iterator[Any]:
+    if summary.outcomes:
+        yield Bars(
+            "What became of attempts",
+            tuple(name.replace("_", " ") for name in summary.outcomes),
+            tuple(float(n) for n in summary.outcomes.values()),
+            high=float(max(summary.outcomes.values())),
+        )
+    needed = tuple((k, f"{n:,}") for k, n in summary.attempts_needed.items())
+    yield Table("Attempts that a question took", ("attempts", "questions"), needed)
+    if summary.kinds:
+        yield Table(
+            "Wrong answers by kind",
+            ("kind", "how many"),
+            tuple((k, f"{n:,}") for k, n in summary.kinds.items()),
+        )
 
 
-def _is_share(value: object) -> bool:
-    return isinstance(value, dict) and {"n"} <= value.keys()
+def _leak(leak: RetryLeak) -> Iterator[Any]:
+    yield Table(
+        "Retry leak",
+        ("", "seen", "expected of independent votes"),
+        (
+            ("blind accuracy of a single vote", _share(leak.blind_accuracy), ""),
+            (
+                "first attempts that fail the blind vote",
+                _share(leak.seen_to_fail),
+                _percentage(leak.expected_to_fail),
+            ),
+            (
+                "questions that pass within all attempts",
+                _share(leak.seen_to_pass),
+                _percentage(leak.expected_to_pass),
+            ),
+            ("fresh votes on accepted options that fail", _share(leak.confirmation_failed), ""),
+        ),
+        note="Retrying until a vote passes selects luck; the fresh vote, in new orders, says how much of it there is.",
+    )
+    yield Table(
+        "What chance lets pass",
+        ("blind accuracy", "fails one attempt", "passes within all"),
+        tuple(
+            (f"{r.blind_accuracy:.2f}", f"{r.fails_one_attempt:.3f}", f"{r.passes_within:.3f}")
+            for r in leak.table
+        ),
+    )
+
+
+def _share(share: Share) -> str:
+    if share.share is None:
+        return "–"
+    ends = (
+        f" [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+        if share.low is not None and share.high is not None
+        else ""
+    )
+    return f"{100 * share.share:.1f} %{ends} of {share.whole:,}"
+
+
+def _percentage(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{k} {_shown(v)}" for k, v in value.items())
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
