@@ -34,6 +34,10 @@ def test_a_list_is_found_whatever_is_around_it(text: str) -> None:
     assert read_pair_list(text) == PAIRS
 
 
+def test_what_follows_a_whole_list_is_another_one() -> None:
+    assert read_pair_list(f"{json.dumps({'pairs': [ONE]})}\n{json.dumps(TWO)}") == PAIRS[1:]
+
+
 @pytest.mark.parametrize(
     ("ids", "read"),
     [

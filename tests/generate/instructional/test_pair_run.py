@@ -171,6 +171,19 @@ def test_later_rounds_are_told_what_was_asked_before() -> None:
     assert all(question in r.messages[1].text for r in later for question in kept)
 
 
+def test_a_clip_that_gave_nothing_is_asked_again() -> None:
+    made = clips(4)
+    plan = plan_pairs(made, per_clip=2, levels=["fine"])
+
+    def reply(request: Request) -> Outcome:
+        first = request.draw < 100 and "of v2 on" in request.messages[1].text
+        return play(request, bad=1.0 if first else 0.0)
+
+    found = run(made, plan, reply)
+    assert {r.task.clip_id for r in found.results if r.task.round == 1} == {"v2"}
+    assert Counter(p.clip_id for p in found.pairs) == dict.fromkeys([c.id for c in made], 2)
+
+
 # -- order, concurrency, outages ---------------------------------------------------------------------------------
 
 

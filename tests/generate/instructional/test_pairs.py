@@ -220,6 +220,14 @@ def test_another_draw_is_another_request_and_another_seed_may_show_another_part(
     assert len(texts) > 1
 
 
+def test_a_long_clip_is_shown_where_pairs_are_wanted() -> None:
+    long = clip(steps=90)
+    late = PairTask(id="v1/fine/0.0", clip_id="v1", level="fine", round=0, wants=(("manner", "late"),))
+    for seed in range(8):
+        text = generator(seed, limits=ClipLimits(steps=4)).request(long, late).messages[1].text
+        assert "1. manner, late (s" in text
+
+
 def test_structured_output_is_asked_for_where_it_is_wanted() -> None:
     schema = generator(form="json").request(clip(), TASK).parameters.json_schema
     assert schema is not None

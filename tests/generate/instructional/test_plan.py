@@ -167,6 +167,24 @@ def test_what_is_short_is_dealt_to_clips_that_gave_least() -> None:
     assert task.clip_id == "hirest1"
 
 
+def test_what_a_clip_gave_counts_before_what_it_was_asked_for() -> None:
+    three = clips(3)
+    plan = plan_pairs(three, total=12)
+    accepted: dict[tuple[str, Level], int] = {("hirest1", "fine"): 2, ("hirest2", "fine"): 2}
+    asked: dict[tuple[str, Level], int] = {("hirest0", "fine"): 5, ("hirest1", "fine"): 1}
+    (task,) = tasks_for(plan, three, {MANNER: 1}, round=1, asked=asked, accepted=accepted)
+    assert task.clip_id == "hirest0"
+
+
+def test_a_clip_is_asked_only_for_what_is_short_and_can_be_there() -> None:
+    early = msgspec.structs.replace(clip("e", 9), steps=clip("e", 9).steps[:2])
+    plan = plan_pairs([early], total=4)
+    (task,) = tasks_for(
+        plan, [early], {MANNER: 1, Cell("fine", "manner", "late"): 3}, round=1, asked={}, accepted={}
+    )
+    assert task.cells == (MANNER,)
+
+
 def test_what_a_call_cannot_hold_goes_to_the_next_clip() -> None:
     many = clips(4)
     plan = plan_pairs(many, total=24, per_call=3)

@@ -156,14 +156,14 @@ def read_narrations(path: Path) -> dict[str, tuple[Narration, ...]]:
         UserError: for a line that is none, or that does not say of which video it is.
     """
     found: dict[str, list[Narration]] = {}
-    narration: Narration
-    for narration in iter_jsonl(path, Narration):
+    narrations: Iterator[Narration] = iter_jsonl(path, Narration)
+    for narration in narrations:
         if not narration.video_id:
             raise UserError(
                 "a narration does not say of which video it is.", where=str(path), hint="add 'video_id'"
             )
         found.setdefault(narration.video_id, []).append(narration)
-    return {video_id: tuple(narrations) for video_id, narrations in found.items()}
+    return {video_id: tuple(said) for video_id, said in found.items()}
 
 
 def top_steps(clip: ShownClip) -> tuple[ShownStep, ...]:
