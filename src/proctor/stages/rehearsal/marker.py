@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
+from proctor.llm.store import CallStore
 from proctor.records import read_json, write_json
 from proctor.workspace import is_there
 
@@ -53,7 +54,7 @@ def mark_rehearsal(root: Path, played: Played, *, calls: Path) -> None:
         UserError: if models were asked in it before, or were played otherwise.
     """
     before = played_in(root)
-    if before is None and is_there(calls):
+    if before is None and is_there(calls) and _has_calls(calls):
         raise UserError(
             "models were asked in this workspace; a rehearsal would mix its replies with theirs.",
             where=str(root),
@@ -68,6 +69,12 @@ def mark_rehearsal(root: Path, played: Played, *, calls: Path) -> None:
         )
     if before is None:
         write_json(root / REHEARSAL_FILE, played)
+
+
+def _has_calls(path: Path) -> bool:
+    """A dry run opens the store and leaves it empty."""
+    with CallStore.open(path) as store:
+        return len(store) > 0
 
 
 def require_no_rehearsal(root: Path) -> None:

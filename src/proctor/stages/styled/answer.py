@@ -30,7 +30,7 @@ from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.library import Library
-from proctor.stages.styled.questions import load_questions
+from proctor.stages.styled.questions import QUESTION_FILES, load_questions
 from proctor.stages.styled.retrieve import find_run
 from proctor.workspace import Workspace
 
@@ -41,6 +41,7 @@ __all__ = [
     "estimate_answers",
     "load_answers",
     "load_overlap",
+    "parse_sources",
     "style_overlap",
 ]
 
@@ -115,10 +116,15 @@ def answer(
         predictions = who.predict(questions, models.ask(f"answer/{options.sources}", seen))
         write_jsonl(folder / "predictions.jsonl", predictions)
         judgements: dict[str, list[Judgement]] = {}
+        written: set[str] = set()
         for judge in _judges(library, models, options, limits):
             made = judge.judge(questions, predictions, models.ask(f"judge/{judge.kind}", seen))
             write_jsonl(folder / f"judgements.{_safe(judge.name)}.jsonl", made)
             judgements[_column_name(judge, judgements)] = made
+            written.add(f"judgements.{_safe(judge.name)}.jsonl")
+        for path in folder.glob("judgements.*.jsonl"):
+            if path.name not in written:  # of other judges, about earlier answers
+                path.unlink()
         closing = models.closing()
     columns = [rouge_column(questions, predictions)]
     if options.bert_score is not None:
@@ -137,7 +143,8 @@ def answer(
             }
         ),
         counts=dict(table.counts),
-        inputs=("corpus/manifest.json",),
+        inputs=("corpus/manifest.json", QUESTION_FILES[options.questions]),
+        outputs=(f"{ANSWERS}/{options.questions}/{_safe(who.name)}/table.json",),
     )
     return {
         "system": who.name,
@@ -175,14 +182,25 @@ def _sources(
 ) -> FindSources:
     if options.sources == "gold":
         return gold_sources(library.corpus)
-    spec, _, cut = options.sources.rpartition("@")
-    if not spec or not cut.isdigit() or int(cut) < 1:
-        raise UserError(
-            f"questions cannot be answered from {options.sources!r}.",
-            hint="gold, or RETRIEVER@k such as bm25@5",
-        )
+    spec, cut = parse_sources(options.sources)
     run = find_run(workspace, questions, options.questions, spec)
-    return top_sources(library.corpus, run, int(cut))
+    return top_sources(library.corpus, run, cut)
+
+
+def parse_sources(sources: str) -> tuple[str, int]:
+    """Return the retriever and how many of its hits are shown; an empty name for ``gold``.
+
+    Raises:
+        UserError: if it is neither.
+    """
+    if sources == "gold":
+        return "", 0
+    spec, _, cut = sources.rpartition("@")
+    if not spec or not cut.isdecimal() or int(cut) < 1:
+        raise UserError(
+            f"questions cannot be answered from {sources!r}.", hint="gold, or RETRIEVER@k such as bm25@5"
+        )
+    return spec, int(cut)
 
 
 def _answerer(

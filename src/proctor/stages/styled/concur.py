@@ -10,7 +10,7 @@ from proctor.evaluate.concur import ConcurrenceTable, MarkSheet, concur, read_ma
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.retrieve import load_table
-from proctor.workspace import Workspace, is_there
+from proctor.workspace import Workspace
 
 __all__ = ["MEASURES", "Measure", "compare", "mark_sheet", "sheets_of"]
 
@@ -60,9 +60,9 @@ def mark_sheet(text: str, by: str) -> MarkSheet:
             hint=f"run first: proctor {command} {root} --questions {which}",
         )
     path = Path(text)
-    if not is_there(path):
+    if not path.is_file():
         raise UserError(
-            "there is no such file or workspace.",
+            "this names neither a file of marks nor a set of questions of a workspace.",
             where=text,
             hint="name a CSV file (system,question,mark), or WORKSPACE:styled or WORKSPACE:data",
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from proctor.corpus.adopt import IMAGES, adopt_images
 from proctor.corpus.collection import Corpus, build_corpus, collapse, load_corpus, read_manifest, write_corpus
@@ -22,7 +24,17 @@ from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.procedures import iter_procedure_sources, procedure_questions
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["CORPUS", "QUESTIONS", "CorpusOptions", "build", "corpus_of", "dedupe", "describe", "questions_of"]
+__all__ = [
+    "CORPUS",
+    "QUESTIONS",
+    "CorpusOptions",
+    "build",
+    "corpus_of",
+    "dedupe",
+    "describe",
+    "questions_of",
+    "settings_of",
+]
 
 CORPUS: Final = "corpus"
 """Folder of the corpus in a workspace."""
@@ -97,11 +109,13 @@ def build(
         UserError: if there is nothing to read, something cannot be read, or not one source is left.
     """
     _require_input(options)
+    labels = _labels(options.files)
+    _require_elsewhere(root, options.files)
     workspace = Workspace(root)
     workspace.create()
     folder = workspace.file(CORPUS)
     questions: list[CorpusQuestion] = []
-    found = _watched(_found(options, folder, questions), seen)
+    found = _watched(_found(options, labels, folder, questions), seen)
     near = NearDuplicates(threshold=options.near) if options.near is not None else None
     made = build_corpus(
         found,
@@ -119,7 +133,11 @@ def build(
         corpus, drawn = draw_missing(corpus, folder / IMAGES)
     calls: dict[str, Any] | None = None
     if options.verbaliser is not None:
-        corpus, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
+        described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
+        if calls["stopped"] or calls["mute"]:
+            # Images that were not asked about would be missing for good from a corpus that looks complete.
+            return {**_counts(corpus), "dropped": _reasons(dropped), "complete": False, "calls": calls}
+        corpus = described
         dropped += lost
     if not len(corpus):
         raise UserError(
@@ -131,16 +149,18 @@ def build(
     asked, lost_questions = procedure_questions(options.recordings, corpus)
     questions += asked
     dropped += lost_questions
+    _write_questions(workspace, questions)
     corpus = write_corpus(folder, corpus, dropped=dropped, about=about)
-    workspace_questions = workspace.file(QUESTIONS)
-    if questions:
-        write_jsonl(workspace_questions, questions)
-    elif is_there(workspace_questions):
-        workspace_questions.unlink()
-    counts = {**_counts(corpus), "questions": len(questions), "drawn": drawn, "dropped": _reasons(dropped)}
+    counts = {
+        **_counts(corpus),
+        "questions": len(questions),
+        "drawn": drawn,
+        "dropped": _reasons(dropped),
+        "complete": True,
+    }
     workspace.record(
         "corpus",
-        settings=_settings(options),
+        settings=settings_of(options),
         counts=counts,
         outputs=(f"{CORPUS}/manifest.json", *([QUESTIONS] if questions else [])),
     )
@@ -157,6 +177,66 @@ def _require_input(options: CorpusOptions) -> None:
         raise UserError(f"the shortest text cannot have {options.minimum} characters.", hint="give 0 or more")
 
 
+def _labels(files: Sequence[Path]) -> dict[Path, str]:
+    """Return what the ids of each file's or folder's sources begin with, so that those of several folders stay apart.
+
+    One folder needs none; a path that is named twice is read once.
+
+    Raises:
+        UserError: if two folders, or two files, have the same name.
+    """
+    given = {path.resolve(): path for path in reversed(files)}
+    paths = list(reversed(given.values()))
+    if len(paths) < 2:
+        return dict.fromkeys(paths, "")
+    names: dict[str, Path] = {}
+    for path in paths:
+        other = names.setdefault(path.resolve().name, path)
+        if other is not path:
+            raise UserError(
+                f"'{other}' and '{path}' have the same name, so that their sources could not be told apart.",
+                hint="name the folder that holds both, or rename one of them",
+            )
+    return {path: path.resolve().name if path.is_dir() else "" for path in paths}
+
+
+def _require_elsewhere(root: Path, files: Sequence[Path]) -> None:
+    """A workspace within a folder of documents would be read as documents itself."""
+    for path in files:
+        if root.resolve().is_relative_to(path.resolve()):
+            raise UserError(
+                f"the workspace {str(root)!r} lies within the folder that is read: its own files would become sources.",
+                where=str(path),
+                hint="put the workspace beside the folder",
+            )
+
+
+def _labelled(found: Iterable[Source | Dropped], label: str) -> Iterator[Source | Dropped]:
+    """Put a folder's name before the paths in ids and documents."""
+    from proctor.corpus.ingest.naming import safe_name
+
+    if not label:
+        yield from found
+        return
+    for entry in found:
+        if isinstance(entry, Dropped):
+            yield Dropped(f"{label}/{entry.id}", entry.reason, entry.detail)
+            continue
+        kind, _, rest = entry.id.partition(":")
+        yield msgspec.structs.replace(
+            entry, id=f"{kind}:{safe_name(label)}/{rest}", doc_id=f"{label}/{entry.doc_id}"
+        )
+
+
+def _write_questions(workspace: Workspace, questions: Sequence[CorpusQuestion]) -> None:
+    """Write them before the corpus, whose manifest says that all is there; that of an earlier one is taken away first."""
+    for name in (f"{CORPUS}/manifest.json", *(() if questions else (QUESTIONS,))):
+        if is_there(workspace.file(name)):
+            workspace.file(name).unlink()
+    if questions:
+        write_jsonl(workspace.file(QUESTIONS), questions)
+
+
 def _watched(
     found: Iterable[Source | Dropped], seen: Callable[[], None] | None
 ) -> Iterator[Source | Dropped]:
@@ -167,14 +247,13 @@ def _watched(
 
 
 def _found(
-    options: CorpusOptions, corpus: Path, questions: list[CorpusQuestion]
+    options: CorpusOptions, labels: Mapping[Path, str], corpus: Path, questions: list[CorpusQuestion]
 ) -> Iterator[Source | Dropped]:
     from proctor.corpus.ingest import IngestOptions, ingest_path
 
-    for path in options.files:
-        yield from ingest_path(
-            path, out_images=corpus / IMAGES, options=IngestOptions(licence=options.licence)
-        )
+    for path, label in labels.items():
+        read = ingest_path(path, out_images=corpus / IMAGES, options=IngestOptions(licence=options.licence))
+        yield from _labelled(read, label)
     for folder in options.data:
         dataset = _dataset(folder, options.dataset)
         yield from adopt_images(_from_dataset(dataset, folder), folder / IMAGES, corpus)
@@ -337,8 +416,8 @@ def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> dict
 # -- records ---------------------------------------------------------------------------------------------------
 
 
-def _settings(options: CorpusOptions) -> dict[str, Any]:
-    """Return what was set; what was not is left out."""
+def settings_of(options: CorpusOptions) -> dict[str, Any]:
+    """Return what was set, for the workspace's record; what was not is left out."""
     found: dict[str, Any] = {
         "files": [str(p) for p in options.files],
         "data": [str(p) for p in options.data],

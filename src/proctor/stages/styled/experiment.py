@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from proctor.errors import UserError
-from proctor.stages.models import Limits
-from proctor.stages.styled.answer import AnswerOptions, answer, style_overlap
-from proctor.stages.styled.corpus import CORPUS, CorpusOptions, build, questions_of
-from proctor.stages.styled.generate import StyledOptions, generate
+from proctor.llm.model import ModelName
+from proctor.stages.models import Limits, open_models
+from proctor.stages.styled.answer import AnswerOptions, answer, parse_sources, style_overlap
+from proctor.stages.styled.corpus import CORPUS, CorpusOptions, build, corpus_of, questions_of, settings_of
+from proctor.stages.styled.generate import StyledOptions, generate, plan_of
 from proctor.stages.styled.report import report
-from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS, RetrievalOptions, retrieve_all
+from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS, RetrievalOptions, parse_retriever, retrieve_all
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["Done", "Part", "StyledPlan", "conduct"]
@@ -75,11 +76,12 @@ class Part:
 
 @dataclass(slots=True)
 class Done:
-    """What came of it: the stages in order, why it stopped early (empty when it did not), and the page."""
+    """What came of it: the stages in order, why it stopped early (empty when it did not), what to beware of, and the page."""
 
     parts: list[Part] = field(default_factory=list)
     stopped: str = ""
     report: str = ""
+    notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, counts: dict[str, Any]) -> bool:
         """Write down a stage; return whether the next one may begin."""
@@ -103,16 +105,26 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
     Raises:
         UserError: if something about the plan, the data or the workspace is wrong.
     """
+    names = _require_sound(plan)
     limits = (limits or Limits()).shared()
     workspace = Workspace(root)
     done = Done()
     if not _corpus(workspace, plan, limits, show, done):
         return done
-    with show("generating questions") as seen:
+    with open_models(workspace, limits) as models:
+        models.require_prices(*names)
+    with show("generating questions", _planned(workspace, plan)) as seen:
         if not done.add(
             "generate", generate(root, plan.questions, known=plan.known, limits=limits, seen=seen)
         ):
             return done
+    made = done.parts[-1].counts
+    if made["interrupted"]:
+        raise KeyboardInterrupt
+    if made["open"]:
+        done.notes.append(
+            f"{made['open']:,} questions are still open, since models failed; the same command tries them again"
+        )
     sets = ["styled"]
     if plan.data_questions and any(q.gold_complete and q.gold for q in questions_of(workspace)):
         sets.append("data")
@@ -121,8 +133,8 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
             options = RetrievalOptions(retrievers=tuple(plan.retrievers), questions=which, seed=plan.seed)
             if not done.add(f"retrieve/{which}", retrieve_all(root, options, limits=limits, seen=seen)):
                 return done
-    for system in plan.systems:
-        for sources in plan.sources:
+    for system in dict.fromkeys(plan.systems):
+        for sources in dict.fromkeys(plan.sources):
             if not _answers(root, plan, system, sources, limits, show, done):
                 return done
     if plan.classifier is not None:
@@ -136,9 +148,45 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
     return done
 
 
+def _require_sound(plan: StyledPlan) -> list[str]:
+    """See that later stages can be done, before earlier ones are paid for; return the names of all models.
+
+    Raises:
+        UserError: naming what cannot.
+    """
+    names = [*plan.questions.names, *plan.judges, *plan.reference_judges]
+    names += [plan.classifier] if plan.classifier is not None else []
+    for spec in plan.retrievers:
+        names += [model] if (model := parse_retriever(spec).model) else []
+    for system in plan.systems:
+        names += system.split(",")
+    for name in names:
+        ModelName.parse(name)
+    if wrong := [system for system in plan.systems if system.count(",") > 1]:
+        raise UserError(f"{wrong[0]!r} is more than two models.", hint="write LLM or LLM,LMM")
+    for sources in plan.sources:
+        spec, _ = parse_sources(sources)
+        if spec and spec not in plan.retrievers:
+            raise UserError(
+                f"models are to answer from {sources!r}, and {spec!r} is not among the retrievers.",
+                hint=f"add -r {spec}",
+            )
+    return list(dict.fromkeys(names))
+
+
 def _corpus(workspace: Workspace, plan: StyledPlan, limits: Limits, show: Show, done: Done) -> bool:
     """Build the corpus where there is none."""
-    if is_there(workspace.file(CORPUS) / "manifest.json"):
+    there = is_there(workspace.file(CORPUS) / "manifest.json")
+    record = workspace.stages().get("corpus")
+    if there and plan.corpus is None:
+        return True
+    if there and plan.corpus is not None and record is not None:
+        if record.settings != settings_of(plan.corpus):
+            raise UserError(
+                "the workspace's corpus was built from other sources, or otherwise, than is asked for now.",
+                where=str(workspace.root),
+                hint="build it again (proctor corpus build), leave these options out, or begin in another folder",
+            )
         return True
     if plan.corpus is None:
         raise UserError(
@@ -148,6 +196,10 @@ def _corpus(workspace: Workspace, plan: StyledPlan, limits: Limits, show: Show, 
         )
     with show("reading sources") as seen:
         return done.add("corpus", build(workspace.root, plan.corpus, limits=limits, seen=seen))
+
+
+def _planned(workspace: Workspace, plan: StyledPlan) -> int:
+    return len(plan_of(corpus_of(workspace), plan.questions).targets)
 
 
 def _answers(

@@ -385,7 +385,12 @@ def _written(
         inputs=(f"{CORPUS}/manifest.json",),
         outputs=(STYLED, ATTEMPTS_FILE, SUMMARY),
     )
-    return {**counts, "cells": msgspec.to_builtins(run.summary.cells), "short": list(plan.short)}
+    return {
+        **counts,
+        "cells": msgspec.to_builtins(run.summary.cells),
+        "short": list(plan.short),
+        "interrupted": run.interrupted,
+    }
 
 
 def _coverage(corpus: Corpus, run: StyledRun) -> SeedCoverage:

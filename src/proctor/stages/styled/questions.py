@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
 from proctor.evaluate.source_question import SourceQuestion, of_corpus, of_styled
-from proctor.stages.styled.corpus import questions_of
-from proctor.stages.styled.generate import load_styled
+from proctor.stages.styled.corpus import QUESTIONS, questions_of
+from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace
 
-__all__ = ["QUESTION_SETS", "QuestionSet", "load_questions"]
+__all__ = ["QUESTION_FILES", "QUESTION_SETS", "QuestionSet", "left_out", "load_questions"]
 
 QuestionSet = Literal["styled", "data"]
 """``styled``: what was generated; ``data``: what came with the data set, and items of workspaces of recordings."""
 QUESTION_SETS: Final[tuple[QuestionSet, ...]] = get_args(QuestionSet)
+
+QUESTION_FILES: Final[Mapping[str, str]] = {"styled": STYLED, "data": QUESTIONS}
+"""Where each set is, in the workspace."""
 
 
 def load_questions(
@@ -48,3 +52,10 @@ def load_questions(
         )
         raise UserError(f"the set {which!r} has no question.", where=str(workspace.root), hint=why)
     return found[:limit]
+
+
+def left_out(workspace: Workspace, which: str) -> int:
+    """Return how many questions of a set ``load_questions`` leaves out, since not all of their sources are known."""
+    if which != "data":
+        return 0
+    return sum(not (q.gold_complete and q.gold) for q in questions_of(workspace))

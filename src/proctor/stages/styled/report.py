@@ -17,7 +17,7 @@ from proctor.corpus.source import Source
 from proctor.errors import UserError
 from proctor.evaluate.cells import Cell as Number
 from proctor.evaluate.concur import ConcurrenceTable, concur
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.retrieval_scores import RetrievalTable
 from proctor.evaluate.source_scores import SourceTable
 from proctor.evaluate.style_overlap import OverlapTable
@@ -33,7 +33,7 @@ from proctor.stages.styled.concur import sheets_of
 from proctor.stages.styled.corpus import corpus_of, describe
 from proctor.stages.styled.generate import ATTEMPTS_FILE, SUMMARY, load_styled
 from proctor.stages.styled.questions import QUESTION_SETS, load_questions
-from proctor.stages.styled.retrieve import find_run, load_table, run_names
+from proctor.stages.styled.retrieve import find_run, fits, load_table, run_names
 from proctor.workspace import Workspace
 
 __all__ = ["REPORT", "report"]
@@ -74,11 +74,11 @@ def report(
     corpus = corpus_of(workspace)
     questions = load_styled(workspace)
     summary = _summary(workspace)
-    sections = [_corpus_section(root), *_generation_sections(summary, questions)]
+    sections = [_corpus_section(root), *_generation_sections(workspace, summary, questions)]
     sections += _retrieval_sections(workspace)
     sections += _answer_sections(workspace)
     if (overlap := load_overlap(workspace)) is not None:
-        sections.append(_overlap_section(overlap))
+        sections.append(_overlap_section(overlap, tuple(_outdated(workspace, "overlap"))))
     sections += _concurrence_sections(workspace)
     chosen = _spread(questions, examples)
     page = Page(
@@ -172,7 +172,9 @@ def _corpus_section(root: Path) -> Section:
 # -- generation ----------------------------------------------------------------------------------------------------
 
 
-def _generation_sections(found: _Summary, questions: Sequence[StyledQuestion]) -> Iterator[Section]:
+def _generation_sections(
+    workspace: Workspace, found: _Summary, questions: Sequence[StyledQuestion]
+) -> Iterator[Section]:
     summary = found.summary
     cells = summary.cells
     styles = tuple(dict.fromkeys(c.style for c in cells))
@@ -186,6 +188,7 @@ def _generation_sections(found: _Summary, questions: Sequence[StyledQuestion]) -
         return Heat(title, "style", combos, rows, high=high, digits=digits)
 
     parts: list[Any] = [
+        *_outdated(workspace, "styled"),
         grid(
             "Share of the questions asked for that were made",
             lambda c: c.achieved / c.asked if c.asked else None,
@@ -351,7 +354,25 @@ def _retrieval_sections(workspace: Workspace) -> Iterator[Section]:
     for which in QUESTION_SETS:
         table = load_table(workspace, which)
         if table is not None:
-            yield Section(f"retrieval-{which}", f"Retrieval ({which})", tuple(_retrieval_parts(table)))
+            parts = (*_outdated(workspace, f"retrieve/{which}"), *_retrieval_parts(table))
+            yield Section(f"retrieval-{which}", f"Retrieval ({which})", parts)
+
+
+def _outdated(workspace: Workspace, *stages: str) -> Iterator[Paragraph]:
+    """Say that numbers were made from something else than what is there now."""
+    for stage in stages:
+        if changed := workspace.changed(stage):
+            command = {"styled": "generate styled", "overlap": "experiment styled"}.get(
+                stage, stage.partition("/")[0]
+            )
+            yield Paragraph(
+                f"Out of date ({stage}): {' and '.join(changed)} changed since; run proctor {command} again.",
+                beware=True,
+            )
+
+
+def _answer_stages(workspace: Workspace, which: str) -> list[str]:
+    return [name for name in sorted(workspace.stages()) if name.startswith(f"answer/{which}/")]
 
 
 def _retrieval_parts(table: RetrievalTable) -> Iterator[Any]:
@@ -432,7 +453,8 @@ def _answer_sections(workspace: Workspace) -> Iterator[Section]:
         found = load_answers(workspace, which)
         if found:
             tables = [table for table, _ in found.values()]
-            yield Section(f"answers-{which}", f"Answers ({which})", tuple(_answer_parts(tables)))
+            parts = (*_outdated(workspace, *_answer_stages(workspace, which)), *_answer_parts(tables))
+            yield Section(f"answers-{which}", f"Answers ({which})", parts)
 
 
 def _answer_parts(tables: Sequence[SourceTable]) -> Iterator[Any]:
@@ -468,7 +490,7 @@ def _answer_parts(tables: Sequence[SourceTable]) -> Iterator[Any]:
         )
 
 
-def _overlap_section(table: OverlapTable) -> Section:
+def _overlap_section(table: OverlapTable, beware: tuple[Paragraph, ...] = ()) -> Section:
     rows = tuple(
         (row.style, f"{row.n}", _share(row.overlap), _share(row.none), _share(row.own), f"{row.unread}")
         for row in table.rows
@@ -479,7 +501,7 @@ def _overlap_section(table: OverlapTable) -> Section:
     )  # fmt: skip
     head = ("style", "questions", "overlap %", "no style %", "own style %", "unread")
     note = "Overlap: two or more styles are claimed for a question."
-    return Section("overlap", "Style overlap", (Table("Overlap", head, rows, note), matrix))
+    return Section("overlap", "Style overlap", (*beware, Table("Overlap", head, rows, note), matrix))
 
 
 def _concurrence_sections(workspace: Workspace) -> Iterator[Section]:
@@ -561,10 +583,9 @@ def _ranks(workspace: Workspace) -> dict[str, dict[str, str]]:
     questions = load_questions(workspace, "styled")
     gold = {q.id: q.gold for q in questions}
     for spec in run_names(workspace, "styled"):
-        try:
-            run = find_run(workspace, questions, "styled", spec)
-        except UserError:  # of earlier questions
+        if not fits(workspace, questions, "styled", spec):  # of earlier questions
             continue
+        run = find_run(workspace, questions, "styled", spec)
         for ranking in run.rankings:
             places = {id_: n for n, id_ in enumerate(ranking.ids, 1)}
             text = ", ".join(str(places.get(id_, "–")) for id_ in gold.get(ranking.qid, ()))
@@ -573,21 +594,23 @@ def _ranks(workspace: Workspace) -> dict[str, dict[str, str]]:
 
 
 def _said(workspace: Workspace) -> dict[str, list[AnswerView]]:
-    """For each question what systems answered, with the mark of the first judge."""
+    """For each question what systems answered, with the mark of the first judge; answers to earlier questions are left out."""
     found: dict[str, list[AnswerView]] = {}
     folder = workspace.file(ANSWERS) / "styled"
-    for path in sorted(folder.glob("*/predictions.jsonl")) if is_there(folder) else ():
-        marks: dict[str, str] = {}
-        for file in sorted(path.parent.glob("judgements.*.jsonl")):
-            judgements: list[Judgement] = read_jsonl(file, Judgement)
-            for j in judgements:
-                marks.setdefault(j.item_id, "not marked" if j.score is None else str(j.score))
-        predictions: list[Prediction] = read_jsonl(path, Prediction)
+    for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
+        if workspace.changed(f"answer/styled/{path.parent.name}"):
+            continue
+        table: SourceTable = read_json(path, SourceTable)
+        column = next((name for name in ("judge", "reference judge") if name in table.marks), None)
+        marks = table.marks[column] if column is not None else {}
+        predictions: list[Prediction] = read_jsonl(path.with_name("predictions.jsonl"), Prediction)
         for p in predictions:
             text = p.answer if p.answer is not None else f"(no answer: {p.failure})"
-            found.setdefault(p.item_id, []).append(
-                AnswerView(p.predictor, text[:_CHARACTERS], marks.get(p.item_id, ""))
+            mark = marks.get(p.item_id)
+            told = (
+                "" if column is None else "not marked" if mark is None else f"{mark / 50:g} of 2 ({column})"
             )
+            found.setdefault(p.item_id, []).append(AnswerView(p.predictor, text[:_CHARACTERS], told))
     return found
 
 

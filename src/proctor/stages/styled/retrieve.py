@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -28,18 +28,22 @@ from proctor.evaluate.retrieval_scores import CUTS, RetrievalTable, score_retrie
 from proctor.evaluate.retrievers import DenseRetriever, LexicalRetriever
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_showing import CorpusPictures
+from proctor.llm.model import ModelName
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.library import Library
-from proctor.stages.styled.questions import load_questions
+from proctor.stages.styled.questions import QUESTION_FILES, left_out, load_questions
 from proctor.workspace import Workspace
 
 __all__ = [
     "DEFAULT_RETRIEVERS",
     "RETRIEVAL",
+    "ParsedRetriever",
     "RetrievalOptions",
     "find_run",
+    "fits",
     "load_table",
+    "parse_retriever",
     "retrieve_all",
     "run_names",
 ]
@@ -127,6 +131,8 @@ def _retrieved(
     seen: Callable[[], None] | None,
 ) -> dict[str, Any]:
     questions = load_questions(workspace, options.questions, limit=options.limit)
+    for spec in options.retrievers:
+        parse_retriever(spec).open(library)
     folder = workspace.file(RETRIEVAL) / options.questions
     runs: list[RetrievalRun] = []
     calls: dict[str, Any] | None = None
@@ -137,7 +143,7 @@ def _retrieved(
             runs.append(run)
             if seen is not None:
                 seen()
-        if any("~" in spec for spec in options.retrievers):
+        if any(parse_retriever(spec).model for spec in options.retrievers):
             calls = models.closing()
     table = score_retrieval(
         questions, runs, library.corpus, cuts=options.cuts, confidence=options.confidence,
@@ -148,10 +154,14 @@ def _retrieved(
         f"retrieve/{options.questions}",
         settings=msgspec.to_builtins(options),
         counts={"questions": table.questions, "retrievers": len(runs), **table.counts},
-        inputs=("corpus/manifest.json",),
+        inputs=("corpus/manifest.json", QUESTION_FILES[options.questions]),
         outputs=(f"{RETRIEVAL}/{options.questions}/{_TABLE}",),
     )
-    result = {"table": msgspec.to_builtins(table), "questions": table.questions}
+    result = {
+        "table": msgspec.to_builtins(table),
+        "questions": table.questions,
+        "left_out": left_out(workspace, options.questions),
+    }
     if options.method != "exact":
         result["recall_of_search"] = _measured(library, questions, options)
     return result if calls is None else {**result, "calls": calls}
@@ -162,6 +172,8 @@ def _check(options: RetrievalOptions) -> None:
         raise UserError("no retriever was named.", hint=f"such as {', '.join(DEFAULT_RETRIEVERS)}")
     if len(set(options.retrievers)) < len(options.retrievers):
         raise UserError("a retriever was named twice.", hint="name each of them once")
+    for spec in options.retrievers:
+        parse_retriever(spec)
     for what, value, known in (("pool", options.pool, POOLS), ("score", options.score, SCORES)):
         if value not in known:
             raise UserError(f"there is no {what} {value!r}.", hint=f"there are {', '.join(known)}")
@@ -182,6 +194,15 @@ def run_names(workspace: Workspace, questions: str) -> list[str]:
     return (
         [read_json(path, _Run).spec for path in sorted(folder.glob("*.run.json"))] if is_there(folder) else []
     )
+
+
+def fits(workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str) -> bool:
+    """Return whether a retriever's rankings are there, and of the questions that there are now."""
+    about = workspace.file(RETRIEVAL) / which / f"{_name(spec)}.run.json"
+    if not is_there(about):
+        return False
+    run: _Run = read_json(about, _Run)
+    return run.questions == _asked(questions)
 
 
 def find_run(
@@ -257,6 +278,75 @@ def _measured(library: Library, questions: Sequence[SourceQuestion], options: Re
 # -- retrievers ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedRetriever:
+    """A retriever as it was typed, taken apart.
+
+    Attributes:
+        parts: ``bm25`` or embedders; more than one are fused.
+        fusion: how; empty where there is one part.
+        reranker: as typed; empty for none.
+    """
+
+    parts: tuple[str, ...]
+    fusion: Fusion | Literal[""] = ""
+    reranker: str = ""
+
+    @property
+    def model(self) -> str:
+        """The language model that reranks; empty for none."""
+        kind = self.reranker.partition("/")[0]
+        return "" if kind in ("", "cross", "embed") else self.reranker
+
+    def open(self, library: Library) -> None:
+        """See that all parts can be used, before the first of several retrievers begins.
+
+        Raises:
+            UserError: if one cannot.
+        """
+        for part in self.parts:
+            if part != "bm25":
+                library.embedder(part)
+        kind, _, rest = self.reranker.partition("/")
+        if kind == "embed":
+            library.embedder(rest)
+
+
+def parse_retriever(spec: str) -> ParsedRetriever:
+    """Take a retriever apart.
+
+    Raises:
+        UserError: if it is none; whether embedders exist is not looked at.
+    """
+    base, tilde, second = spec.partition("~")
+    body, _, fusion = base.rpartition(":")
+    fused: Fusion | Literal[""] = ""
+    for known in FUSIONS:
+        if body and fusion == known:
+            base, fused = body, known
+    parts = tuple(base.split("+"))
+    if not all(parts) or (tilde and not second):
+        raise UserError(
+            f"{spec!r} is not a retriever: something is missing in it.",
+            hint="such as bm25, lsa, bm25+lsa, or bm25~openai/gpt-4o-mini",
+        )
+    if len(set(parts)) < len(parts):
+        raise UserError(f"{spec!r} names one retriever twice.", hint="fuse different ones, such as bm25+lsa")
+    if fused and len(parts) < 2:
+        raise UserError(
+            f"there is nothing to fuse in {spec!r}.", hint="join two or more by +, such as bm25+lsa:zscore"
+        )
+    kind, _, rest = second.partition("/")
+    if second and not rest:
+        raise UserError(
+            f"there is no reranker {second!r}.",
+            hint="cross/PATH, embed/EMBEDDER, or a model such as openai/gpt-4o-mini",
+        )
+    if second and kind not in ("cross", "embed"):
+        ModelName.parse(second)
+    return ParsedRetriever(parts, fused or ("rrf" if len(parts) > 1 else ""), second)
+
+
 def _run(
     library: Library,
     questions: Sequence[SourceQuestion],
@@ -265,39 +355,31 @@ def _run(
     models: Models,
     limits: Limits | None,
 ) -> RetrievalRun:
-    base, _, second = spec.partition("~")
-    retriever = make_retriever(library, base, options)
-    run = retrieve(questions, library.corpus, retriever, depth=options.depth)
-    if not second:
+    parsed = parse_retriever(spec)
+    run = retrieve(questions, library.corpus, _retriever(library, parsed, options), depth=options.depth)
+    if not parsed.reranker:
         return run
-    reranker = _reranker(library, second, models, limits)
+    reranker = _reranker(library, parsed.reranker, models, limits)
     return rerank_run(run, questions, library.corpus, reranker)
 
 
-def make_retriever(library: Library, spec: str, options: RetrievalOptions) -> Retriever:
-    """Return a retriever by what users type.
+def _retriever(library: Library, parsed: ParsedRetriever, options: RetrievalOptions) -> Retriever:
+    found = tuple(_single(library, part, options) for part in parsed.parts)
+    if not parsed.fusion:
+        return found[0]
+    return HybridRetriever(found, fusion=parsed.fusion, depth=max(DEPTH, options.depth))
 
-    Raises:
-        UserError: if it is none.
-    """
-    body, _, fusion = spec.rpartition(":")
-    if body and fusion in FUSIONS:
-        return _hybrid(library, body.split("+"), fusion, options)
-    if "+" in spec:
-        return _hybrid(library, spec.split("+"), "rrf", options)
-    if spec == "bm25":
+
+def _single(library: Library, part: str, options: RetrievalOptions) -> Retriever:
+    if part == "bm25":
         return LexicalRetriever(library.lexical, pool=options.pool, score=options.score)
-    embedder = library.embedder(spec)
     return DenseRetriever(
-        embedder, library.dense(spec, options.method), pool=options.pool, score=options.score, label=spec
+        library.embedder(part),
+        library.dense(part, options.method),
+        pool=options.pool,
+        score=options.score,
+        label=part,
     )
-
-
-def _hybrid(
-    library: Library, parts: Sequence[str], fusion: Fusion, options: RetrievalOptions
-) -> HybridRetriever:
-    retrievers = tuple(make_retriever(library, part, options) for part in parts)
-    return HybridRetriever(retrievers, fusion=fusion, depth=max(DEPTH, options.depth))
 
 
 def _reranker(library: Library, spec: str, models: Models, limits: Limits | None) -> Reranker:
@@ -306,11 +388,6 @@ def _reranker(library: Library, spec: str, models: Models, limits: Limits | None
         return CrossEncoderReranker(Path(rest))
     if kind == "embed":
         return EmbedderReranker(library.embedder(rest))
-    if not rest:
-        raise UserError(
-            f"there is no reranker {spec!r}.",
-            hint="cross/PATH, embed/EMBEDDER, or a model such as openai/gpt-4o-mini",
-        )
     models.require_prices(spec)
     return ModelReranker(
         spec,
