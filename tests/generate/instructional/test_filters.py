@@ -338,6 +338,13 @@ def test_verdicts_name_templates_calls_and_price() -> None:
     assert found.funnel.rows[3].cost == "0.008"
 
 
+def test_what_a_judge_did_not_get_to_read_is_told() -> None:
+    found, _ = run(judge_says(), [question(question="why " * 2_000)])
+    assert "left out of the middle" in only(found, "tricky").details["shortened"]
+    found, _ = run(judge_says())
+    assert all("shortened" not in v.details for v in found.verdicts)
+
+
 # -- whole sets ------------------------------------------------------------------------------------------------------------
 
 
@@ -387,6 +394,8 @@ def test_estimate_is_what_a_run_without_drops_asks() -> None:
     made = filters(chosen)
     ahead = list(made.requests(questions))
     assert len(ahead) == 5 * (3 + 1 + 1 + 3 + 3)
+    assert made.calls_per_question == 3 + 1 + 1 + 3 + 3
+    assert filters(FilterSettings(filters=("tricky",))).calls_per_question == 1
     port = Scripted(judge_says(blind=lambda request: f"a guess of {request.model}"))
     assert len(run_filters(questions, made, port).kept) == 5
     assert len(port.sent) == len(ahead)

@@ -47,7 +47,7 @@ from proctor.llm.converse import IN_FLIGHT, Conversation, converse
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Truncated
-from proctor.llm.prompt import PromptSet
+from proctor.llm.prompt import PromptSet, Rendered
 from proctor.records import Dropped
 
 __all__ = ["FilterModels", "FilterRun", "FilterSettings", "Filters", "run_filters"]
@@ -217,10 +217,22 @@ class Filters:
                 [self._closed_book(model, question) for model in self.models.assistants]
             )
             return self._blind_verdict(question, votes)
+        rendered = filter_prompt(name, question, self.prompts, self.secret)
         votes = yield from _all_together(
-            [self._judge(name, question, request) for request in self._judge_requests(name, question)]
+            [self._judge(name, question, r) for r in self._judge_requests(name, question, rendered)]
         )
-        return self._judged_verdict(name, question, votes)
+        verdict = self._judged_verdict(name, question, votes)
+        if not rendered.shortened:
+            return verdict
+        details = {**verdict.details, "shortened": "; ".join(rendered.shortened)}
+        return msgspec.structs.replace(verdict, details=details)
+
+    @property
+    def calls_per_question(self) -> int:
+        """Calls that a question takes which nobody drops, repairs left out: what votes cost, said before they are paid."""
+        settings = self.settings
+        judged = sum(settings.votes.get(name, 1) for name in settings.filters if name != "blind")
+        return judged + 2 * len(self.models.assistants) * ("blind" in settings.filters)
 
     def requests(self, questions: Sequence[Filterable]) -> Iterator[Request]:
         """Yield the requests of a run in which nothing is dropped, without sending any: an upper estimate.
@@ -234,7 +246,8 @@ class Filters:
                 if _by_rule(name, question):
                     continue
                 if name != "blind":
-                    yield from self._judge_requests(name, question)
+                    rendered = filter_prompt(name, question, self.prompts, self.secret)
+                    yield from self._judge_requests(name, question, rendered)
                     continue
                 for model in self.models.assistants:
                     yield self._blind_request(model, question)
@@ -242,7 +255,7 @@ class Filters:
 
     # -- judges --------------------------------------------------------------------------------------------------
 
-    def _judge_requests(self, name: JudgedFilter, question: Filterable) -> list[Request]:
+    def _judge_requests(self, name: JudgedFilter, question: Filterable, rendered: Rendered) -> list[Request]:
         """Return one request a vote: judges take turns, and who votes again draws anew."""
         settings = self.settings
         judges = (self.models.seeing if question.pictures else ()) or self.models.judges
@@ -252,7 +265,7 @@ class Filters:
             parameters = msgspec.structs.replace(parameters, temperature=settings.temperature)
         if settings.structured:
             parameters = msgspec.structs.replace(parameters, json_schema=dict(filter_schema(name)))
-        messages = filter_messages(filter_prompt(name, question, self.prompts, self.secret), question)
+        messages = filter_messages(rendered, question)
         return [
             Request(
                 model=judges[n % len(judges)], messages=messages, parameters=parameters, draw=n // len(judges)
