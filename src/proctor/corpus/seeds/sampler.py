@@ -32,7 +32,11 @@ from proctor.errors import UserError
 __all__ = ["SeedSampler"]
 
 _AT_ONCE: Final = 256
-"""Proposals whose weights are computed together."""
+"""Proposals of a draw whose weights are asked for together."""
+_TOGETHER: Final = 1024
+"""Weights that are computed together for several draws: as many queries as a search takes at a time."""
+_AHEAD: Final = 4
+"""After so many rejections one proposal more is made at a time: few rounds, and few weights that nobody needs."""
 _PATIENCE: Final = 1024
 """Rejections in a row, at least, after which the whole table is worth computing."""
 
@@ -210,7 +214,7 @@ class SeedSampler:
                 seeds.append(self._choose(rng, eligible, weights, room))
                 rejected = 0
                 continue
-            pairs = rng.random((min(_AT_ONCE, max(n - len(seeds), rejected, 1)), 2))
+            pairs = rng.random((min(_AT_ONCE, max(n - len(seeds), rejected // _AHEAD, 1)), 2))
             proposed = eligible[(pairs[:, 0] * len(eligible)).astype(np.int64)]
             weights = yield proposed
             for position, accepted in zip(
@@ -266,7 +270,7 @@ def _groups(asked: dict[int, NDArray[np.int64]]) -> list[list[int]]:
     groups: list[list[int]] = [[]]
     size = 0
     for n, positions in asked.items():
-        if size and size + len(positions) > _AT_ONCE:
+        if size and size + len(positions) > _TOGETHER:
             groups.append([])
             size = 0
         groups[-1].append(n)
