@@ -30,11 +30,12 @@ def exact(given: Material) -> None:
         watch = Watch()
         hits = index.search(given.queries, K, within)  # type: ignore[arg-type]
         rate, cpu = len(given.queries) / watch.wall, 1_000 * watch.cpu / len(given.queries)
+        memory = peak()
         share = f"recall {checked(given, hits.positions):.4f}, " if within is None else ""
         print(
             f"| exact top {K} of {given.vectors.shape[0]:,} × {given.vectors.shape[1]}, three modalities, "
             f"{len(given.queries):,} queries at a time{told} | {rate:,.0f} queries/s ({cpu:.2f} ms CPU a query), {share}"
-            f"peak {peak():,.0f} MB | {'≥ 150 queries/s, recall 1.0' if within is None else ''} |",
+            f"peak {memory:,.0f} MB | {'≥ 150 queries/s, recall 1.0' if within is None else ''} |",
             flush=True,
         )
 

@@ -60,7 +60,7 @@ def main() -> None:
         build(given.sources)
         return
     head()
-    part(__file__, "build", "--sources", str(given.sources), limit=240)
+    part(__file__, "build", "--sources", str(given.sources), limit=400)
 
 
 if __name__ == "__main__":
