@@ -21,7 +21,7 @@ def _words(text: str) -> tuple[str, ...]:
 _WORDS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SPELT: Final = "|".join(_WORDS)
 _NUMBER = re.compile(
-    rf"(?<![\w./:,-])(?:\d+ \d+/\d+|\d+/\d+|\d+\.\d+|\d+|{_SPELT})(?![\d:/]|[.,]\d|\s?[-–]\s?\d|\s+(?:to|or|and)\s+(?:a|\d|half|{_SPELT})|\s+\d)",
+    rf"(?<![\w./:,-])(?:\d+ \d+/\d+|\d+/\d+|\d+\.\d+|\d+|{_SPELT})(?![\d:/]|x\d|[.,]\d|\s?[-–]\s?\d|\s+(?:to|or|and)\s+(?:a|\d|half|{_SPELT})|\s+\d)",
     re.IGNORECASE,
 )
 _PARTS: Final = tuple(Fraction(n, d) for n, d in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1), (2, 1)))

@@ -118,9 +118,19 @@ class _Facts:
         return tuple(step for step in self.steps if step.id not in cites)
 
     @property
-    def asks(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """What the question names."""
         return _content(self.question.question)
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What the question names and asks about: not the step that only says when ("after adding the salt")."""
+        text = self.question.question
+        when = _RELATION.search(text)
+        if when is None:
+            return self.names
+        before, after = text[: when.start()], text[when.end() :].partition(",")[2]
+        return _content(before if _content(before) or not after else after)
 
     def supports_as_well(self, words: frozenset[str]) -> bool:
         """True when a step bears these words out and fits the question no worse than the cited ones do.
@@ -238,9 +248,7 @@ class _Shape:
         phrase = parse_phrase(text)
         if not phrase.verb:
             return ""
-        forms = {"imperative": phrase.imperative, "gerund": phrase.gerund, "past": phrase.past}
-        said = forms[self.form] if self.form != "third" else _third_person(phrase)
-        return f"{self.lead}{said}"
+        return f"{self.lead}{_in_form(phrase, self.form)}"
 
 
 def _shape(facts: _Facts) -> _Shape | None:
@@ -250,19 +258,11 @@ def _shape(facts: _Facts) -> _Shape | None:
         return None  # it tells of two
     lead = _LEAD.match(answer)
     rest = answer[lead.end() :] if lead else answer
-    word = re.split(r"[\s,.;:]", rest, maxsplit=1)[0].lower()
-    verb = base_form(word)
-    if not verb or len(rest.split()) < 2:
+    form = _form(rest)
+    if form is None or len(rest.split()) < 2:
         return None
-    if verb not in {parse_phrase(step.text).verb for step in facts.steps}:
+    if base_form(rest.split()[0].strip(".,;:")) not in {parse_phrase(step.text).verb for step in facts.steps}:
         return None
-    form: _FORM = "past"
-    if word == verb:
-        form = "imperative"
-    elif word.endswith("ing"):
-        form = "gerund"
-    elif word.endswith("s") and not verb.endswith("s"):
-        form = "third"
     return _Shape(lead[0] if lead else "", form)
 
 
@@ -284,6 +284,8 @@ def _with_s(verb: str) -> str:
 _RELATION = re.compile(
     r"\b(?P<word>after|following|once|before|prior to|until|while|during|when|as soon as)\b", re.IGNORECASE
 )
+_AFTER: Final = frozenset({"after", "following", "once", "as soon as"})
+_BEFORE: Final = frozenset({"before", "prior to", "until"})
 _AT_ONCE = re.compile(
     r"\b(?:right|immediately|directly|just|straight|next|first|last|final|finally)\b", re.IGNORECASE
 )
@@ -300,12 +302,30 @@ def _wrong_steps(facts: _Facts) -> list[ContextLine]:
 
 
 def _untimely(facts: _Facts, steps: Sequence[ContextLine]) -> list[ContextLine]:
-    """Leave out what is after a step when the question asks what comes after it, at once or later; likewise before, during."""
+    """Leave out what may be when the question asks for: after a step, before one, during one; and that step itself.
+
+    "Right after" leaves out only what follows at once, for each step that the question may mean. Where it asks for what comes
+    at any time after, and the step that is meant is not clear, nothing is left.
+    """
     relation = _RELATION.search(facts.question.question)
-    if relation is None or _AT_ONCE.search(facts.question.question):
+    if relation is None:
         return list(steps)
-    anchor = _anchor(facts)
-    return [] if anchor is None else [s for s in steps if not _holds(relation["word"].lower(), s, anchor)]
+    word, meant = relation["word"].lower(), _meant(facts)
+    ids = {step.id for step in meant}
+    if _AT_ONCE.search(facts.question.question):
+        beside = _beside(facts, ids, word)
+        return [step for step in steps if step.id not in ids and step.id not in beside]
+    if len(meant) != 1:
+        return []
+    return [step for step in steps if step.id not in ids and not _holds(word, step, meant[0])]
+
+
+def _beside(facts: _Facts, ids: frozenset[str] | set[str], word: str) -> frozenset[str]:
+    """Return ids of the steps that follow some others at once, come before them at once, or do either."""
+    pairs = list(itertools.pairwise(facts.steps))
+    following = {b.id for a, b in pairs if a.id in ids} if word not in _BEFORE else set()
+    preceding = {a.id for a, b in pairs if b.id in ids} if word not in _AFTER else set()
+    return frozenset(following | preceding)
 
 
 def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
@@ -314,7 +334,7 @@ def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
         return False
     if any(_same(known, _content(answer)) for answer in facts.question.answers):
         return False
-    if known <= facts.asks:
+    if known <= facts.names:
         return False  # the question names it
     if _REPEATS.search(facts.question.question) and _times_done(facts, known) > 1:
         return False
@@ -330,32 +350,27 @@ def _times_done(facts: _Facts, known: frozenset[str]) -> int:
     return sum(_same(known, _content(step.text)) for step in facts.steps)
 
 
-def _anchor(facts: _Facts) -> ContextLine | None:
-    """Return the step that "after …" names: the one that the question's words fit best; None when two fit alike."""
-    ranked = sorted(facts.steps, key=lambda s: -len(facts.asks & _content(s.text)))
-    overlaps = [len(facts.asks & _content(s.text)) for s in ranked[:2]]
-    if not ranked or not overlaps[0] or (len(overlaps) > 1 and overlaps[0] == overlaps[1]):
-        return None
-    return ranked[0]
+def _meant(facts: _Facts) -> list[ContextLine]:
+    """Return the steps that "after …" may mean: those that the question's words fit best."""
+    fit = [len(facts.names & _content(step.text)) for step in facts.steps]
+    best = max(fit, default=0)
+    return [step for step, n in zip(facts.steps, fit, strict=True) if n == best and best]
 
 
 def _holds(word: str, step: ContextLine, anchor: ContextLine) -> bool:
     """True when a step may well be after, before or during another one; without times nothing is known."""
     if step.start is None or step.end is None or anchor.start is None or anchor.end is None:
         return True
-    if word in ("after", "following", "once", "as soon as"):
+    if word in _AFTER:
         return step.end > anchor.end
-    if word in ("before", "prior to", "until"):
+    if word in _BEFORE:
         return step.start < anchor.start
     return step.start < anchor.end and anchor.start < step.end
 
 
 def _neighbours(facts: _Facts) -> frozenset[str]:
     """Return ids of the steps beside the cited ones."""
-    cites = frozenset(facts.question.cites)
-    pairs = itertools.pairwise(facts.steps)
-    beside = {(b if a.id in cites else a).id for a, b in pairs if (a.id in cites) != (b.id in cites)}
-    return frozenset(beside)
+    return _beside(facts, frozenset(facts.question.cites), "")
 
 
 def _order(facts: _Facts) -> Iterator[tuple[str, str]]:
@@ -401,11 +416,42 @@ def _swapped(facts: _Facts) -> Iterator[tuple[str, str]]:
     # the swapped answer says that ``other`` came first: no performance of it may
     if any(not _surely_before(a, b) for a in one for b in other):
         return
-    origin = " ".join(step.id for step in (*one, *other))
-    a, b = found["a"].strip(), found["b"].strip()
-    if a[:1].isupper() and not a[1:2].isupper():
-        a, b = a[0].lower() + a[1:], b[0].upper() + b[1:]
-    yield f"{lead[0] if lead else ''}{b} {found['link']} {a}", origin
+    told = [step.id for step in (*one, *other)]
+    origin = [id for id in told if id in facts.question.cites] or told
+    first, second = _exchanged(found["a"].strip(), found["b"].strip())
+    if first:
+        yield f"{lead[0] if lead else ''}{first} {found['link']} {second}", " ".join(origin)
+
+
+def _exchanged(a: str, b: str) -> tuple[str, str]:
+    """Put two parts of an answer in each other's place, each in the form of the one that stood there; empty if unsure."""
+    forms = [_form(part) for part in (a, b)]
+    if forms[0] != forms[1]:
+        phrases = parse_phrase(a), parse_phrase(b)
+        if None in forms or not all(phrase.verb for phrase in phrases):
+            return "", ""
+        a, b = _in_form(phrases[0], forms[1]), _in_form(phrases[1], forms[0])
+    elif a[:1].isupper() and not a[1:2].isupper():
+        a = a[0].lower() + a[1:]
+    return b, a
+
+
+def _form(text: str) -> _FORM | None:
+    """Return the form of the verb that a text begins with; None where it begins with none."""
+    word = text.split(maxsplit=1)[0].strip(".,;:").lower() if text else ""
+    verb = base_form(word)
+    if not verb:
+        return None
+    if word == verb:
+        return "imperative"
+    if word.endswith("ing"):
+        return "gerund"
+    return "third" if word.endswith("s") and not verb.endswith("s") else "past"
+
+
+def _in_form(phrase: Phrase, form: _FORM | None) -> str:
+    forms = {"gerund": phrase.gerund, "past": phrase.past, "third": _third_person(phrase)}
+    return forms.get(form or "", phrase.imperative)
 
 
 def _told_by(facts: _Facts, clause: str) -> list[ContextLine]:
@@ -452,7 +498,7 @@ def _with_object(facts: _Facts, thing: str, origin: str) -> Iterator[tuple[str, 
     words = _content(thing)
     if not thing or words <= _VAGUE:
         return
-    if any(words & _content(line.text) for line in facts.cited) or words & facts.asks:
+    if any(words & _content(line.text) for line in facts.cited) or words & facts.names:
         return
     if facts.supports_as_well(words):
         return
