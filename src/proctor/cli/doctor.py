@@ -92,7 +92,7 @@ def _look_at(root: Path, videos: bool, result: dict[str, Any], *, quiet: bool) -
     from proctor.workspace import Workspace, is_there
 
     place = Workspace(root)
-    if not is_there(place.file("corpus")):
+    if not (is_there(place.file("corpus")) or is_there(place.file("clips.jsonl"))):
         place.require("items.jsonl" if is_there(place.file("items.jsonl")) else "recordings.jsonl")
     result["files"] = {p.name: _lines(p) for p in sorted(root.glob("*.jsonl"))}
     result["runs"] = place.run_names()
@@ -133,6 +133,8 @@ def _broken_files(place: Workspace) -> list[str]:
 
     if is_there(place.file("corpus")):
         _load_styled(place, load)
+    if is_there(place.file("clips.jsonl")):
+        _load_clips(place, load)
     graphs = load("graphs.json", place.graphs) or {}
     if not graphs:
         return problems
@@ -166,6 +168,25 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
     for which in QUESTION_SETS:
         load("retrieval", lambda: load_table(place, which))  # noqa: B023 - called at once
         load("answers", lambda: load_answers(place, which))  # noqa: B023
+
+
+def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
+    """Read what the stages of instructional questions wrote."""
+    from proctor.stages.instructional.answer import load_runs
+    from proctor.stages.instructional.audit import load_audit
+    from proctor.stages.instructional.choices import load_choices
+    from proctor.stages.instructional.filter import load_kept, load_training, load_verdicts
+    from proctor.stages.instructional.pairs import load_clips, load_pairs
+
+    load("clips.jsonl", lambda: load_clips(place))
+    load("pairs.jsonl", lambda: load_pairs(place))
+    load("filters.jsonl", lambda: load_verdicts(place))
+    load("open.jsonl", lambda: load_kept(place))
+    load("training.jsonl", lambda: load_training(place))
+    load("choices.jsonl", lambda: load_choices(place))
+    load("audit.json", lambda: load_audit(place))
+    load("clip-runs", lambda: load_runs(place, "choice"))
+    load("clip-runs", lambda: load_runs(place, "open"))
 
 
 def _broken_videos(place: Workspace, *, quiet: bool) -> list[str]:
