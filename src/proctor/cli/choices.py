@@ -86,6 +86,8 @@ def choices(
         f"{choices_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor predict {workspace} --style d",
         as_json=as_json,
     )
+    if result["interrupted"]:
+        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result["complete"]:
         warn(f"{result['postponed']:,} questions are postponed; the same command goes on from here")
         end_with_status(result["calls"])

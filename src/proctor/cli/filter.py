@@ -120,6 +120,8 @@ def filter_(
         f"{text}\n\n{closing_text(result['calls'])}\nnext: proctor choices {workspace}",
         as_json=as_json,
     )
+    if result["interrupted"]:
+        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result["complete"]:
         warn(f"{result['postponed']:,} questions are postponed; the same command goes on from here")
         end_with_status(result["calls"])

@@ -81,6 +81,8 @@ def instructional(
         f"{pairs_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor filter {workspace}",
         as_json=as_json,
     )
+    if result["interrupted"]:
+        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
     if not result["complete"]:
         warn(f"{result['postponed']:,} tasks are postponed; the same command goes on from here")
         end_with_status(result["calls"])

@@ -15,6 +15,7 @@ from proctor.cli.console import (
     emit,
     progress,
     table,
+    warn,
 )
 from proctor.cli.instructional_options import VideosOption
 from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
@@ -91,6 +92,9 @@ def instructional(
         result = stage(workspace, options, limits=limits, seen=seen)
     emit(result, f"{run_text(result)}\n\n{closing_text(result['calls'])}", as_json=as_json)
     end_with_status(result["calls"])
+    if result["calls"]["stopped"]:
+        warn(f"stopped early: {result['calls']['stopped']}; the same command goes on from here")
+        raise typer.Exit(3)
 
 
 def run_text(run: dict[str, Any]) -> str:

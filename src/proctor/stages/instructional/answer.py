@@ -22,14 +22,15 @@ from proctor.evaluate.open_scores import judge_open, score_open
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
 from proctor.generate.instructional.consistency import ConsistencyJudge
+from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
-from proctor.stages.instructional.choices import load_choices
+from proctor.stages.instructional.choices import load_choices, subject_of_choices
 from proctor.stages.instructional.filter import load_kept
-from proctor.stages.instructional.pairs import load_clips, load_pairs
+from proctor.stages.instructional.pairs import PAIRS, load_clips, load_pairs
 from proctor.stages.models import Limits, Models, open_models
-from proctor.stages.videos import workspace_videos
+from proctor.stages.videos import Videos, workspace_videos
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "load_runs",
     "predict",
     "questions_of_form",
+    "require_videos",
 ]
 
 CLIP_RUNS: Final = "clip-runs"
@@ -90,8 +92,7 @@ def questions_of_form(workspace: Workspace, form: Form, *, limit: int | None = N
     if form == "open":
         found = open_questions(load_kept(workspace), clips)
     else:
-        pairs = load_pairs(workspace) if is_there(workspace.file("pairs.jsonl")) else []
-        found = choice_questions(load_choices(workspace), pairs, clips)
+        found = choice_questions(load_choices(workspace), _pairs_of_choices(workspace), clips)
     if not found:
         raise UserError(
             "there is no question to answer.",
@@ -99,6 +100,28 @@ def questions_of_form(workspace: Workspace, form: Form, *, limit: int | None = N
             hint="see filters.dropped.jsonl and choices.dropped.jsonl",
         )
     return found[:limit]
+
+
+def _pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:
+    """Return the pairs; none where questions with options are of another benchmark.
+
+    Raises:
+        UserError: if pairs were made anew, and options were not.
+    """
+    if not is_there(workspace.file(PAIRS)):
+        return []
+    pairs, items = load_pairs(workspace), load_choices(workspace)
+    known = {pair.id: pair for pair in pairs}
+    of_pairs = subject_of_choices(workspace) in ("", "pairs")
+    if of_pairs and (
+        lost := [i.id for i in items if i.id not in known or known[i.id].question != i.question]
+    ):
+        raise UserError(
+            f"the question '{lost[0][:80]}' has options, and its pair is not there, or is another one.",
+            where=str(workspace.file(PAIRS)),
+            hint=f"pairs were made anew: run proctor filter and proctor choices again on {workspace.root}",
+        )
+    return pairs if of_pairs else []
 
 
 def predict(
@@ -194,12 +217,21 @@ def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[s
 
 
 def load_runs(workspace: Workspace, form: Form) -> dict[str, tuple[ClipTable, list[Prediction]]]:
-    """Return tables and answers of all systems over the questions of a form, by system."""
+    """Return tables and answers of all systems over the questions of a form, by system.
+
+    Runs over questions that were made anew since then are left out.
+    """
     folder = workspace.file(CLIP_RUNS) / form
     found: dict[str, tuple[ClipTable, list[Prediction]]] = {}
+    try:
+        questions = questions_of_form(workspace, form)
+    except UserError:
+        return found
     type_: type[ClipTable] = ChoiceTable if form == "choice" else ClipTable
     for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
         table: ClipTable = read_json(path, type_)
+        if _of_other_questions(workspace, form, table, questions):
+            continue
         found[table.predictor] = (table, read_jsonl(path.with_name("predictions.jsonl"), Prediction))
     return found
 
@@ -214,8 +246,7 @@ def _predictor(
     view = ClipView.parse(options.view)
     videos = None
     if view.kind == "frames":
-        ids = {q.clip.video_id for q in questions if q.clip is not None}
-        videos = workspace_videos(workspace, options.videos, ids)
+        videos = require_videos(workspace, options.videos, [q.clip for q in questions if q.clip is not None])
     return ChoicePredictor(
         model=options.model,
         view=view,
@@ -230,6 +261,27 @@ def _predictor(
     )
 
 
+def require_videos(workspace: Workspace, folder: Path | None, clips: Sequence[ShownClip]) -> Videos:
+    """Return the finder of clips' videos, which has at least one of them; what is shown of others fails, and is counted.
+
+    Raises:
+        UserError: if there is not one, before anything is paid for.
+    """
+    videos = workspace_videos(workspace, folder, {clip.video_id for clip in clips})
+    first: UserError | None = None
+    for clip in {clip.video_id: clip for clip in clips}.values():
+        try:
+            if videos.find(clip.video_id, clip.video) is not None:
+                return videos
+        except UserError as error:
+            first = first or error
+    raise UserError(
+        f"not one of {len(clips):,} clips has a video" + (f": {first.message}" if first else "."),
+        where=(first.where if first else None) or str(workspace.root),
+        hint="say where the videos are (--videos FOLDER), or show the steps or the question only (--show)",
+    )
+
+
 def _judge(models: Models, name: str, limits: Limits | None) -> ConsistencyJudge:
     return ConsistencyJudge(name, generation_prompts(limits.prompts if limits else None), models.secret)
 
@@ -237,6 +289,14 @@ def _judge(models: Models, name: str, limits: Limits | None) -> ConsistencyJudge
 def _benchmark(workspace: Workspace, form: Form, questions: Sequence[ClipQuestion]) -> str:
     asked = content_hash([(q.id, q.question, q.options, q.letter) for q in questions])
     return f"{workspace.root.resolve().name}-{form}@{asked[:12]}"
+
+
+def _of_other_questions(
+    workspace: Workspace, form: Form, table: ClipTable, questions: Sequence[ClipQuestion]
+) -> bool:
+    """A run may be of the first questions only (``limit``); the folder may have been renamed."""
+    asked = _benchmark(workspace, form, questions[: len(table.item_marks)])
+    return table.benchmark.rpartition("@")[2] != asked.rpartition("@")[2]
 
 
 def _folder(workspace: Workspace, form: Form, name: str) -> Path:

@@ -22,7 +22,7 @@ from proctor.generate.instructional.choice_run import make_choices
 from proctor.generate.instructional.choices import ChoiceMaker, ChoiceModels, ChoiceSettings, choice_calls
 from proctor.generate.instructional.record import ChoiceItem
 from proctor.generate.promqa_prompt import generation_prompts
-from proctor.records import read_jsonl, write_json, write_jsonl
+from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.inputs import load_items
 from proctor.stages.instructional.filter import KEPT, load_kept
 from proctor.stages.instructional.pairs import load_clips
@@ -39,6 +39,7 @@ __all__ = [
     "load_choices",
     "make",
     "planned_calls",
+    "subject_of_choices",
 ]
 
 CHOICES: Final = "choices.jsonl"
@@ -119,7 +120,8 @@ def make(
         inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (STYLED,)}[subject],
         outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
     )
-    return {**counts, "summary": msgspec.to_builtins(run.summary), "calls": calls}
+    summarised = msgspec.to_builtins(run.summary)
+    return {**counts, "summary": summarised, "calls": calls, "interrupted": run.interrupted}
 
 
 def planned_calls(root: Path, options: ChoiceOptions) -> dict[str, int]:
@@ -150,6 +152,12 @@ def load_choices(workspace: Workspace) -> list[ChoiceItem]:
     return read_jsonl(path, ChoiceItem)
 
 
+def subject_of_choices(workspace: Workspace) -> str:
+    """Return of what the workspace's options were made; empty where that is not known."""
+    path = workspace.file(CHOICES_SUMMARY)
+    return str(read_json(path, dict[str, Any]).get("subject", "")) if is_there(path) else ""
+
+
 def _subject(workspace: Workspace, asked: str | None) -> ChoiceSubject:
     if asked is not None:
         for subject in CHOICE_SUBJECTS:
@@ -171,11 +179,13 @@ def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[
     if subject == "pairs":
         clips = {clip.id: clip for clip in load_clips(workspace)}
         siblings = siblings_of(list(clips.values()), seed=seed)
-        return [
-            question_of_pair(pair, clips[pair.clip_id], siblings.get(pair.clip_id, ()))
-            for pair in load_kept(workspace)
-            if pair.clip_id in clips
-        ]
+        pairs = load_kept(workspace)
+        if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+            raise UserError(
+                f"the clip '{lost[0][:80]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+                hint=f"filter the pairs again: proctor filter {workspace.root}",
+            )  # fmt: skip
+        return [question_of_pair(p, clips[p.clip_id], siblings.get(p.clip_id, ())) for p in pairs]
     if subject == "items":
         graphs = workspace.graphs()
         return [

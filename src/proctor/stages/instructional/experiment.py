@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Final, Protocol
 
-from proctor.stages.instructional.answer import PredictOptions, floors, predict
+from proctor.errors import UserError
+from proctor.evaluate.choice_prompt import STYLES
+from proctor.evaluate.clip_view import ClipView
+from proctor.llm.registry import resolve
+from proctor.llm.store import CallStore
+from proctor.stages.instructional.answer import PredictOptions, floors, predict, require_videos
 from proctor.stages.instructional.choices import ChoiceOptions, make
 from proctor.stages.instructional.filter import FilterOptions, filter_questions
-from proctor.stages.instructional.pairs import CLIPS, PairOptions, generate
+from proctor.stages.instructional.pairs import PairOptions, found_clips, generate
 from proctor.stages.instructional.report import report
-from proctor.stages.models import Limits
+from proctor.stages.models import CALLS, Limits, open_models
 from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace, is_there
 
@@ -68,18 +74,16 @@ def conduct(root: Path, plan: InstructionalPlan, *, limits: Limits | None = None
         UserError: if something about the plan, the data or the workspace is wrong.
     """
     limits = (limits or Limits()).shared()
+    _require_sound(Workspace(root), plan, limits)
     done = Done()
-    options = plan.pairs
-    if is_there(Workspace(root).file(CLIPS)):
-        options = replace(options, data=())  # the clips that are there, whatever became of the folder
     with show("writing pairs") as seen:
-        if not done.add("generate", generate(root, options, limits=limits, seen=seen)):
+        if not _added(done, "generate", generate(root, plan.pairs, limits=limits, seen=seen)):
             return done
     with show("filtering") as seen:
-        if not done.add("filter", filter_questions(root, plan.filters, limits=limits, seen=seen)):
+        if not _added(done, "filter", filter_questions(root, plan.filters, limits=limits, seen=seen)):
             return done
     with show("making options") as seen:
-        if not done.add("choices", make(root, plan.choices, limits=limits, seen=seen)):
+        if not _added(done, "choices", make(root, plan.choices, limits=limits, seen=seen)):
             return done
     for floor in floors(root, seed=plan.seed):
         done.add(f"floor/{floor['system']}", floor)
@@ -92,6 +96,70 @@ def conduct(root: Path, plan: InstructionalPlan, *, limits: Limits | None = None
     done.add("report", written)
     done.report = written["report"]
     return done
+
+
+_LEFT: Final = {
+    "generate": ("pairs", "pairs"),
+    "filter": ("benchmark", "filters"),
+    "choices": ("achieved", "choices"),
+}
+"""Of each stage the count of what it leaves to the next one, and the name of its list of what was dropped."""
+
+
+def _added(done: Done, name: str, counts: dict[str, Any]) -> bool:
+    """Write down a stage; return whether the next one may begin: not while models owe an answer, which would change it.
+
+    Raises:
+        KeyboardInterrupt: if that is what ended it; what was done is written.
+        UserError: if it left nothing to go on with.
+    """
+    if counts["interrupted"]:
+        raise KeyboardInterrupt
+    if done.add(name, counts) and not counts["complete"]:
+        done.stopped = f"{name}: {counts['postponed']:,} are postponed, since models did not answer"
+    if done.stopped:
+        return False
+    left, dropped = _LEFT[name]
+    if not counts.get(left):
+        raise UserError(
+            f"nothing is left of the stage '{name}' to go on with.",
+            hint=f"{dropped}.dropped.jsonl says why; ask for more pairs (--total), or leave more for the benchmark "
+            "(--benchmark-share)",
+        )
+    return True
+
+
+def _require_sound(workspace: Workspace, plan: InstructionalPlan, limits: Limits) -> None:
+    """See that later stages can be done before earlier ones are paid for.
+
+    Raises:
+        UserError: naming what cannot.
+    """
+    if plan.style not in STYLES:
+        raise UserError(f"there is no style {plan.style!r}.", hint=f"choose of {', '.join(STYLES)}")
+    views = [ClipView.parse(view) for view in plan.views]
+    names = [
+        plan.pairs.models.generator, plan.pairs.models.sorts, *plan.filters.names, *plan.choices.models.all, *plan.systems,
+        *([plan.judge] if plan.judge else []),
+    ]  # fmt: skip
+    _require_models(workspace, list(dict.fromkeys(names)), limits)
+    if plan.systems and any(view.kind == "frames" for view in views):
+        require_videos(workspace, plan.videos, found_clips(workspace, plan.pairs).clips)
+
+
+def _require_models(workspace: Workspace, names: Sequence[str], limits: Limits) -> None:
+    """See that models have keys, where they were not asked before, and prices, where money is limited."""
+    asked: frozenset[str] = frozenset()
+    path = workspace.file(CALLS)
+    if limits.calls is None and is_there(path):
+        with CallStore.open(path) as store:
+            asked = frozenset(store.models())
+    for name in names:
+        if name not in asked:
+            asyncio.run((limits.resolve or resolve)(name).close())
+    workspace.create()
+    with open_models(workspace, limits) as models:
+        models.require_prices(*names)
 
 
 def _answered(

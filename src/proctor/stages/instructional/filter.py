@@ -157,7 +157,7 @@ def filter_questions(
     workspace.record(
         "filter", settings=_settings(options), counts=counts, inputs=_inputs(subject), outputs=outputs
     )
-    return {**counts, "lines": funnel.lines, "calls": calls}
+    return {**counts, "lines": funnel.lines, "calls": calls, "interrupted": run.interrupted}
 
 
 def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | None = None) -> Estimate:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import msgspec
 
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
-from proctor.generate.instructional.clips import ClipSet, clips_of
+from proctor.generate.instructional.clips import ClipSet, clips_of, dataset_key
 from proctor.generate.instructional.pair_run import PairRun, generate_pairs
 from proctor.generate.instructional.pairs import PairGenerator, PairModels, PairSettings
 from proctor.generate.instructional.plan import PairPlan, plan_pairs
@@ -19,7 +21,7 @@ from proctor.generate.instructional.record import LEVELS, InstructionalPair, Lev
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
 from proctor.procedure.recording import Recording
-from proctor.records import Dropped, read_jsonl, write_json, write_jsonl
+from proctor.records import Dropped, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
@@ -29,6 +31,7 @@ __all__ = [
     "PAIRS_SUMMARY",
     "PairOptions",
     "estimate_pairs",
+    "found_clips",
     "generate",
     "load_clips",
     "load_pairs",
@@ -38,6 +41,8 @@ __all__ = [
 CLIPS: Final = "clips.jsonl"
 PAIRS: Final = "pairs.jsonl"
 PAIRS_SUMMARY: Final = "pairs.json"
+STAGE: Final = "pairs"
+"""Name of the stage in the workspace's records."""
 
 _LEAF: Final = "leaf"
 
@@ -54,6 +59,7 @@ class PairOptions:
         total: pairs in all; with ``per_clip`` None as well: 100.
         per_clip: pairs of every clip and level.
         videos: at most so many recordings of each data set.
+        came_from: for the record, where clips came from that the workspace has already.
         substeps: whether steps are shown with their substeps, where a data set has such.
         seed: of the run.
         settings: of the generator.
@@ -66,6 +72,7 @@ class PairOptions:
     total: int | None = None
     per_clip: int | None = None
     videos: int | None = None
+    came_from: Sequence[str] = ()
     substeps: bool = True
     seed: int = 0
     settings: PairSettings = field(default_factory=PairSettings)
@@ -116,10 +123,13 @@ def _clips_of(dataset: Dataset, folder: Path, options: PairOptions) -> ClipSet:
 def _recordings(
     dataset: Dataset, folder: Path, most: int | None, log: Log, **options: str
 ) -> Iterator[Recording]:
-    for number, recording in enumerate(dataset.iter_records(folder, "corrected", log, **options)):
-        if most is not None and number >= most:
-            return
-        yield recording
+    """Yield at most so many recordings of each data set: one folder of ``steps`` may hold several."""
+    taken: Counter[str] = Counter()
+    for recording in dataset.iter_records(folder, "corrected", log, **options):
+        name = dataset_key(recording.attributes.get("dataset") or dataset.name)
+        taken[name] += 1
+        if most is None or taken[name] <= most:
+            yield recording
 
 
 def load_clips(workspace: Workspace) -> list[ShownClip]:
@@ -174,7 +184,8 @@ def generate(
     """
     workspace = Workspace(root)
     workspace.create()
-    found = _found(workspace, options)
+    options = _as_before(workspace, options)
+    found = found_clips(workspace, options)
     plan = _plan(found, options)
     with open_models(workspace, limits) as models:
         models.require_prices(options.models.generator, options.models.sorts)
@@ -189,7 +200,7 @@ def generate(
     _require_replies(run, workspace)
     write_jsonl(workspace.file(CLIPS), found.clips)
     write_jsonl(workspace.file(PAIRS), run.pairs)
-    reasons = workspace.write_dropped("pairs", [*found.dropped, *run.dropped])
+    reasons = workspace.write_dropped("clips", found.dropped) | workspace.write_dropped("pairs", run.dropped)
     summary = {"summary": run.summary, "clips": dict(found.counts), "interrupted": run.interrupted}
     write_json(workspace.file(PAIRS_SUMMARY), summary)
     counts = {
@@ -203,10 +214,9 @@ def generate(
         "complete": run.is_complete,
         **remarks,
     }
-    workspace.record(
-        "pairs", settings=_settings(options), counts=counts, outputs=(CLIPS, PAIRS, PAIRS_SUMMARY)
-    )
-    return {**counts, "summary": msgspec.to_builtins(run.summary), "calls": calls}
+    workspace.record(STAGE, settings=_settings(options), counts=counts, outputs=(CLIPS, PAIRS, PAIRS_SUMMARY))
+    summarised = msgspec.to_builtins(run.summary)
+    return {**counts, "summary": summarised, "calls": calls, "interrupted": run.interrupted}
 
 
 def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = None) -> Estimate:
@@ -215,9 +225,14 @@ def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = 
     Raises:
         UserError: as ``generate``.
     """
-    workspace = Workspace(root)
-    workspace.create()
-    found = _found(workspace, options)
+    if not is_there(root):  # what is only asked leaves nothing behind
+        with TemporaryDirectory() as place:
+            return _estimate(Workspace(Path(place)), options, limits)
+    return _estimate(Workspace(root), options, limits)
+
+
+def _estimate(workspace: Workspace, options: PairOptions, limits: Limits | None) -> Estimate:
+    found = found_clips(workspace, options)
     plan = _plan(found, options)
     with open_models(workspace, limits) as models:
         generator = _generator(models, options, limits)
@@ -233,11 +248,16 @@ def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = 
         )
 
 
-def _found(workspace: Workspace, options: PairOptions) -> ClipSet:
+def found_clips(workspace: Workspace, options: PairOptions) -> ClipSet:
+    """Return the clips of the named data sets, else those that the workspace has, with what was said of them then.
+
+    Raises:
+        UserError: if there are none.
+    """
     if options.data:
         found = read_clips(options)
     elif is_there(workspace.file(CLIPS)):
-        found = ClipSet(tuple(load_clips(workspace)))
+        found = _former_clips(workspace)
     else:
         raise UserError(
             "there are no videos to ask about.",
@@ -248,6 +268,33 @@ def _found(workspace: Workspace, options: PairOptions) -> ClipSet:
         reasons = ", ".join(sorted({d.reason for d in found.dropped})) or "none was found"
         raise UserError(f"not one video gives a clip: {reasons}.", where=str(workspace.root))
     return found
+
+
+def _former_clips(workspace: Workspace) -> ClipSet:
+    dropped, summary = workspace.file("clips.dropped.jsonl"), workspace.file(PAIRS_SUMMARY)
+    said: dict[str, Any] = read_json(summary, dict[str, Any]) if is_there(summary) else {}
+    counts = said.get("clips")
+    return ClipSet(
+        tuple(load_clips(workspace)),
+        tuple(read_jsonl(dropped, Dropped)) if is_there(dropped) else (),
+        counts if isinstance(counts, dict) else {},
+    )
+
+
+def _as_before(workspace: Workspace, options: PairOptions) -> PairOptions:
+    """Where clips come from stays on record when the data are not named again."""
+    record = workspace.stages().get(STAGE)
+    if options.data or record is None:
+        return options
+    data, readers, videos = (record.settings.get(name) for name in ("data", "readers", "videos"))
+    if not isinstance(data, list) or not isinstance(readers, list):
+        return options
+    return replace(
+        options,
+        came_from=tuple(map(str, data)),
+        datasets=tuple(map(str, readers)),
+        videos=videos if isinstance(videos, int) else None,
+    )
 
 
 def _plan(found: ClipSet, options: PairOptions) -> PairPlan:
@@ -283,7 +330,7 @@ def _require_replies(run: PairRun, workspace: Workspace) -> None:
 def _settings(options: PairOptions) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(
         {
-            "models": options.models, "data": [str(p) for p in options.data], "readers": list(options.datasets),
+            "models": options.models, "data": [str(p) for p in options.data] or list(options.came_from), "readers": list(options.datasets),
             "levels": list(options.levels), "total": options.total, "per_clip": options.per_clip,
             "videos": options.videos, "substeps": options.substeps, "seed": options.seed, "generator_settings": options.settings,
         }
