@@ -18,6 +18,9 @@ from proctor.llm.standin.server import Standin
 from proctor.stages.rehearsal.captioner import play_captioner
 from proctor.stages.rehearsal.files import Files, Now
 from proctor.stages.rehearsal.generator import play_generator
+from proctor.stages.rehearsal.instructional import play_instructional
+from proctor.stages.rehearsal.instructional_known import AnswersKnown
+from proctor.stages.rehearsal.instructional_reading import read_instructional_call
 from proctor.stages.rehearsal.judge import play_judge
 from proctor.stages.rehearsal.predictor import play_predictor
 from proctor.stages.rehearsal.reading import Asked, read_call
@@ -58,6 +61,7 @@ class Rehearsal:
         self._oracle = Oracle()
         self._lock = threading.Lock()
         self._knowledge = Knowledge(root / "corpus")
+        self._answers = AnswersKnown(root)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -70,6 +74,9 @@ class Rehearsal:
 
     def __call__(self, call: Call) -> Answer | None:
         """Reply to a request; None where it is no prompt of ours, or nothing in the workspace fits it."""
+        instructional = read_instructional_call(call)
+        if instructional is not None:
+            return play_instructional(instructional, self.quality_of(call.model), self._seed, self._answers)
         styled = read_styled_call(call)
         if styled is not None:
             return play_styled(styled, self.quality_of(call.model), self._seed, self._knowledge)
