@@ -489,6 +489,28 @@ def test_real_calls_keep_within_the_bounds():
     assert len(port.sent) == bounds.most - 3, "the last vote that may be needed confirms what was accepted"
 
 
+@pytest.mark.parametrize("settings", [{}, {"confirm": "off"}, {"typed": 2}, {"typed": 4}])
+def test_an_outline_has_as_many_calls_as_the_least(settings: dict[str, Any]):
+    made_by = maker(**settings)
+    outline = list(made_by.outline(question()))
+    assert len(outline) == choice_calls(1, MODELS, made_by.settings).least
+    assert len({request.key for request in outline}) == len(outline), (
+        "a store that has one has not the others"
+    )
+    assert list(made_by.outline(question(answer=""))) == []
+
+
+def test_an_outline_begins_as_a_run_does():
+    _, port = made(told())
+    outline = list(maker().outline(question()))
+    assert outline[0] == port.sent[0]
+    assert [request.model for request in outline[2:5]] == list(MODELS.assistants)
+    for planned, sent in zip(outline, port.sent, strict=True):
+        assert read_request(planned).role == read_request(sent).role
+        lengths = (sum(len(m.text) for m in request.messages) for request in (planned, sent))
+        assert abs(next(lengths) - next(lengths)) < 200
+
+
 def test_records_can_be_written_and_read():
     import msgspec
 

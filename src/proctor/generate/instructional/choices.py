@@ -11,7 +11,7 @@ other questions, on order or on time. A call that fails postpones the question; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
@@ -281,7 +281,7 @@ class CallRange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choice_calls(questions: int, models: ChoiceModels, settings: ChoiceSettings) -> CallRange:
-    """Return bounds on calls before anything is asked; repairs, one a question at most in practice, come on top."""
+    """Return bounds on calls before anything is asked; replies in the wrong form, asked for again, come on top."""
     voters = len(models.assistants)
     by_rule_alone = settings.typed == settings.wrong
     each = (0 if by_rule_alone else 2) + 2 * voters
@@ -323,6 +323,10 @@ class _Notes:
         if cost is None and isinstance(outcome, Failure) and not outcome.lost:
             cost = 0  # nothing was said, nothing is charged
         self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+
+def _request(prompt: Rendered, model: str, parameters: Parameters, *, draw: int = 0) -> Request:
+    return Request(model=model, messages=prompt.messages, parameters=parameters, draw=draw)
 
 
 def _no_price(_model: str, _outcome: Outcome) -> int | None:
@@ -369,6 +373,29 @@ class ChoiceMaker:
         return ChoiceResult(
             question, tuple(attempts), prompts=tuple(sorted(prompts.items())), keeps_unconfirmed=keeps
         )
+
+    def outline(self, question: ChoiceQuestion) -> Iterator[Request]:
+        """Yield the calls of one accepted attempt, for an estimate of what a run costs before it is paid for.
+
+        Of wrong answers that nobody has written yet the right one takes the place: only the first call is what will be sent.
+        Nothing is yielded for a question that cannot get options.
+        """
+        if unfit(question) is not None:
+            return
+        settings, voters = self.settings, self.models.assistants
+        if settings.typed < settings.wrong:
+            prompt = self.prompts.write(question, settings.written)
+            yield _request(prompt, self.models.writer, settings.writing)
+            written = [question.answer] * settings.written
+            prompt = self.prompts.pick(question, written, settings.wrong - settings.typed)
+            yield _request(prompt, self.models.picks, settings.picking)
+        rounds = (True, False) if settings.confirm == "off" else (True, False, False)
+        for draw, with_context in enumerate(rounds):
+            prompt = self.prompts.vote(
+                question, [question.answer] * settings.options, with_context=with_context
+            )
+            for n, model in enumerate(voters):
+                yield _request(prompt, model, settings.voting, draw=draw * len(voters) + n)
 
     def _attempt(
         self, question: ChoiceQuestion, before: Sequence[ChoiceAttempt], notes: _Notes
@@ -484,7 +511,7 @@ class _Attempt:
         draw: int = 0,
     ) -> Talk[tuple[Any, ...]]:
         """Ask, read, and ask once more for the right form where a reply lacks it."""
-        request = Request(model=model, messages=prompt.messages, parameters=parameters, draw=draw)
+        request = _request(prompt, model, parameters, draw=draw)
         (outcome,) = yield from self._hear(prompt, (request,))
         found = read(outcome)
         if isinstance(found, Unwritten) and isinstance(outcome, Reply) and self.by.settings.repair:
@@ -514,7 +541,7 @@ class _Attempt:
             for options in shown
         ]
         requests = tuple(
-            Request(model=model, messages=prompt.messages, parameters=self.by.settings.voting)
+            _request(prompt, model, self.by.settings.voting)
             for model, prompt in zip(assistants, prompts, strict=True)
         )
         outcomes = yield from self._hear(prompts[0], requests)
