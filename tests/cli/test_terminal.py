@@ -45,7 +45,8 @@ PATHS = [
     *(
         [name]
         for name in _COMMANDS
-        if name not in ("import", "export", "reproduce", "oracle", "calls", "studio", "datasets", "graph")
+        if name
+        not in ("import", "export", "reproduce", "oracle", "calls", "studio", "datasets", "graph", "corpus")
     ),
     ["import", "promqa"],
     ["export", "promqa"],
@@ -55,6 +56,9 @@ PATHS = [
     *(["studio", name] for name in ("link", "check", "backup", "import", "export", "prepare")),
     *(["datasets", name] for name in DATASET_COMMANDS),
     *(["graph", name] for name in ("lint", "convert", "draw", "induce")),
+    *(["corpus", name] for name in ("build", "info", "dedupe")),
+    *([command, name] for command in ("generate", "experiment") for name in ("styled", "instructional")),
+    ["export", "training"],
 ]
 
 
