@@ -96,6 +96,7 @@ def wrong(*texts: object) -> Reply:
         (wrong("- salt", "* oil"), ("salt", "oil")),
         (wrong("A) salt", "oil"), ("A) salt", "oil")),
         (wrong("x" * (LONGEST_OPTION + 1), "oil"), ("oil",)),
+        (Reply(text='{"wrong": ["half \\ud83d of it", "oil"]}'), ("oil",)),
         (Reply(text='Sure!\n```json\n{"wrong": ["a", "b",]}\n```'), ("a", "b")),
         (Reply(text='<think>{"wrong": ["no"]}</think>{"wrong": ["yes"]}'), ("yes",)),
         (wrong(), ()),

@@ -86,6 +86,14 @@ def test_exactly_one_quantity_differs(before: str, number: str, unit: str):
         assert change.after.low > 0
 
 
+@pytest.mark.parametrize(
+    "text", ["9" * 5_000 + " tsp", "1/" + "9" * 5_000 + " cups", "1/0 tsp", "٣ tsp", "10 1/0 cups"]
+)
+def test_numbers_that_are_none(text: str):
+    for change in change_numbers(text):
+        assert change.after.low > 0
+
+
 @given(st.text(max_size=80))
 def test_no_text_breaks_it(text: str):
     assert text not in said(text)

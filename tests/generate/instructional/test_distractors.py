@@ -334,6 +334,20 @@ def test_none_is_an_answer_or_said_twice(texts: list[str], data: st.DataObject):
     assert_sound(question, [d for row in found.values() for d in row])
 
 
+@given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=40), max_size=4))
+def test_no_text_breaks_it(question: str, answer: str, texts: list[str]):
+    cites = ["s1"] if texts else []
+    typed_distractors(asked(question, answer, *cites, texts=texts, siblings=[CAKE]), random.Random(0))
+
+
+@pytest.mark.parametrize(
+    "text", ["add " + "9" * 5_000 + " tsp of salt", "add " * 20_000, "x before " * 5_000, "a" * 100_000]
+)
+def test_texts_of_no_sane_length(text: str):
+    question = asked("What is done right after stirring?", text, "s1", texts=(text, "stir the soup"))
+    assert_sound(question, [d for row in typed_distractors(question, random.Random(0)).values() for d in row])
+
+
 def assert_sound(question: ChoiceQuestion, found: Sequence[Distractor]) -> None:
     plain = [normalise_option(d.text) for d in found]
     assert len(set(plain)) == len(plain)

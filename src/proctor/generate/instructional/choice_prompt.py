@@ -147,7 +147,14 @@ def read_wrong(outcome: Outcome) -> tuple[str, ...] | Unwritten:
     texts = [text for text in texts if text]
     if len(texts) > 1 and all(_ITEM.match(text) for text in texts):
         texts = [_ITEM.sub("", text) for text in texts]
-    return tuple(text for text in texts if normalise_option(text) and len(text) <= LONGEST_OPTION)
+    return tuple(text for text in texts if _is_option(text))
+
+
+def _is_option(text: str) -> bool:
+    """True for a text that says something, is not endless, and can be written down (no half of a character)."""
+    if len(text) > LONGEST_OPTION or any("\ud800" <= char <= "\udfff" for char in text):
+        return False
+    return bool(normalise_option(text))
 
 
 def read_best(outcome: Outcome, proposals: int) -> tuple[int, ...] | Unwritten:

@@ -32,12 +32,12 @@ from typing import Final, Literal
 
 from proctor.generate.instructional.choice_prompt import like_answer, normalise_option, says_all_of_the_above
 from proctor.generate.instructional.choice_question import ChoiceQuestion, ContextLine
-from proctor.generate.instructional.distractor_numbers import change_numbers
+from proctor.generate.instructional.distractor_numbers import change_numbers, sound_quantities
 from proctor.generate.instructional.record import Distractor, DistractorKind
 from proctor.generate.styled.prompting import squeeze
 from proctor.procedure.inflect import base_form
 from proctor.procedure.phrase import Phrase, parse_phrase
-from proctor.procedure.quantity import Quantity, find_quantities
+from proctor.procedure.quantity import Quantity
 
 __all__ = ["TYPED", "TypedPool", "choose_typed", "typed_distractors"]
 
@@ -561,7 +561,7 @@ def _changed(facts: _Facts, *, time: bool) -> Iterator[tuple[str, str]]:
     """Change one number of the answer, to none that the context, the question or an answer has for the like."""
     context = (f"{line.text} {line.note}" for line in facts.question.context)
     texts = (*context, *facts.question.answers, facts.question.question)
-    known = [quantity for text in texts for quantity in find_quantities(text)]
+    known = [quantity for text in texts for quantity in sound_quantities(text)]
     for change in change_numbers(facts.question.answer):
         if (change.before.dimension == "time") != time or any(_may_be(change.after, q) for q in known):
             continue
@@ -580,6 +580,6 @@ def _may_be(made: Quantity, known: Quantity) -> bool:
 def _origin_of(facts: _Facts, quantity: Quantity) -> str:
     """Return the cited line that has the quantity, else the first cited one."""
     for line in facts.cited:
-        if any(q.same_value(quantity) for q in find_quantities(line.text)):
+        if any(q.same_value(quantity) for q in sound_quantities(line.text)):
             return line.id
     return facts.cited[0].id if facts.cited else ""
