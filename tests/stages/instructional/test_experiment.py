@@ -1,0 +1,194 @@
+"""InstructionBench's whole experiment on small annotations, all models played over HTTP."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.stages.instructional.material import (
+    MADE,
+    PREDICTORS,
+    fingerprints,
+    plan,
+    quietly,
+    rehearsed,
+    row,
+    same_secret,
+    write_rows,
+)
+
+from proctor.errors import UserError
+from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
+from proctor.llm.model import Model
+from proctor.llm.registry import resolve
+from proctor.records import read_jsonl
+from proctor.stages.experiment.rehearse import open_rehearsal
+from proctor.stages.instructional.answer import floors, load_runs
+from proctor.stages.instructional.experiment import conduct
+from proctor.stages.instructional.pairs import generate
+from proctor.stages.models import Limits
+from proctor.stages.styled.experiment import Done
+from proctor.workspace import Workspace
+
+Finished = tuple[Path, Path, Done, int]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Workspace (called ``bench``), data, what came of it, requests that the server saw; not to be changed."""
+    home = tmp_path_factory.mktemp("instructional")
+    rows = [*(row(n) for n in range(8)), row(8, steps=1), row(9, steps=0)]
+    data = write_rows(home / "data", rows)
+    done, server = rehearsed(home / "bench", plan(data))
+    return home / "bench", data, done, server.count
+
+
+def test_every_part_is_done_and_every_call_counted(finished: Finished) -> None:
+    root, _, done, count = finished
+    assert not done.stopped
+    names = [part.name for part in done.parts]
+    assert names[:3] == ["generate", "filter", "choices"]
+    assert names[-1] == "report"
+    assert sum(part.calls["sent"] for part in done.parts if part.calls) == count > 100
+    assert fingerprints(root).keys() >= set(MADE)
+    model = PREDICTORS[0]
+    assert [n for n in names if n.startswith(("predict/", "open/"))] == [
+        f"predict/{model} (question)", f"open/{model} (question)",
+        f"predict/{model} (steps)", f"open/{model} (steps)",
+    ]  # fmt: skip
+
+
+def test_letters_are_exactly_balanced_and_no_video_is_on_both_sides(finished: Finished) -> None:
+    root = finished[0]
+    items = read_jsonl(root / "choices.jsonl", ChoiceItem)
+    letters = Counter(item.letter for item in items)
+    counts = [letters.get(letter, 0) for letter in "ABCDE"]
+    assert len(items) >= 5
+    assert max(counts) - min(counts) <= 1
+    kept = read_jsonl(root / "open.jsonl", InstructionalPair)
+    training = read_jsonl(root / "training.jsonl", InstructionalPair)
+    assert training
+    assert not {p.video_id for p in kept} & {p.video_id for p in training}
+    assert {item.id for item in items} <= {p.id for p in kept}
+
+
+def test_videos_without_steps_are_listed_and_the_report_has_its_sections(finished: Finished) -> None:
+    root, _, done, _ = finished
+    assert len(read_jsonl(root / "clips.dropped.jsonl", dict)) >= 1
+    page = Path(done.report).read_text(encoding="utf-8")
+    for section in ("pairs", "filters", "options", "runs-choice", "runs-open", "statistics"):
+        assert f'id="{section}"' in page, section
+    assert "This is a rehearsal" in page
+
+
+def test_again_nothing_is_sent_and_every_file_is_the_same(finished: Finished, tmp_path: Path) -> None:
+    root, data, _, _ = finished
+    copy = Path(shutil.copytree(root, tmp_path / "bench"))
+    before = fingerprints(copy), (copy / "stages.json").read_bytes()
+    done, server = rehearsed(copy, plan(data))
+    assert (server.count, done.stopped) == (0, "")
+    assert (fingerprints(copy), (copy / "stages.json").read_bytes()) == before
+    done, server = rehearsed(copy, plan(None))  # the folder of the data need not be named again
+    assert (server.count, done.stopped) == (0, "")
+    assert (fingerprints(copy), (copy / "stages.json").read_bytes()) == before
+
+
+def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(finished: Finished, tmp_path: Path) -> None:
+    root, data, _, count = finished
+    other = same_secret(root, tmp_path / "bench")
+    stops = []
+    for most in (20, 60, 90, 10_000):
+        done, server = rehearsed(other, plan(data), limits=Limits(max_calls=most))
+        assert server.count <= most
+        stops.append((bool(done.stopped), bool(done.report)))
+        count -= server.count
+    assert stops == [(True, False)] * 3 + [(False, True)]
+    assert count == 0, "nothing is paid twice"
+    assert fingerprints(other) == fingerprints(root)
+
+
+def test_no_call_at_all_is_said_and_writes_no_pairs(finished: Finished, tmp_path: Path) -> None:
+    _, data, _, _ = finished
+    root = tmp_path / "bench"
+    with pytest.raises(UserError, match="limit of 0 calls"):
+        rehearsed(root, plan(data), limits=Limits(max_calls=0))
+    assert not (root / "pairs.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("down", "stage"), [("google/gemini-2.0-flash", "filter"), ("anthropic/claude-sonnet-4-5", "filter")]
+)
+def test_a_model_that_is_down_postpones_and_leaves_no_trace_in_the_end(
+    finished: Finished, tmp_path: Path, down: str, stage: str
+) -> None:
+    root, data, _, _ = finished
+    other = same_secret(root, tmp_path / "bench")
+    with open_rehearsal(other, 0.9, seed=3, show=quietly) as models:
+
+        def without(name: str) -> Model:
+            if name == down:
+                return resolve(f"compat/{name.partition('/')[2]}@http://127.0.0.1:9/v1")
+            return models.resolve(name)
+
+        limits = Limits(resolve=without, deadline=0.3, timeout=0.2)
+        done = conduct(other, plan(data), limits=limits, show=quietly)
+    assert done.stopped.startswith(stage)
+    assert done.parts[-1].name == stage
+    assert not (other / "choices.jsonl").exists()
+    done, _ = rehearsed(other, plan(data))
+    assert not done.stopped
+    assert fingerprints(other) == fingerprints(root)
+
+
+def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_path: Path) -> None:
+    _, data, _, _ = finished
+    root, usual = tmp_path / "bench", plan(data)
+    (tmp_path / "no-videos").mkdir()
+    for wrong, message in (
+        (replace(usual, views=("frames:8",)), "clips has a video"),
+        (replace(usual, views=("frames:8",), videos=tmp_path / "no-videos"), "clips has a video"),
+        (replace(usual, views=("frames:8",), videos=tmp_path / "nowhere"), "no such folder of videos"),
+        (replace(usual, views=("smell",)), "no view of a clip"),
+        (replace(usual, style="e"), "no style"),
+        (replace(usual, systems=("gpt",)), "gpt"),
+        (replace(usual, pairs=replace(usual.pairs, datasets=("nobody",))), "nobody"),
+        (replace(usual, pairs=replace(usual.pairs, datasets=("steps", "steps"))), "2 readers"),
+        (replace(usual, pairs=replace(usual.pairs, data=())), "no videos to ask about"),
+    ):
+        with open_rehearsal(root, 0.9, show=quietly) as models:
+            with pytest.raises(UserError, match=message):
+                conduct(root, wrong, limits=Limits(resolve=models.resolve), show=quietly)
+            assert models.server.count == 0, message
+    assert not (root / "pairs.jsonl").exists()
+
+
+def test_a_missing_key_is_named_before_anything_is_done(finished: Finished, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="API_KEY"):
+        conduct(tmp_path / "bench", plan(finished[1]), show=quietly)
+    assert not (tmp_path / "bench").exists()
+
+
+def test_a_stage_that_leaves_nothing_ends_it_with_the_reason(finished: Finished, tmp_path: Path) -> None:
+    usual = plan(finished[1])
+    none = replace(usual, filters=replace(usual.filters, benchmark_share=0.0))
+    with pytest.raises(UserError, match="nothing is left of the stage 'filter'"):
+        rehearsed(tmp_path / "bench", none)
+
+
+def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finished, tmp_path: Path) -> None:
+    root, data, _, _ = finished
+    copy = Path(shutil.copytree(root, tmp_path / "renamed"))
+    assert len(load_runs(Workspace(copy), "choice")) == 5
+    usual = plan(data, systems=(), judge=None)
+    other = replace(usual, choices=replace(usual.choices, seed=4))
+    rehearsed(copy, other)
+    assert {name.partition(":")[0] for name in load_runs(Workspace(copy), "choice")} == {"floor"}
+    fewer = replace(usual, pairs=replace(usual.pairs, total=8, seed=5))
+    with open_rehearsal(copy, 0.9, seed=3, show=quietly) as models:
+        generate(copy, fewer.pairs, limits=Limits(resolve=models.resolve))
+    with pytest.raises(UserError, match="its pair is not there") as error:
+        floors(copy)
+    assert "pairs were made anew" in error.value.render()
