@@ -30,7 +30,7 @@ StyleOption = Annotated[
     typer.Option(
         "--style",
         help="information-extraction, compare-contrast, numerical, compound, multi-hop, or a file of your own; may be repeated "
-        "(default: all five).",
+        "(default: all five, or those that are for the combinations).",
     ),
 ]
 PerCellOption = Annotated[
@@ -94,7 +94,6 @@ def styled_options(
     from proctor.errors import UserError
     from proctor.generate.styled.difficulty import DifficultyRules
     from proctor.generate.styled.pipeline import StyledModels, StyledSettings
-    from proctor.generate.styled.style import BUILTIN_STYLES
     from proctor.stages.styled.generate import StyledOptions
 
     known: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -123,7 +122,7 @@ def styled_options(
             verifier=verifier or generator,
             generator_lmm=image_generator or "",
         ),
-        styles=tuple(styles or BUILTIN_STYLES),
+        styles=tuple(styles or _fitting(combinations)),
         per_cell=per_cell,
         total=total,
         published=published,
@@ -134,3 +133,18 @@ def styled_options(
         document_quota=document_quota,
         settings=StyledSettings(attempts=attempts, difficulty=rules, **how),
     )
+
+
+def _fitting(combinations: Sequence[str] | None) -> tuple[str, ...]:
+    """Return our styles that are for one of the combinations that are asked for; all where this leaves none, to be told so."""
+    from proctor.generate.styled.style import BUILTIN_STYLES, load_style
+
+    if not combinations:
+        return BUILTIN_STYLES
+    wanted = set(combinations)
+    fitting = tuple(
+        name
+        for name in BUILTIN_STYLES
+        if wanted & {"-".join(map(str, combo)) for combo in load_style(name).combinations}
+    )
+    return fitting or BUILTIN_STYLES

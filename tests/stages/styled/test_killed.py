@@ -1,0 +1,95 @@
+"""The whole styled experiment, killed at random points: nothing that was kept is asked again, and the end is the same bytes.
+
+The models are played in this process; each run is a process of its own that is killed as a machine that loses its power.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from proctor.llm.store import CallStore
+from proctor.stages.rehearsal.player import rehearse
+
+KILLS = int(os.environ.get("PROCTOR_KILLS", "3"))
+"""Each takes seconds; set the variable to 20 for the whole proof."""
+CONNECTIONS = 2
+PROGRAM = "from proctor.cli.main import main; main()"
+
+
+def documents(folder: Path) -> Path:
+    from PIL import Image
+
+    folder.mkdir()
+    for n, name in enumerate(("Arlen", "Borga", "Calder", "Dunmore", "Esker")):
+        facts = " ".join(
+            f"In {1200 + 31 * n + k} the council of {name} built {n + k} mills." for k in range(6)
+        )
+        rows = "\n".join(
+            f"| {name} {part} | {n * 7 + k} |" for k, part in enumerate(("east", "west", "port"))
+        )
+        (folder / f"{name}.md").write_text(f"# {name}\n\n{facts}\n\n| Ward | Houses |\n|---|---|\n{rows}\n")
+        Image.new("RGB", (64, 48), (40 * n, 90, 200 - 30 * n)).save(folder / f"{name} at dusk.png")
+    return folder
+
+
+def results(workspace: Path) -> dict[str, bytes]:
+    """All files but the call store and what a killed writer left behind."""
+    return {
+        str(p.relative_to(workspace)): p.read_bytes()
+        for p in sorted(workspace.rglob("*"))
+        if p.is_file()
+        and ".sqlite" not in p.name
+        and not any(part.startswith(".") for part in p.relative_to(workspace).parts)
+    }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are killed")
+def test_killed_again_and_again_it_ends_in_the_same_bytes(tmp_path: Path) -> None:
+    docs, w = documents(tmp_path / "docs"), tmp_path / "w"
+    with rehearse(w, quality=0.8, seed=0) as server:
+        model = f"compat/m@{server.url}/v1"
+        environment = {**os.environ, "COMPAT_API_KEY": server.environment["OPENAI_API_KEY"]}
+        line = [sys.executable, "-c", PROGRAM, "experiment", "styled", str(w), "--from", str(docs), "-g", model, "-m", model,
+                "-j", model, "--classifier", model, "--total", "10", "--max-connections", str(CONNECTIONS)]  # fmt: skip
+
+        def run(patience: float | None = None) -> int:
+            process = subprocess.Popen(
+                line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            try:
+                return process.wait(patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return process.wait()
+
+        begin = time.monotonic()
+        assert run() == 0
+        whole = time.monotonic() - begin
+        expected, asked = results(w), server.count
+        assert {
+            "styled.jsonl",
+            "report.html",
+            "overlap.json",
+            "retrieval/styled/table.json",
+        } <= expected.keys()
+        secret = (w / "prompt-secret").read_bytes()
+        shutil.rmtree(w)
+        w.mkdir()
+        (w / "prompt-secret").write_bytes(secret)  # keys of requests depend on it
+        (w / "prompt-secret").chmod(0o600)
+        chance = random.Random(7)
+        killed = sum(run(whole * chance.uniform(0.15, 0.9)) < 0 for _ in range(KILLS))
+        assert run() == 0
+        again = server.count - asked
+    assert results(w) == expected
+    with CallStore.open(w / "calls.sqlite") as store:
+        kept = len(store)
+    assert kept <= again <= kept + CONNECTIONS * killed, "only calls whose reply was lost are sent again"
