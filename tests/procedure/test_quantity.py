@@ -161,3 +161,8 @@ def test_and_a_half_belongs_to_the_number_before_it(text: str) -> None:
     difference = find_difference("Microwave for 1 more minute", f"Microwave for {text}", ("time",))
     assert difference is not None
     assert difference.direction == "more"
+
+
+def test_a_number_of_thousands_of_digits_is_no_quantity() -> None:
+    assert find_quantities("add " + "9" * 5_000 + " grams of salt, then 2 cups of milk")[-1].text == "2 cups"
+    assert find_quantities("1/" + "7" * 5_000 + " cup") == ()

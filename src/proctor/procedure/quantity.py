@@ -141,12 +141,18 @@ class Difference:
     noun: str = ""
 
 
+_LONGEST: Final = 40
+"""Characters of a number; what is longer measures nothing, and Python itself refuses the longest."""
+
+
 @lru_cache(maxsize=16_384)
 def find_quantities(text: str) -> tuple[Quantity, ...]:
     """Find all quantities of a text in order; "1 minute 20 seconds" is one."""
     found: list[Quantity] = []
     last_end = -1
     for match in _QUANTITY.finditer(text):
+        if max(len(match["low"]), len(match["high"] or "")) > _LONGEST:
+            continue
         quantity = _quantity(match, text)
         joins = (
             found
