@@ -103,7 +103,8 @@ def specificity(scene: Scene, question: str, answer: str) -> Finding:
         _YES_NO.fullmatch(answer) or (_DURATION.fullmatch(answer) and not _ASKS_TIME.search(question))
     ):
         return Finding("not-an-answer", "The answer does not reply to what is asked.")
-    if opens and is_generic(answer) and not any(char.isdigit() for char in answer) and not _counts(question):
+    counted = any(word[0].isdigit() for word in content(answer))
+    if opens and is_generic(answer) and not counted:
         return Finding("generic", "The answer would fit many other questions.")
     if re.match(r"\s*between which\b", question, re.IGNORECASE):
         told: Sequence[Act] = [acts[0] for name, acts in scene.by_name.items() if name in answer.casefold()]
@@ -121,10 +122,6 @@ def specificity(scene: Scene, question: str, answer: str) -> Finding:
                 "shorter-list", f"There are {len(earlier)} of them, and the answer has {len(told)}."
             )
     return Finding("none", "The answer is specific and complete.")
-
-
-def _counts(question: str) -> bool:
-    return re.match(r"\s*how (?:many|often|much)\b", question, re.IGNORECASE) is not None
 
 
 # -- is the question fair? -----------------------------------------------------------------------------------------
