@@ -204,11 +204,12 @@ def _text(done: Done) -> str:
                 for c in part.counts["table"]["cells"]
                 if c["slice"] == "all" and c["measure"].count(" ") == 0
             ]
-            found = [(c["system"], c["measure"], c["value"] if c["value"] is not None else "") for c in cells]
+            found = [(c["system"], c["measure"], "" if c["value"] is None else c["value"]) for c in cells]
             text += f"\n\n{part.name}\n" + table(found, ("retriever", "measure", "value"))
         if part.name.startswith("answer/"):
             cells = [c for c in part.counts["table"]["cells"] if c["slice"] == "all"]
             text += f"\n\n{part.name}\n" + table(
-                [(c["measure"], c["value"] or "") for c in cells], ("measure", "value")
+                [(c["measure"], "" if c["value"] is None else c["value"]) for c in cells],
+                ("measure", "value"),
             )
     return text + (f"\n\nreport: {done.report}" if done.report else "")

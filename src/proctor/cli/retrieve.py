@@ -113,7 +113,7 @@ def cells_text(cells: list[dict[str, Any]]) -> str:
         for system in systems:
             found = [by.get((system, m, place)) for m in measures]
             if any(found):
-                rows.append((place, system, *map(_number, found), max(c["n"] for c in found if c)))
+                rows.append((place, system, *map(_number, found), max(c.get("n", 0) for c in found if c)))
     return table(rows, ("slice", "system", *measures, "n"))
 
 
