@@ -63,8 +63,9 @@ def approximate(given: Material, kind: str) -> None:
     )  # one modality: one structure over everything, as large as there can be
     watch = Watch()
     index = ApproximateIndex.build(whole, usual)
+    size = f"{index.structures['text'].nlist:,} cells" if kind == "ivf" else f"{usual.size} links"
     print(
-        f"| approximate, {usual.kind}:{usual.size}: building | {watch.wall:.1f} s ({watch.cpu:.1f} s CPU), peak {peak():,.0f} MB "
+        f"| approximate, {kind} with {size}, built by one thread over one modality | {watch.wall:.1f} s ({watch.cpu:.1f} s CPU), peak {peak():,.0f} MB "
         "| |",
         flush=True,
     )
@@ -82,7 +83,7 @@ def approximate(given: Material, kind: str) -> None:
         )
         default = " (the default)" if effort == usual.effort else ""
         print(
-            f"| – effort {effort}{default} | {rate:,.0f} queries/s ({cpu:.2f} ms CPU a query), recall@{K} {recall:.3f}{asked} "
+            f"| – {kind}, effort {effort}{default} | {rate:,.0f} queries/s ({cpu:.2f} ms CPU a query), recall@{K} {recall:.3f}{asked} "
             f"| {LIMIT if effort == usual.effort else ''} |",
             flush=True,
         )
