@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -262,3 +263,16 @@ def test_what_a_later_stage_cannot_do_is_told_before_the_first_one(
     assert refused.status == 2
     assert told in refused.err
     assert results(home / "w") == before
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [("bm25s", ("retrieve", "-r", "bm25")), ("faiss", ("retrieve", "-r", "lsa")), ("PIL", ("report",))],
+)
+def test_without_the_extra_its_name_is_said(
+    home: Path, proctor: Command, monkeypatch: pytest.MonkeyPatch, package: str, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    told = proctor(command[0], home / "w", *command[1:])
+    assert told.status == 2
+    assert "proctor-bench[corpus]" in told.err

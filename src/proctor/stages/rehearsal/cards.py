@@ -64,7 +64,7 @@ def draw_card(id: str, caption: str) -> bytes:
     try:
         from PIL import Image, ImageDraw
     except ImportError:
-        raise MissingExtraError("Pillow", "video", "drawing cards") from None
+        raise MissingExtraError("Pillow", "corpus", "drawing cards") from None
     digest = hashlib.sha256(id.encode()).digest()
     card = Image.new("RGB", _SIZE, (96 + digest[0] // 2, 96 + digest[1] // 2, 96 + digest[2] // 2))
     draw = ImageDraw.Draw(card)

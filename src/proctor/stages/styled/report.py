@@ -14,7 +14,7 @@ import msgspec
 from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.corpus.source import Source
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.cells import Cell as Number
 from proctor.evaluate.concur import ConcurrenceTable, concur
 from proctor.evaluate.prediction import Prediction
@@ -645,8 +645,10 @@ def _picture(corpus: Corpus, source: Source) -> str:
     path = corpus.pixels(source) if source.modality == "image" else None
     if path is None:
         return ""
-    from PIL import Image
-
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("Pillow", "corpus", "pictures on the page") from None
     try:
         picture = read_picture(path)
     except PictureError:
