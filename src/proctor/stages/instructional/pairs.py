@@ -238,10 +238,10 @@ def _estimate(workspace: Workspace, options: PairOptions, limits: Limits | None)
         generator = _generator(models, options, limits)
         sorting = (
             generator.category_request(
-                f"What is done with {task.clip_id} in a question of usual length?", "An answer.", task.level
+                f"What is done with {task.clip_id} in question {n} of usual length?", "An answer.", task.level
             )
             for task in plan.tasks
-            for _ in task.wants
+            for n, _ in enumerate(task.wants)
         )
         return models.estimate(
             [("generate", generator.requests(found.clips, plan.tasks)), ("category", sorting)]
