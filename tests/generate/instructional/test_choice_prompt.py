@@ -243,6 +243,7 @@ def test_options_that_refer_to_others(text: str):
 @pytest.mark.parametrize(
     "text",
     [
+        "lay the sheets on top of each other",
         "all of the salt", "Both of the eggs", "none", "None of the salt is used", "vitamin A and B", "all of these ingredients",
         "the person above", "Both halves of the bun", "Any kind of oil", "most of the other oil", "add A and stir", "above the pan",
         "two of the following day's loaves", "all of them are stirred", "a", "the other side",

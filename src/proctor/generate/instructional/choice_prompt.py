@@ -196,7 +196,7 @@ def read_vote(outcome: Outcome, options: Sequence[str]) -> str:
 _TOKEN = re.compile(r"\d+(?:[./:,]\d+)*|\w+|[%°$€£]")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _REFERS = re.compile(
-    r"\b(?:all|none|any|both|neither|either|each|some|most|two|three|several)\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?"
+    r"\b(?!each other\b)(?:all|none|any|both|neither|either|each|some|most|two|three|several)\s+(?:of\s+)?(?:the\s+|these\s+|those\s+)?"
     r"(?:(?:above|foregoing|preceding|previous|following|other|listed|given)\b"
     r"(?!\s+(?!options?|choices?|answers?|alternatives?|statements?|mentioned|listed|given|are|is|apply)\w)"
     r"|(?:options?|choices?|answers?|alternatives?)\b)"
