@@ -171,4 +171,4 @@ def _score(counts: dict[str, Any]) -> tuple[object, ...]:
     row = counts["table"]["rows"][0]
     value = "" if row["value"] is None else f"{100 * row['value']:.1f}"
     ends = f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]" if row.get("low") is not None else ""
-    return (value, ends, row["n"])
+    return (value, ends, row.get("n", 0))

@@ -104,7 +104,7 @@ def run_text(run: dict[str, Any]) -> str:
             row["slice"],
             "" if row["value"] is None else f"{100 * row['value']:.1f}",
             f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]" if row.get("low") is not None else "",
-            row["n"],
+            row.get("n", 0),
         )
         for row in run["table"]["rows"]
     ]
