@@ -51,6 +51,7 @@ SECTIONS = {
         "corpus/peer_chroma.py",
         "corpus/generation.py",
     ),
+    "Instructional questions": ("instructional/pipeline.py",),
 }
 HEAD = ["| what | measured | target |", "|---|---|---|"]
 TARGET = HERE.parent / "docs" / "performance.md"
