@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -192,3 +194,33 @@ def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finishe
     with pytest.raises(UserError, match="its pair is not there") as error:
         floors(copy)
     assert "pairs were made anew" in error.value.render()
+
+
+@pytest.mark.parametrize("title", ["writing pairs", "filtering", "making options"])
+def test_ctrl_c_ends_a_stage_and_the_same_command_goes_on(
+    finished: Finished, tmp_path: Path, title: str
+) -> None:
+    root, data, _, count = finished
+    other = same_secret(root, tmp_path / "bench")
+    done_now = []
+
+    @contextmanager
+    def impatient(part: str, _total: int | None = None) -> Iterator[Callable[[], None]]:
+        def seen() -> None:
+            done_now.append(part)
+            if done_now.count(title) == 3:
+                raise KeyboardInterrupt
+
+        yield seen
+
+    with open_rehearsal(other, 0.9, seed=3, show=quietly) as models:
+        with pytest.raises(KeyboardInterrupt):
+            conduct(
+                other, plan(data), limits=Limits(resolve=models.resolve, max_connections=2), show=impatient
+            )
+        first = models.server.count
+    assert not (other / "report.html").exists()
+    done, server = rehearsed(other, plan(data))
+    assert not done.stopped
+    assert first + server.count <= count + 8, "at most what was on its way is paid twice"
+    assert fingerprints(other) == fingerprints(root)
