@@ -299,3 +299,35 @@ def test_nothing_answered_is_said_and_is_no_traceback(
     assert none.status == 3, none.err
     assert "0 sent" in none.out
     assert "Traceback" not in none.err
+
+
+def test_filters_and_options_work_on_styled_questions(
+    tmp_path: Path, server: Standin, proctor: Command
+) -> None:
+    from PIL import Image
+
+    docs, bench = tmp_path / "docs", tmp_path / "styled"
+    docs.mkdir()
+    for n, name in enumerate(("Arlen", "Borga", "Calder", "Dunmore")):
+        facts = " ".join(
+            f"In {1200 + 31 * n + k} the council of {name} built {n + k} mills." for k in range(6)
+        )
+        table = "\n".join(f"| {name} {part} | {n * 7 + 3} |" for part in ("east", "west"))
+        (docs / f"{name}.md").write_text(
+            f"# {name}\n\n{facts}\n\n| Ward | Houses |\n|---|---|\n{table}\n", encoding="utf-8"
+        )
+        Image.new("RGB", (64, 48), (40 * n, 90, 200 - 30 * n)).save(docs / f"{name} at dusk.png")
+    made = proctor(
+        "experiment", "styled", bench, "--from", docs, "-g", "openai/gpt-4o", "-m", "openai/gpt-4o-mini", "-j", "openai/gpt-4o",
+        "--total", 4, "--style", "compare-contrast", "--sources", "gold", "--rehearse", 0.95,
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    who = names(server)
+    filtered = proctor("filter", bench, *who["filter"], "--json")
+    assert filtered.status == 0, filtered.err
+    assert filtered.json["subject"] == "styled"
+    assert filtered.json["asked"] > 0
+    options = proctor("choices", bench, *who["choices"], "--attempts", 2, "--json")
+    assert options.status == 0, options.err
+    assert options.json["subject"] == "styled"
+    assert options.json["asked"] == filtered.json["asked"]
