@@ -212,6 +212,8 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
             "smell",
         ),
         (("generate", "instructional", "B", "-g", "X", "--data", "D", "--dataset", "nobody"), "nobody"),
+        (("generate", "instructional", "B", "-g", "X", "--data", "T"), "no such folder"),
+        (("generate", "instructional", "B", "-g", "X", "--data", "B"), "--dataset NAME"),
         (("filter", "B"), "nobody was named"),
         (("filter", "B", "-j", "X"), "nothing to filter"),
         (("filter", "B", "-j", "X", "--on", "smells"), "smells"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.stages.instructional.material import (
+    JUDGE,
     MADE,
     PREDICTORS,
     fingerprints,
@@ -23,6 +24,7 @@ from tests.stages.instructional.material import (
 )
 
 from proctor.errors import UserError
+from proctor.generate.instructional.filters import FilterModels
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
@@ -149,6 +151,7 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
     _, data, _, _ = finished
     root, usual = tmp_path / "bench", plan(data)
     (tmp_path / "no-videos").mkdir()
+    twice = FilterModels(judges=(JUDGE,), assistants=(JUDGE, JUDGE))
     for wrong, message in (
         (replace(usual, views=("frames:8",)), "clips has a video"),
         (replace(usual, views=("frames:8",), videos=tmp_path / "no-videos"), "clips has a video"),
@@ -156,6 +159,7 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
         (replace(usual, views=("smell",)), "no view of a clip"),
         (replace(usual, style="e"), "no style"),
         (replace(usual, systems=("gpt",)), "gpt"),
+        (replace(usual, filters=replace(usual.filters, models=twice)), "named twice"),
         (replace(usual, pairs=replace(usual.pairs, datasets=("nobody",))), "nobody"),
         (replace(usual, pairs=replace(usual.pairs, datasets=("steps", "steps"))), "2 readers"),
         (replace(usual, pairs=replace(usual.pairs, data=())), "no videos to ask about"),

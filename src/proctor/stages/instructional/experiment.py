@@ -142,6 +142,12 @@ def _require_sound(workspace: Workspace, plan: InstructionalPlan, limits: Limits
         plan.pairs.models.generator, plan.pairs.models.sorts, *plan.filters.names, *plan.choices.models.all, *plan.systems,
         *([plan.judge] if plan.judge else []),
     ]  # fmt: skip
+    voters = plan.filters.models.assistants
+    if len(set(voters)) < len(voters):
+        raise UserError(
+            "an assistant is named twice.",
+            hint="a second vote of the same model says nothing new; name different ones",
+        )
     _require_models(workspace, list(dict.fromkeys(names)), limits)
     if plan.systems and any(view.kind == "frames" for view in views):
         require_videos(workspace, plan.videos, found_clips(workspace, plan.pairs).clips)

@@ -96,7 +96,7 @@ def read_clips(options: PairOptions) -> ClipSet:
     dropped: list[Dropped] = []
     counts: dict[str, int] = {}
     for place, folder in enumerate(options.data):
-        dataset = load_dataset(options.datasets[place]) if options.datasets else guess_dataset(folder)
+        dataset = load_dataset(options.datasets[place]) if options.datasets else _guessed(folder)
         found = _clips_of(dataset, folder, options)
         clips += found.clips
         dropped += found.dropped
@@ -106,6 +106,16 @@ def read_clips(options: PairOptions) -> ClipSet:
     if len(set(ids)) < len(ids):
         raise UserError("two data sets have clips of one id.", hint="make a workspace for each of them")
     return ClipSet(tuple(clips), tuple(dropped), counts)
+
+
+def _guessed(folder: Path) -> Dataset:
+    try:
+        return guess_dataset(folder)
+    except UserError as error:
+        hint = (error.hint or "").replace(
+            "give the name before the folder", "name its reader: --dataset NAME"
+        )
+        raise UserError(error.message, where=error.where, hint=hint) from None
 
 
 def _clips_of(dataset: Dataset, folder: Path, options: PairOptions) -> ClipSet:
