@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -18,7 +19,7 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.instructional_options import AssistantOption, TypedOption, WriterOption
-from proctor.cli.models import DryRunFlag, closing_text, end_with_status, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, end_with_status, estimate_text, with_limits
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def choices(
     Example: proctor choices bench -w openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5
     """
     from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
-    from proctor.stages.instructional.choices import ChoiceOptions, make, planned_calls
+    from proctor.stages.instructional.choices import ChoiceOptions, estimate_choices, make, planned_calls
 
     if confirm not in ("off", "report", "require"):
         raise UserError(f"--confirm is {confirm!r}.", hint="one of off, report, require")
@@ -73,11 +74,13 @@ def choices(
     )
     if dry_run:
         found = planned_calls(workspace, options)
+        estimate = estimate_choices(workspace, options, limits=limits)
         text = (
             f"{found['questions']:,} questions: at least {found['least']:,} calls (every first attempt is accepted), at most "
             f"{found['most']:,} (every attempt fails at its last vote)"
         )
-        emit(dict(found), text, as_json=as_json)
+        text += f"\n\nevery first attempt accepted:\n{estimate_text(estimate)}"
+        emit({**found, "estimates": [msgspec.to_builtins(estimate)]}, text, as_json=as_json)
         return
     with progress("making options", quiet=as_json) as seen:
         result = make(workspace, options, limits=limits, seen=seen)

@@ -22,6 +22,7 @@ from proctor.generate.instructional.choice_run import make_choices
 from proctor.generate.instructional.choices import ChoiceMaker, ChoiceModels, ChoiceSettings, choice_calls
 from proctor.generate.instructional.record import ChoiceItem
 from proctor.generate.promqa_prompt import generation_prompts
+from proctor.llm.estimate import Estimate
 from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.inputs import load_items
 from proctor.stages.instructional.filter import KEPT, load_kept
@@ -36,6 +37,7 @@ __all__ = [
     "CHOICES_SUMMARY",
     "CHOICE_SUBJECTS",
     "ChoiceOptions",
+    "estimate_choices",
     "load_choices",
     "make",
     "planned_calls",
@@ -134,6 +136,21 @@ def planned_calls(root: Path, options: ChoiceOptions) -> dict[str, int]:
     questions = _questions(workspace, _subject(workspace, options.subject), options.seed)[: options.limit]
     found = choice_calls(len(questions), options.models, options.settings)
     return {"questions": len(questions), "least": found.least, "most": found.most}
+
+
+def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what one accepted attempt at every question would take, from the real prompts; nothing is sent.
+
+    Of wrong answers that nobody has written yet the right one takes the place.
+
+    Raises:
+        UserError: if there are no questions.
+    """
+    workspace = Workspace(root)
+    questions = _questions(workspace, _subject(workspace, options.subject), options.seed)[: options.limit]
+    with open_models(workspace, limits) as models:
+        maker = _maker(models, options, limits)
+        return models.estimate([("choices", (r for q in questions for r in maker.outline(q)))])
 
 
 def load_choices(workspace: Workspace) -> list[ChoiceItem]:
