@@ -126,7 +126,7 @@ def generate(
             settings=StyledSettings(),
             price=models.price,
         )
-        run = generate_styled(targets, generator, models.ask("generate"))
+        run = generate_styled(targets, generator, models.ask("generate"), in_flight=2 * connections)
         return run, models.closing()
 
 

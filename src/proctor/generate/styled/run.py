@@ -123,8 +123,9 @@ def generate_styled(
 def _talks(
     generator: StyledGenerator, going: Sequence[Target], results: dict[str, TargetResult]
 ) -> Iterator[tuple[str, Conversation[TargetResult]]]:
-    """Begin a conversation when there is room for it."""
-    for target in going:
+    """Begin a conversation when there is room for it; long ones first, so that they are not what is waited for at the end."""
+    hops = {style.name for style in generator.styles if style.hops}
+    for target in sorted(going, key=lambda target: target.style not in hops):
         yield target.id, generator.target(target, after=results[target.id])
 
 
