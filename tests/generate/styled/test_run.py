@@ -34,6 +34,8 @@ def written(run: StyledRun) -> bytes:
 class Told:
     """A generator whose attempts ask one question each: the reply is the question, or an outcome in capitals."""
 
+    styles = ()
+
     attempts = 3
 
     def __init__(self, plan: dict[str, list[str]]) -> None:
