@@ -189,3 +189,18 @@ def test_a_corpus_that_is_not_there_is_told_with_the_command_that_makes_it(
         told = proctor("corpus", *command, tmp_path / "w")
         assert told.status == 2
         assert "proctor corpus build" in told.err
+
+
+def test_sources_are_embedded_beforehand_by_processes_too(tmp_path: Path, proctor: Command) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        note(tmp_path / "docs", name, PROSE.replace("pump", name[0] * 4))
+    assert proctor("corpus", "build", tmp_path / "w", "--from", tmp_path / "docs").status == 0
+    made = proctor("corpus", "embed", tmp_path / "w", "-e", "lsa:4", "--workers", "2", "--json")
+    assert made.status == 0, made.err
+    assert (made.json["sources"], made.json["dimension"]) == (6, 4)
+    again = proctor("corpus", "embed", tmp_path / "w", "-e", "lsa:4", "--json")
+    assert again.json == made.json
+    both = proctor("corpus", "embed", tmp_path / "w", "--workers", "2", "--ray", "auto")
+    assert both.status == 2
+    assert "exclude each other" in both.err
+    assert proctor("corpus", "embed", tmp_path / "w", "-e", "word2vec").status == 2

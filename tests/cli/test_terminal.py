@@ -56,7 +56,7 @@ PATHS = [
     *(["studio", name] for name in ("link", "check", "backup", "import", "export", "prepare")),
     *(["datasets", name] for name in DATASET_COMMANDS),
     *(["graph", name] for name in ("lint", "convert", "draw", "induce")),
-    *(["corpus", name] for name in ("build", "info", "dedupe")),
+    *(["corpus", name] for name in ("build", "info", "embed", "dedupe")),
     *([command, name] for command in ("generate", "experiment") for name in ("styled", "instructional")),
     ["export", "training"],
 ]
