@@ -16,10 +16,9 @@ from proctor.cli.console import (
     emit,
     progress,
     table,
-    warn,
 )
 from proctor.cli.instructional_options import AssistantOption, TypedOption, WriterOption
-from proctor.cli.models import DryRunFlag, closing_text, end_with_status, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text, with_limits
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
@@ -89,12 +88,7 @@ def choices(
         f"{choices_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor predict {workspace} --style d",
         as_json=as_json,
     )
-    if result["interrupted"]:
-        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
-    if not result["complete"]:
-        warn(f"{result['postponed']:,} questions are postponed; the same command goes on from here")
-        end_with_status(result["calls"])
-        raise typer.Exit(3)
+    end_unfinished(result, f"{result['postponed']:,} questions are postponed")
 
 
 def choices_text(result: dict[str, Any]) -> str:

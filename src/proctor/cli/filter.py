@@ -20,7 +20,14 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.instructional_options import AssistantOption, BenchmarkShareOption, FilterJudgeOption
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
+from proctor.cli.models import (
+    DryRunFlag,
+    closing_text,
+    emit_estimates,
+    end_unfinished,
+    end_with_status,
+    with_limits,
+)
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
@@ -120,12 +127,7 @@ def filter_(
         f"{text}\n\n{closing_text(result['calls'])}\nnext: proctor choices {workspace}",
         as_json=as_json,
     )
-    if result["interrupted"]:
-        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
-    if not result["complete"]:
-        warn(f"{result['postponed']:,} questions are postponed; the same command goes on from here")
-        end_with_status(result["calls"])
-        raise typer.Exit(3)
+    end_unfinished(result, f"{result['postponed']:,} questions are postponed")
 
 
 def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *, as_json: bool) -> None:

@@ -14,7 +14,6 @@ from proctor.cli.console import (
     emit,
     progress,
     table,
-    warn,
 )
 from proctor.cli.instructional_options import (
     CategoriserOption,
@@ -25,7 +24,7 @@ from proctor.cli.instructional_options import (
     PerClipOption,
     TotalPairsOption,
 )
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_unfinished, with_limits
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -81,12 +80,7 @@ def instructional(
         f"{pairs_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor filter {workspace}",
         as_json=as_json,
     )
-    if result["interrupted"]:
-        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
-    if not result["complete"]:
-        warn(f"{result['postponed']:,} tasks are postponed; the same command goes on from here")
-        end_with_status(result["calls"])
-        raise typer.Exit(3)
+    end_unfinished(result, f"{result['postponed']:,} tasks are postponed")
 
 
 def pairs_text(result: dict[str, Any]) -> str:

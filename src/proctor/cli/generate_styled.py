@@ -18,7 +18,7 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.models import DryRunFlag, closing_text, end_with_status, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text, with_limits
 from proctor.cli.styled_options import (
     AttemptsOption,
     CombinationOption,
@@ -139,12 +139,7 @@ def styled(
         f"{styled_text(result)}\n\n{closing_text(result['calls'])}\nnext: proctor retrieve {workspace}",
         as_json=as_json,
     )
-    if result["interrupted"]:
-        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
-    if not result["complete"]:
-        warn(f"{result['open']:,} questions are still open; the same command goes on from here")
-        end_with_status(result["calls"])
-        raise typer.Exit(3)
+    end_unfinished(result, f"{result['open']:,} questions are still open")
 
 
 def styled_text(result: dict[str, Any]) -> str:

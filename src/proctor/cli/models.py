@@ -26,6 +26,7 @@ __all__ = [
     "DryRunFlag",
     "closing_text",
     "emit_estimates",
+    "end_unfinished",
     "end_with_status",
     "estimate_text",
     "limits_of",
@@ -210,3 +211,22 @@ def end_with_status(*calls: Mapping[str, Any] | None) -> None:
     if any(made is not None and made["mute"] for made in calls):
         warn("no model said anything; what was asked is asked again by the same command")
         raise typer.Exit(1)
+
+
+def end_unfinished(result: Mapping[str, Any], left: str) -> None:
+    """End a command whose stage stopped before its end: as an interrupted one, or with status 3 when the same command goes on.
+
+    Args:
+        result: of a stage, with ``interrupted``, ``complete`` and ``calls``; it is written already.
+        left: what is still to be done, for the warning.
+
+    Raises:
+        KeyboardInterrupt: if somebody stopped the stage.
+        typer.Exit: 1 if no model said anything, 3 if something is left.
+    """
+    if result["interrupted"]:
+        raise KeyboardInterrupt  # what is there was written: said and ended as in every command
+    if not result["complete"]:
+        warn(f"{left}; the same command goes on from here")
+        end_with_status(result["calls"])
+        raise typer.Exit(3)
