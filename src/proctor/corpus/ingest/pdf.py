@@ -43,6 +43,7 @@ from proctor.corpus.ingest.pdf_layout import (
 from proctor.corpus.ingest.pdf_tables import find_tables
 from proctor.corpus.ingest.pictures import Pictures
 from proctor.corpus.ingest.reading import CannotReadError, Reading, package
+from proctor.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from pdfplumber.page import Page
@@ -133,6 +134,8 @@ def _check_ends(path: Path) -> None:
 def _opened(path: Path) -> Any:
     try:
         return package("pdfplumber").open(path)
+    except MissingExtraError:
+        raise
     except Exception as error:  # pdfminer raises anything on damaged files; pdfplumber wraps some of it
         told = f"{type(error).__name__} {error!r}"
         if "Password" in told or "Encrypt" in told:
@@ -140,8 +143,6 @@ def _opened(path: Path) -> Any:
                 "encrypted-pdf",
                 "it needs a password. Save it without one (such as: qpdf --decrypt), then ingest that.",
             ) from None
-        if type(error).__name__ == "MissingExtraError":
-            raise
         raise _damaged(error) from None
 
 
@@ -169,9 +170,9 @@ def _twin(path: Path, count: int) -> Any:
     """Open the document in PDFium too; where the two do not see the same pages, pages are lost."""
     try:
         twin = package("pypdfium2").PdfDocument(path)
+    except MissingExtraError:
+        raise
     except Exception as error:
-        if type(error).__name__ == "MissingExtraError":
-            raise
         raise _damaged(error) from None
     if len(twin) != count or not count:
         seen = len(twin)
@@ -211,11 +212,9 @@ def _page(page: Page, twin: Any, number: int, reading: Reading, pictures: Pictur
         free = [w for w in words if not any(_inside(w.box, box) for box in boxes)]
         content.lines = lines_in_order(free, number)
         scan = _add_images(page, twin, content, reading, pictures, has_text=bool(words))
-    except CannotReadError:
+    except (CannotReadError, MissingExtraError):
         raise
     except Exception as error:
-        if type(error).__name__ == "MissingExtraError":
-            raise
         raise CannotReadError("damaged-pdf", f"page {number}: {_damaged(error).detail}") from None
     finally:
         twin.close()
