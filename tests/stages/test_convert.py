@@ -190,12 +190,66 @@ def test_from_plain_and_back_keeps_the_recordings(tmp_path: Path, diamond: TaskG
     assert read_plain(tmp_path / "again", "published").graphs == {"g": diamond}
 
 
+@pytest.mark.parametrize("name", [f.name for f in formats() if f.kind == "recordings"])
+def test_no_task_graph_is_lost_without_a_word(name: str, tmp_path: Path, diamond: TaskGraph) -> None:
+    given = (Recording("r", "g", "g", (Segment("a", "do a", 0.0, 1.0), Segment("b", "do b", 1.0, 2.0)), 3.0),)
+    write_plain(tmp_path / "plain", given, {"g": diamond})
+    told = convert(tmp_path / "plain", target(name, tmp_path), target_format=name)
+    if not find_format(name).carries_graphs:
+        assert told["not_written"]["graph_lost"] == 1
+        assert any(
+            f"1 task graph(s) with {len(diamond.edges)} edges did not go over" in w for w in told["warnings"]
+        )
+        rows = read_jsonl(Path(told["dropped_file"]), Dropped)
+        assert [(d.id, d.detail) for d in rows if d.reason == "graph_lost"] == [
+            (
+                "g",
+                f"{len(diamond.steps)} steps and {len(diamond.edges)} edges: '{name}' holds recordings only",
+            )
+        ]
+        return
+    assert told["not_written"] == {}
+    assert told["counts"]["edges"] == len(diamond.edges)
+    convert(target(name, tmp_path), tmp_path / "again", source_format=name, target_format="plain")
+    again = read_plain(tmp_path / "again", "published")
+    assert (again.graphs, again.recordings) == ({"g": diamond}, given)
+    convert(target(name, tmp_path), tmp_path / "g.graphml", source_format=name)
+    read = find_format("graphml").read
+    assert read is not None
+    assert len(read(tmp_path / "g.graphml").objects) == 1
+
+
+def test_graphs_without_order_are_not_reported_as_lost(csv_file: Path, tmp_path: Path) -> None:
+    convert(csv_file, tmp_path / "plain", target_format="plain")
+    told = convert(tmp_path / "plain", tmp_path / "again.csv")
+    assert (told["not_written"], told["warnings"]) == ({}, [])
+
+
+def test_an_activity_without_a_graph_gets_one_beside_those_that_have(
+    tmp_path: Path, diamond: TaskGraph
+) -> None:
+    given = (
+        Recording("r", "g", "g", (Segment("a", "do a", 0.0, 1.0),)),
+        Recording("s", "other", "Other", (Segment("1", "Stir", 0.0, 1.0),)),
+    )
+    write = find_format("hugging-face").write
+    assert write is not None
+    write(given, tmp_path / "hf", graphs={"g": diamond})
+    told = convert(tmp_path / "hf", tmp_path / "plain", source_format="hugging-face", target_format="plain")
+    assert any("1 activities of the source have no task graphs" in w for w in told["warnings"])
+    found = read_plain(tmp_path / "plain", "published")
+    assert (found.graphs["g"], found.graphs["other"].edges) == (diamond, ())
+    assert found.recordings == given
+
+
 def test_graphs_of_a_data_set_go_to_a_graph_format(tmp_path: Path, diamond: TaskGraph) -> None:
     write_plain(
         tmp_path / "plain", (Recording("r", "g", "g", (Segment("a", "do a", 0.0, 1.0),)),), {"g": diamond}
     )
     told = convert(tmp_path / "plain", tmp_path / "g.graphml", source_format="plain")
     assert told["counts"] == {"graph": 1}
+    assert told["not_written"] == {"recording_lost": 1}
+    assert "1 recording(s) did not go over" in told["warnings"][0]
     read = find_format("graphml").read
     assert read is not None
     assert len(read(tmp_path / "g.graphml").objects) == 1
@@ -254,13 +308,15 @@ def test_captaincook4d_comes_back(shared_data: Path, tmp_path: Path, name: str) 
         corrections="published",
     )
     assert told["counts"]["recordings"] == 384
-    assert told["not_written"] == {}
-    given = load_dataset("captaincook4d").read(folder, "published").recordings
+    carries = find_format(name).carries_graphs
+    assert told["not_written"] == ({} if carries else {"graph_lost": 24})
+    given = load_dataset("captaincook4d").read(folder, "published")
     read = find_format(name).read
     assert read is not None
     found = read(target(name, tmp_path))
     assert found.dropped == ()
-    assert _by_id(found.objects) == _by_id(given)
+    assert _by_id(found.objects) == _by_id(given.recordings)
+    assert found.graphs == (given.graphs if carries else {})
 
 
 def _by_id(recordings: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from proctor.datasets.dataset import Corrections, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.interchange import Format, find_format, formats, guess_format
+from proctor.datasets.interchange.graphs_beside import list_lost
 from proctor.datasets.interchange.orderless import derive_orderless
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError
@@ -26,7 +27,7 @@ _SHOWN: Final = 20
 
 @dataclass(slots=True)
 class _Read:
-    """What the source holds; a data set has recordings and graphs, a format one of both."""
+    """What the source holds; data sets and some formats have recordings and graphs, other formats one of both."""
 
     recordings: tuple[Recording, ...] = ()
     graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
@@ -41,7 +42,7 @@ def list_formats() -> list[dict[str, Any]]:
             "name": f.name,
             "title": f.title,
             "files": " ".join(f.suffixes) or "folder",
-            "holds": f.kind,
+            "holds": f.holds,
             "reads": f.read is not None,
             "writes": f.write is not None,
             "lossless": f.lossless,
@@ -109,8 +110,16 @@ def convert(
         told, warnings = _write_plain(found, target)
     else:
         assert writer.write is not None
-        told, warnings = writer.write(objects, target, **wanted), ()
-    return _counts(source, target, objects, kind, found, told, warnings)
+        beside = {"graphs": found.graphs} if writer.carries_graphs else {}
+        lost, warnings = _left_behind(found, writer)
+        told = (*writer.write(objects, target, **wanted, **beside), *lost)
+    counts: dict[str, Any] = {kind: len(objects)}
+    if kind == "recordings":
+        counts["segments"] = sum(len(r.segments) for r in objects)
+    if found.graphs and (writer is None or writer.carries_graphs):
+        counts["graphs"] = len(found.graphs)
+        counts["edges"] = sum(len(g.edges) for g in found.graphs.values())
+    return _closing(source, target, counts, found, told, warnings)
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -137,16 +146,16 @@ def _read(
     reader = _format(source, name, kind, to_read=True)
     if reader.read is None:
         raise UserError(f"'{reader.name}' is only written, not read.", hint="choose another source")
-    if reader.kind != kind:
+    if reader.kind != kind and not (kind == "graph" and reader.carries_graphs):
         raise UserError(
-            f"'{reader.name}' holds {reader.kind}, the target holds {kind}.",
+            f"'{reader.name}' holds {reader.holds}, the target holds {kind}.",
             where=str(source),
             hint="convert recordings to recordings and graphs to graphs",
         )
-    imported = reader.read(source, **_chosen(reader.read, given, used))
+    imported = reader.read(source, **_chosen(reader, reader.read, given, used))
     objects = cast("tuple[Any, ...]", imported.objects)
-    if kind == "recordings":
-        return _Read(objects, {}, imported.warnings, imported.dropped)
+    if reader.kind == "recordings":
+        return _Read(objects, imported.graphs, imported.warnings, imported.dropped)
     return _Read((), {str(n): graph for n, graph in enumerate(objects)}, imported.warnings, imported.dropped)
 
 
@@ -185,9 +194,12 @@ def _target(path: Path, name: str | None) -> Format:
     )
 
 
-def _chosen(function: Callable[..., Any], given: Mapping[str, str], used: set[str]) -> dict[str, Any]:
-    """Return the options that a reader or writer takes, and note them as used."""
-    names = [n for n in inspect.signature(function).parameters if n in given]
+def _chosen(
+    format_: Format, function: Callable[..., Any], given: Mapping[str, str], used: set[str]
+) -> dict[str, Any]:
+    """Return the options of the format that its reader or writer takes, and note them as used."""
+    takes = inspect.signature(function).parameters
+    names = [n for n in format_.options if n in takes and n in given]
     used.update(names)
     return {n: _value(n, given[n]) for n in names}
 
@@ -197,7 +209,7 @@ def _wanted(writer: Format | None, given: Mapping[str, str], used: set[str]) -> 
         return {}
     if writer.write is None:
         raise UserError(f"'{writer.name}' is only read, not written.", hint="choose another target")
-    return _chosen(writer.write, given, used)
+    return _chosen(writer, writer.write, given, used)
 
 
 def _value(name: str, text: str) -> object:
@@ -221,28 +233,57 @@ def _value(name: str, text: str) -> object:
 
 def _write_plain(found: _Read, target: Path) -> tuple[tuple[Dropped, ...], tuple[str, ...]]:
     """Write a plain folder; recordings that came without graphs get graphs without any order."""
-    if found.graphs:
-        write_plain(target, found.recordings, found.graphs)
-        return (), ()
-    recordings, graphs, lost = derive_orderless(found.recordings)
-    write_plain(target, recordings, graphs)
+    without = [r for r in found.recordings if r.activity_id not in found.graphs]
+    derived, graphs, lost = derive_orderless(without)
+    named = {r.id: r for r in derived}
+    write_plain(target, [named.get(r.id, r) for r in found.recordings], {**found.graphs, **graphs})
+    if not graphs:
+        return lost, ()
     steps = sum(len(g.steps) for g in graphs.values())
+    whose = f"{len(graphs)} activities of the source have" if found.graphs else "the source has"
     sentence = (
-        f"the source has no task graphs: {len(graphs)} were made of the {steps} steps that were seen, with nothing "
+        f"{whose} no task graphs: "
+        f"{len(graphs)} were made of the {steps} steps that were seen, with nothing "
         "that must come before anything else. Add 'edges' to activities/*.json."
     )
     return lost, (sentence,)
+
+
+def _left_behind(found: _Read, writer: Format) -> tuple[list[Dropped], tuple[str, ...]]:
+    """Return what the source holds and the target has no place for: task graphs, or recordings."""
+    if writer.kind == "graph":
+        lost = [
+            Dropped(
+                r.id[:120], "recording_lost", f"{len(r.segments)} segments: '{writer.name}' holds graphs only"
+            )
+            for r in found.recordings
+        ]
+        what = f"{len(lost)} recording(s)"
+        way = "convert them to a format that holds recordings, too"
+    elif not writer.carries_graphs:
+        orderless = derive_orderless(found.recordings)[1]
+        graphs = [
+            g for g in found.graphs.values() if g != orderless.get(g.id)
+        ]  # nothing is lost of the others
+        lost = list_lost(graphs, f"'{writer.name}' holds recordings only")
+        what = f"{len(lost)} task graph(s) with {sum(len(g.edges) for g in graphs)} edges"
+        carriers = ", ".join(f.name for f in formats() if f.carries_graphs)
+        way = f"convert them to graph-json, too, or everything to {PLAIN}, {carriers}"
+    else:
+        lost = []
+    if not lost:
+        return [], ()
+    return lost, (f"{what} did not go over, because '{writer.name}' has no place for them: {way}.",)
 
 
 def _empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def _counts(
+def _closing(
     source: Path,
     target: Path,
-    objects: Sequence[Any],
-    kind: str,
+    counts: Mapping[str, Any],
     found: _Read,
     told: tuple[Dropped, ...],
     warnings: tuple[str, ...],
@@ -252,9 +293,6 @@ def _counts(
         write_jsonl(report, [*found.dropped, *told])
     else:
         report.unlink(missing_ok=True)  # of an earlier run
-    counts: dict[str, Any] = {kind: len(objects)}
-    if kind == "recordings":
-        counts["segments"] = sum(len(r.segments) for r in objects)
     return {
         "source": str(source),
         "target": str(target),

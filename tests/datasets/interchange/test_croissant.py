@@ -11,6 +11,7 @@ import pytest
 
 from proctor.datasets.interchange.croissant import read_croissant, write_croissant
 from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import file_sha256
 
@@ -47,6 +48,17 @@ def replace_rows(folder: Path, table: str, rows: list[dict[str, Any]]) -> None:
 def test_the_metadata_file_can_be_named(recordings: tuple[Recording, ...], folder: Path) -> None:
     assert read_croissant(folder / "croissant.json").objects == recordings
     assert read_croissant(folder).objects == recordings
+
+
+def test_task_graphs_are_checked_like_tables(
+    recordings: tuple[Recording, ...], diamond: TaskGraph, tmp_path: Path
+) -> None:
+    write_croissant(recordings, tmp_path / "c", graphs={"g": diamond})
+    assert read_croissant(tmp_path / "c").graphs == {"g": diamond}
+    with (tmp_path / "c" / "task_graphs.json").open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(UserError, match="SHA-256"):
+        read_croissant(tmp_path / "c")
 
 
 def test_nothing_is_invented(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.datasets.interchange import find_format
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 
 
@@ -208,12 +209,13 @@ def test_tables_of_real_tools(golden: Path, name: str, folder: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_datasets_loads_our_folder(
-    recordings: tuple[Recording, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recordings: tuple[Recording, ...], diamond: TaskGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="needs the extra 'hf'")
-    write("hugging-face", recordings, tmp_path / "hub", about={"name": 'tea: "x"', "license": "CC-BY-4.0"})
+    about = {"name": 'tea: "x"', "license": "CC-BY-4.0"}
+    write("hugging-face", recordings, tmp_path / "hub", about=about, graphs={"g": diamond})
     loaded = datasets.load_dataset(str(tmp_path / "hub"), cache_dir=str(tmp_path / "cache"))
     assert {k: len(v) for k, v in loaded.items()} == {"train": 2}
     row = loaded["train"][0]
@@ -244,9 +246,11 @@ ABOUT = {
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_mlcroissant_accepts_and_iterates_ours(recordings: tuple[Recording, ...], tmp_path: Path) -> None:
+def test_mlcroissant_accepts_and_iterates_ours(
+    recordings: tuple[Recording, ...], diamond: TaskGraph, tmp_path: Path
+) -> None:
     mlc = pytest.importorskip("mlcroissant", reason="needs mlcroissant")
-    write("croissant", recordings, tmp_path / "c", about=ABOUT)
+    write("croissant", recordings, tmp_path / "c", about=ABOUT, graphs={"g": diamond})
     dataset = mlc.Dataset(str(tmp_path / "c" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
     assert not dataset.metadata.ctx.issues.warnings

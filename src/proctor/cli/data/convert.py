@@ -78,7 +78,7 @@ def _formats(rows: Sequence[Mapping[str, Any]]) -> str:
             row["files"],
             row["holds"],
             " ".join(word for word in ("reads", "writes") if row[word]),
-            "" if row["loss"] else "everything",
+            "" if row["loss"] else f"all {row['holds']}",
         )
         for row in rows
     ]

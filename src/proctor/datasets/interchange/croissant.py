@@ -2,7 +2,7 @@
 
 Record sets: ``recordings``, ``segments`` (``position`` from 1 in the recording), ``mistakes`` (``segment`` is that
 position, ``position`` from 1 in the segment) and ``attributes``; the last three refer to ``recordings`` by
-``recording_id``. Tables are Parquet, because readers of CSV and JSON guess types and would make ``1`` of ``001``.
+``recording_id``. Task graphs are in ``task_graphs.json`` beside, a file object without a record set. Tables are Parquet, because readers of CSV and JSON guess types and would make ``1`` of ``001``.
 The hash of every table is in the metadata and is checked when the folder is read; nothing is ever fetched.
 
 The Hub's own Croissant endpoint leaves the responsible-AI fields away: ship this file beside the data.
@@ -11,7 +11,7 @@ The Hub's own Croissant endpoint leaves the responsible-AI fields away: ship thi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -20,9 +20,11 @@ import msgspec
 from proctor.datasets.interchange.about import RAI_KEYS, check_about
 from proctor.datasets.interchange.checks import Collector, writable
 from proctor.datasets.interchange.format import Format, Imported
+from proctor.datasets.interchange.graphs_beside import TASK_GRAPHS, read_graphs, write_graphs
 from proctor.datasets.interchange.parquet_files import iter_rows, write_rows
 from proctor.datasets.interchange.reading import load_json
 from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.records import Dropped, atomic_folder, file_sha256, write_json
 
@@ -192,7 +194,7 @@ def read_croissant(path: Path) -> Imported[Recording]:
         MissingExtraError: without pyarrow.
     """
     file = path / METADATA if path.is_dir() else path
-    tables = _described(load_json(file), file)
+    tables, ordered = _described(load_json(file), file)
     collector = Collector()
     rows = {name: tables[name] for name in _TABLES}
     mistakes: dict[tuple[str, int], list[tuple[int, Mistake]]] = {}
@@ -224,7 +226,7 @@ def read_croissant(path: Path) -> Imported[Recording]:
             )
         )
     _drop_orphans(collector, segments, mistakes, attributes)
-    return collector.result()
+    return replace(collector.result(), graphs={} if ordered is None else read_graphs(ordered))
 
 
 def _add_segment(
@@ -262,8 +264,8 @@ def _drop_orphans(
             collector.drop(id_, "no_recording", f"attribute {name}")
 
 
-def _described(document: Any, file: Path) -> dict[str, Path]:
-    """Return the tables that the metadata describe, with their hashes checked."""
+def _described(document: Any, file: Path) -> tuple[dict[str, Path], Path | None]:
+    """Return the tables that the metadata describe and the file of task graphs, if any, with their hashes checked."""
     conforms = document.get("conformsTo") if isinstance(document, dict) else None
     named = conforms if isinstance(conforms, list) else [conforms]
     if not isinstance(document, dict) or not any(one in _CONFORMS for one in named):
@@ -271,11 +273,13 @@ def _described(document: Any, file: Path) -> dict[str, Path]:
             "this is no Croissant 1.0 or 1.1 metadata.", where=str(file), hint="'conformsTo' says the version"
         )
     objects = document.get("distribution")
-    found = {}
+    found, ordered = {}, None
     for one in objects if isinstance(objects, list) else []:
         name = str(one.get("@id")).removesuffix(_SUFFIX) if isinstance(one, dict) else ""
         if name in _TABLES:
             found[name] = _checked(one, file)
+        elif name == TASK_GRAPHS:
+            ordered = _checked(one, file)
     missing = [name for name in _TABLES if name not in found]
     if missing:
         raise UserError(
@@ -283,7 +287,7 @@ def _described(document: Any, file: Path) -> dict[str, Path]:
             where=str(file),
             hint="only Croissant folders with Proctor's four tables hold recordings",
         )
-    return found
+    return found, ordered
 
 
 def _checked(object_: Mapping[str, Any], file: Path) -> Path:
@@ -309,7 +313,11 @@ def _checked(object_: Mapping[str, Any], file: Path) -> Path:
 
 
 def write_croissant(
-    recordings: Iterable[Recording], path: Path, *, about: Mapping[str, str] | None = None
+    recordings: Iterable[Recording],
+    path: Path,
+    *,
+    about: Mapping[str, str] | None = None,
+    graphs: Mapping[str, TaskGraph] | None = None,
 ) -> tuple[Dropped, ...]:
     """Write a new folder.
 
@@ -318,6 +326,7 @@ def write_croissant(
         path: must not exist or be empty; appears whole or not at all.
         about: keys of ``about.ABOUT_KEYS`` and ``about.RAI_KEYS``. Croissant requires ``description``,
             ``license``, ``url``, ``creator`` and ``datePublished``; nothing is invented where they are not given.
+        graphs: task graphs by activity id.
 
     Raises:
         UserError: if ids are not unique, ``about`` has unknown keys, or the folder is not empty.
@@ -338,6 +347,9 @@ def write_croissant(
             file = folder / _url(name)
             write_rows(file, table.types, (row for r in kept for row in rows[name](r)))
             hashes[name] = file_sha256(file)
+        dropped += write_graphs(graphs or {}, folder)
+        if (folder / TASK_GRAPHS).exists():
+            hashes[TASK_GRAPHS] = file_sha256(folder / TASK_GRAPHS)
         write_json(folder / METADATA, render_metadata(told, hashes))
     return tuple(dropped)
 
@@ -351,7 +363,7 @@ def render_metadata(about: Mapping[str, str], hashes: Mapping[str, str]) -> dict
 
     Args:
         about: the description, with a name.
-        hashes: SHA-256 of every table, as hex digits.
+        hashes: SHA-256 of every table, and of ``task_graphs.json`` where there is one, as hex digits.
     """
     document: dict[str, Any] = {
         "@context": _CONTEXT,
@@ -371,18 +383,25 @@ def render_metadata(about: Mapping[str, str], hashes: Mapping[str, str]) -> dict
         document["inLanguage"] = about["language"]
     document |= {key: about[key] for key in RAI_KEYS if key in about}
     document["distribution"] = [
-        {
-            "@type": "cr:FileObject",
-            "@id": name + _SUFFIX,
-            "name": name + _SUFFIX,
-            "contentUrl": _url(name),
-            "encodingFormat": "application/x-parquet",
-            "sha256": hashes[name],
-        }
-        for name in _TABLES
+        _file_object(name + _SUFFIX, _url(name), "application/x-parquet", hashes[name]) for name in _TABLES
     ]
+    if TASK_GRAPHS in hashes:
+        document["distribution"].append(
+            _file_object(TASK_GRAPHS, TASK_GRAPHS, "application/json", hashes[TASK_GRAPHS])
+        )
     document["recordSet"] = [_record_set(name, table) for name, table in _TABLES.items()]
     return document
+
+
+def _file_object(name: str, url: str, encoding: str, sha256: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": url,
+        "encodingFormat": encoding,
+        "sha256": sha256,
+    }
 
 
 def _record_set(name: str, table: _Table) -> dict[str, Any]:
@@ -465,5 +484,6 @@ FORMATS = (
         write=write_croissant,
         options=("about",),
         extra="parquet",
+        carries_graphs=True,
     ),
 )

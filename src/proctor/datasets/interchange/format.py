@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, is_there
 
 __all__ = ["Format", "Imported", "Kind", "find_format", "formats", "guess_format", "render_formats"]
@@ -29,11 +30,13 @@ class Imported(Generic[T_co]):
         objects: recordings or task graphs, in the order of the file.
         warnings: sentences about the file as a whole that a person should read (an assumed frame rate, ...).
         dropped: every row, cue or annotation that did not become part of an object, with a reason code.
+        graphs: task graphs by activity id that came with the recordings; empty where the format has no place for any.
     """
 
     objects: tuple[T_co, ...]
     warnings: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Format:
         precision: to what times are rounded (``1 ms``); empty when they stay exact or there are none.
         options: names of the keyword options of ``read`` and ``write``.
         extra: the extra of Proctor that brings the packages it needs; empty when it needs none.
+        carries_graphs: recordings with their task graphs: ``write`` takes ``graphs`` (task graphs by activity id) too,
+            and ``read`` gives them back.
     """
 
     name: str
@@ -70,6 +75,12 @@ class Format:
     precision: str = ""
     options: tuple[str, ...] = ()
     extra: str = ""
+    carries_graphs: bool = False
+
+    @property
+    def holds(self) -> str:
+        """What is in its files, in words."""
+        return "recordings and their graphs" if self.carries_graphs else self.kind
 
 
 @cache
@@ -130,5 +141,5 @@ def render_formats() -> str:
             loss += f"{', but for' if f.lossless else '; lost:'} {'; '.join(f.loss)}"
         times = f"to {f.precision}" if f.precision else "exact" if f.kind == "recordings" else "none"
         options = ", ".join(f"`{o}`" for o in f.options)
-        rows.append(f"| `{f.name}` | {f.title}{ways} | {files} | {f.kind} | {loss} | {times} | {options} |")
+        rows.append(f"| `{f.name}` | {f.title}{ways} | {files} | {f.holds} | {loss} | {times} | {options} |")
     return "\n".join(rows)

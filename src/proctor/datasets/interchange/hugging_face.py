@@ -4,7 +4,8 @@
 ``activity_id``, ``activity_name``, ``duration``, ``video``, ``attributes`` (list of ``name`` and ``value``) and
 ``segments`` (list of ``step_id``, ``text``, ``start``, ``end``, ``performed`` and ``mistakes``, a list of ``kind``
 and ``text``). The attribute ``split`` says which file a recording goes to (``train`` without one; ``val`` is filed
-as ``validation``) and stays among the attributes. ``datasets.load_dataset(folder)`` reads the folder.
+as ``validation``) and stays among the attributes. ``datasets.load_dataset(folder)`` reads the folder. Task graphs are in
+``task_graphs.json`` beside.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +23,10 @@ import msgspec
 from proctor.datasets.interchange.about import RAI_KEYS, check_about
 from proctor.datasets.interchange.checks import Collector, writable
 from proctor.datasets.interchange.format import Format, Imported
+from proctor.datasets.interchange.graphs_beside import TASK_GRAPHS, read_graphs, write_graphs
 from proctor.datasets.interchange.parquet_files import iter_rows, write_rows
 from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.records import Dropped, atomic_folder, atomic_write
 
@@ -51,6 +55,10 @@ _ROWS: Final = (
     "One row for each recording of a person who follows instructions: which step was done when "
     "(`start` and `end` in seconds, empty for a skipped step), what was done instead, and what went wrong."
 )
+_GRAPHS: Final = (
+    f"`{TASK_GRAPHS}` holds the task graph of each activity: its steps, and pairs of steps of which the first must be "
+    "done before the second."
+)
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
@@ -77,7 +85,7 @@ def read_hugging_face(path: Path) -> Imported[Recording]:
     """Read the folder; recordings come split by split, ``train`` first, then by name.
 
     Raises:
-        UserError: if there is no Parquet file of recordings in the folder, or one cannot be read.
+        UserError: if there is no Parquet file of recordings in the folder, or a file cannot be read.
         MissingExtraError: without pyarrow.
     """
     files = _files(path)
@@ -86,7 +94,7 @@ def read_hugging_face(path: Path) -> Imported[Recording]:
         split = re.sub(r"-\d+-of-\d+\Z", "", file.stem)
         for row in iter_rows(file, _COLUMNS, _Row):
             _add_row(collector, row, {"validation": "val"}.get(split, split))
-    return collector.result()
+    return replace(collector.result(), graphs=read_graphs(path / TASK_GRAPHS))
 
 
 def _files(path: Path) -> list[Path]:
@@ -134,7 +142,11 @@ def _add_row(collector: Collector, row: _Row, split: str) -> None:
 
 
 def write_hugging_face(
-    recordings: Iterable[Recording], path: Path, *, about: Mapping[str, str] | None = None
+    recordings: Iterable[Recording],
+    path: Path,
+    *,
+    about: Mapping[str, str] | None = None,
+    graphs: Mapping[str, TaskGraph] | None = None,
 ) -> tuple[Dropped, ...]:
     """Write a new folder.
 
@@ -142,6 +154,7 @@ def write_hugging_face(
         recordings: with unique ids.
         path: must not exist or be empty; appears whole or not at all.
         about: keys of ``about.ABOUT_KEYS``; ``rai:`` keys become a section of the card.
+        graphs: task graphs by activity id.
 
     Raises:
         UserError: if there is no recording, ids are not unique, or the folder is not empty or cannot be written.
@@ -160,8 +173,10 @@ def write_hugging_face(
         for split, found in sorted(by_split.items()):
             file = folder / "data" / _CONFIG / f"{split}-00000-of-00001.parquet"
             sizes[split] = write_rows(file, _COLUMNS, map(_row, found))
+        dropped += write_graphs(graphs or {}, folder)
+        ordered = (folder / TASK_GRAPHS).exists()
         with atomic_write(folder / "README.md") as stream:
-            stream.write(_card(told, sizes).encode("utf-8"))
+            stream.write(_card(told, sizes, ordered).encode("utf-8"))
     return tuple(dropped)
 
 
@@ -201,7 +216,7 @@ def _mistake(mistake: Mistake) -> dict[str, str]:
 # -- card ------------------------------------------------------------------------------------------------------
 
 
-def _card(about: Mapping[str, str], sizes: Mapping[str, tuple[int, int]]) -> str:
+def _card(about: Mapping[str, str], sizes: Mapping[str, tuple[int, int]], ordered: bool) -> str:
     rows = sum(count for count, _ in sizes.values())
     lines = ["---", *_front_matter(about, sizes, rows), "---", "", f"# {_plain(about['name'])}", ""]
     if "description" in about:
@@ -214,6 +229,8 @@ def _card(about: Mapping[str, str], sizes: Mapping[str, tuple[int, int]]) -> str
         *(f"| {split} | {count:,} |" for split, (count, _) in sizes.items()),
         "",
     ]
+    if ordered:
+        lines += [_GRAPHS, ""]
     told = [(key.removeprefix("rai:"), about[key]) for key in RAI_KEYS if key in about]
     if told:
         lines += ["## Responsible use", "", *(f"- **{key}**: {_plain(text)}" for key, text in told), ""]
@@ -292,5 +309,6 @@ FORMATS = (
         write=write_hugging_face,
         options=("about",),
         extra="parquet",
+        carries_graphs=True,
     ),
 )
