@@ -31,9 +31,11 @@ __all__ = [
     "file_sha256",
     "is_there",
     "iter_jsonl",
+    "iter_jsonl_placed",
     "read_bytes",
     "read_json",
     "read_jsonl",
+    "read_jsonl_at",
     "write_json",
     "write_jsonl",
 ]
@@ -192,12 +194,22 @@ def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
     Raises:
         UserError: naming the line that cannot be read.
     """
+    return (record for _, record in iter_jsonl_placed(path, type_))
+
+
+def iter_jsonl_placed(path: Path, type_: type[T] | Any = Any) -> Iterator[tuple[int, T]]:
+    """Yield one record a line with the byte at which its line begins; see ``read_jsonl_at``.
+
+    Raises:
+        UserError: naming the line that cannot be read.
+    """
     decoder: msgspec.json.Decoder[T] = msgspec.json.Decoder(type_)
     with _open(path) as stream:
-        number = 0
+        number = begin = end = 0
         while True:
-            number += 1
+            number, begin = number + 1, end
             line = _reading(path, lambda: stream.readline(_MAX_LINE + 1))
+            end += len(line)
             if not line:
                 return
             if number == 1:
@@ -214,7 +226,20 @@ def iter_jsonl(path: Path, type_: type[T] | Any = Any) -> Iterator[T]:
                 record = decoder.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 record = decode(line, type_, f"{path}:{number}")
-            yield record
+            yield begin, record
+
+
+def read_jsonl_at(path: Path, places: Iterable[int], type_: type[T] | Any = Any) -> Iterator[T]:
+    """Yield the records whose lines begin at these bytes, in this order.
+
+    Raises:
+        UserError: if there is no record any more: the file was changed since.
+    """
+    with _open(path) as stream:
+        for place in places:
+            stream.seek(place)
+            line = _reading(path, lambda: stream.readline(_MAX_LINE + 1))
+            yield decode(line.removeprefix(_BOM) if place == 0 else line, type_, f"{path}: byte {place}")
 
 
 def read_jsonl(path: Path, type_: type[T] | Any = Any) -> list[T]:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
+
+import pytest
+from PIL import Image
+
+from proctor.llm.standin import Standin
+from proctor.stages.rehearsal import Rehearsal
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -15,3 +23,51 @@ def test_the_demo_in_the_readme_is_todays(tmp_path: Path, proctor: Any) -> None:
     printed = [line for line in outcome.out.partition("done in")[0].splitlines() if line.strip()]
     assert len(printed) == 7
     assert [line for line in printed if line not in shown] == []
+
+
+def _blocks() -> dict[str, list[list[str]]]:
+    """Return the typed commands under each heading."""
+    sections = re.split(r"^## ", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = {}
+    for section in sections:
+        text = "".join(re.findall(r"```console\n(.*?)```", section, re.DOTALL)).replace("\\\n", " ")
+        typed = [line[2:] for line in text.splitlines() if line.startswith("$ proctor ")]
+        found[section.splitlines()[0]] = [shlex.split(line, comments=True)[1:] for line in typed]
+    return {title: commands for title, commands in found.items() if commands}
+
+
+@pytest.mark.parametrize("command", [c for block in _blocks().values() for c in block], ids=" ".join)
+def test_every_command_and_option_in_the_readme_exists(command: list[str], proctor: Any) -> None:
+    outcome = proctor(*command, "--help")
+    assert outcome.status == 0, outcome.err
+
+
+def write_manuals(folder: Path) -> None:
+    """Write four manuals, each with text, a table and a picture."""
+    folder.mkdir()
+    for number, (name, care) in enumerate(
+        (("Kettle", "descale"), ("Toaster", "empty"), ("Blender", "rinse"), ("Scale", "wipe"))
+    ):
+        Image.new("RGB", (320, 240), (60 * number, 90, 120)).save(folder / f"{name}.png")
+        text = f"The {name} lasts for {number + 2} years. Always {care} it after use, and never open it. " * 4
+        table = f"| Part | Weight |\n|---|---|\n| lid | {number}20 g |\n| base | {number}80 g |"
+        picture = f"![Figure {number}: the {name} from the front]({name}.png)"
+        (folder / f"{name}.md").write_text(f"# {name}\n\n{text}\n\n{table}\n\n{picture}\n")
+
+
+def test_the_corpus_block_works_on_one_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proctor: Any
+) -> None:
+    write_manuals(tmp_path / "manuals")
+    monkeypatch.chdir(tmp_path)
+    with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.8)) as server:
+        for key, value in server.environment.items():
+            monkeypatch.setenv(key, value)
+        rehearsal, *commands = _blocks()["Questions over documents"]
+        assert rehearsal[0] == "experiment"  # a folder of its own, and its own tests: docs/corpus.md
+        for command in commands:
+            fewer = " ".join(command).replace(
+                "--per-cell 5", "--per-cell 1"
+            )  # a fifth of the questions is as good a test
+            outcome = proctor(*fewer.replace("~", str(tmp_path)).split())
+            assert outcome.status == 0, (command, outcome.err)

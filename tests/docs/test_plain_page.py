@@ -15,8 +15,14 @@ import pytest
 from proctor.cli.console import run
 from proctor.cli.main import app
 from proctor.drawing.engines import find_engine
+from proctor.samples import copy_sample
+from proctor.stages.derive import derive
+from proctor.stages.generate import generate
+from proctor.stages.read import read
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "datasets" / "plain.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "datasets" / "plain.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def _commands() -> list[list[str]]:
@@ -42,3 +48,21 @@ def test_a_newcomer_gets_from_the_page_to_a_report(tmp_path: Path, monkeypatch: 
         assert status == 0, (command, err.getvalue())
     assert (tmp_path / "bench" / "report.html").stat().st_size > 10_000
     assert "Bird Box" in (tmp_path / "bench" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_sample_gives_the_numbers_of_the_page_and_of_the_demo(tmp_path: Path) -> None:
+    """The demo takes every example; as many have to come out of ``proctor generate`` as anybody types it."""
+    copy_sample(tmp_path / "sample")
+    read("plain", tmp_path / "sample", tmp_path / "bench")
+    counts = derive(tmp_path / "bench")
+    usual = generate(tmp_path / "bench")
+    said = (
+        f"{counts['recordings']} recordings, {counts['examples']} examples, {usual['candidates']} questions"
+    )
+    assert said in " ".join(PAGE.split())
+    verified = re.search(r"→ (\d+) verified, (\d+) gold answers", README)
+    assert verified is not None
+    assert f"{verified[1]} of them verified, with {verified[2]} gold answers" in " ".join(PAGE.split())
+    typed = (tmp_path / "bench" / "candidates.jsonl").read_bytes()
+    generate(tmp_path / "bench", sample="all")
+    assert (tmp_path / "bench" / "candidates.jsonl").read_bytes() == typed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import random
 from collections import Counter
@@ -14,7 +15,14 @@ import pytest
 from proctor.datasets.captaincook4d import DATASET
 from proctor.examples.derive import PUBLISHED, derive_examples
 from proctor.examples.example import Example, Performed, StepRef
-from proctor.examples.sample import Quota, exclusion_reason, sample_published, sample_quota
+from proctor.examples.sample import (
+    Cell,
+    CellReport,
+    Quota,
+    exclusion_reason,
+    sample_published,
+    sample_quota,
+)
 from proctor.procedure.recording import Mistake
 
 
@@ -39,11 +47,10 @@ def make(
 
 def pool(n: int) -> list[Example]:
     rng = random.Random(0)
-    kinds = ["next", "missing", "order", "timing", "technique", "measurement", "preparation", "temperature"]
     return [
         make(
             i,
-            rng.choice(kinds),
+            rng.choice(KINDS),
             noisy=rng.random() < 0.5,
             answer=rng.random() < 0.5,
             recording=f"r{i % (n // 8)}",
@@ -71,8 +78,8 @@ class TestExclusion:
 class TestQuota:
     def test_cells_are_even_when_the_pool_allows(self) -> None:
         _, report = sample_quota(pool(4000), Quota(total=400), seed=1)
-        for cell, n in report.asked.items():
-            assert report.achieved[cell] == n, cell
+        assert all(cell.drawn == cell.wanted and not cell.why for cell in report.cells.values())
+        assert report.left_out == {"the sample is full": 3600}
 
     def test_the_total_is_met(self) -> None:
         assert len(sample_quota(pool(4000), Quota(total=137), seed=1)[0]) == 137
@@ -81,7 +88,54 @@ class TestQuota:
         examples = [make(i, noisy=False, answer=False) for i in range(100)]
         chosen, report = sample_quota(examples, Quota(total=40, weights={"next": 1}), seed=3)
         assert len(chosen) == 40
-        assert report.achieved == {("next", False, False): 40}
+        assert {cell: found.drawn for cell, found in report.cells.items() if found.drawn} == {
+            ("next", False, False): 40
+        }
+
+    def test_without_a_cap_everything_is_drawn_that_is_asked_for(self) -> None:
+        examples = [
+            make(i, kind, noisy=i % 3 > 0, recording=f"r{i % 2}") for i, kind in enumerate(KINDS * 15)
+        ]
+        chosen, report = sample_quota(examples, Quota(total=500), seed=3)
+        assert chosen == examples
+        assert report.left_out == {}
+
+    def test_what_a_cell_lacks_goes_to_the_one_that_is_as_noisy(self) -> None:
+        examples = [make(i, noisy=i % 2 == 0, answer=i < 100) for i in range(100)]
+        examples += [make(i, noisy=i % 2 == 0, answer=False) for i in (100, 101, 103, 105, 107, 109)]
+        _, report = sample_quota(examples, Quota(total=16, weights={"next": 1}), seed=3)
+        drawn = {cell: found.drawn for cell, found in report.cells.items()}
+        assert drawn == {
+            ("next", False, True): 4, ("next", False, False): 4, ("next", True, True): 7, ("next", True, False): 1,
+        }  # fmt: skip
+        assert report.cells[Cell("next", True, False)] == CellReport(4, 1, 1, "there are no more")
+
+    def test_noisy_examples_get_their_half_of_the_recordings_under_a_cap(self) -> None:
+        """Clean moments come first in every recording: drawn first, they would use all recordings up."""
+        examples = [make(i, noisy=i % 12 > 2, recording=f"r{i // 12}") for i in range(20 * 12)]
+        chosen, report = sample_quota(
+            examples, Quota(total=500, weights={"next": 1}, per_recording=1), seed=3
+        )
+        assert Counter(e.noisy for e in chosen) == {True: 10, False: 10}
+        assert report.cells[Cell("next", True, True)].why == "170: at most 1 of a type from a recording"
+        assert report.left_out == {"at most 1 of a type from a recording": 220}
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_a_recording_goes_to_the_cell_that_has_no_other(self, seed: int) -> None:
+        """Ten recordings have clean and noisy moments, ten have clean ones only."""
+        examples = [make(i, recording=f"r{i}") for i in range(20)]
+        examples += [make(100 + i, noisy=True, recording=f"r{i}") for i in range(10)]
+        chosen, _ = sample_quota(examples, Quota(total=20, weights={"next": 1}, per_recording=1), seed)
+        assert Counter(e.noisy for e in chosen) == {True: 10, False: 10}
+
+    def test_too_complicated_examples_are_a_reason_and_a_choice(self) -> None:
+        refs = tuple(StepRef(str(i), "x") for i in range(6))
+        examples = [make(1), msgspec.structs.replace(make(2), next_steps=refs)]
+        quota = Quota(total=4, weights={"next": 1})
+        _, report = sample_quota(examples, quota, seed=3)
+        assert report.cells[Cell("next", False, True)] == CellReport(1, 2, 1)
+        assert report.left_out == {"more than 5 steps would be right answers": 1}
+        assert len(sample_quota(examples, dataclasses.replace(quota, max_targets=0), seed=3)[0]) == 2
 
     def test_too_small_a_pool_gives_what_there_is(self) -> None:
         assert len(sample_quota([make(1), make(2)], Quota(total=40), seed=3)[0]) == 2
@@ -114,6 +168,9 @@ class TestQuota:
         quota = Quota(total=50, weights={"next": 1})
         before, after = (ids(sample_quota(e, quota, 1)[0]) for e in (examples, [*examples, make(999)]))
         assert len(before ^ after) <= 2
+
+
+KINDS = ["next", "missing", "order", "timing", "technique", "measurement", "preparation", "temperature"]
 
 
 def ids(examples: Iterable[Example]) -> set[str]:
@@ -155,7 +212,7 @@ def test_our_sampler_keeps_the_balance_that_the_cut_loses(published: list[Exampl
     assert abs(sum(e.noisy for e in process) - len(process) / 2) <= 1
     assert abs(sum(e.has_answer for e in process) - len(process) / 2) <= 1
     assert all(
-        report.achieved.get(cell, 0) == n
-        for cell, n in report.asked.items()
-        if cell[0] in ("next", "missing")
+        found.drawn == found.wanted
+        for cell, found in report.cells.items()
+        if cell.type in ("next", "missing")
     )

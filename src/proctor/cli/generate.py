@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -46,6 +46,34 @@ def generate(
     ] = None,
     examples: Annotated[
         int | None, typer.Option(min=1, help="How many examples to draw (default 500).")
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help="Caps of the quota sampler by name: 'corrected' (none, default), or 'paper' (at most one example of a "
+            "type from a recording)."
+        ),
+    ] = None,
+    per_recording: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Examples of one type from one recording, at most; 0 for any number (default). Recordings take turns.",
+        ),
+    ] = None,
+    max_mistaken: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Leave out examples with more earlier steps done wrongly; 0 for any number (default 5).",
+        ),
+    ] = None,
+    max_targets: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Leave out examples with more steps that are right answers; 0 for any number (default 5).",
+        ),
     ] = None,
     per_example: Annotated[
         int | None, typer.Option(min=1, help="Candidates with other wording per example.")
@@ -97,7 +125,11 @@ def generate(
     options: stage.GenerateOptions = {
         "generator": generator,
         "sample": sample,
+        "protocol": protocol,
         "examples": examples,
+        "per_recording": per_recording,
+        "max_mistaken": max_mistaken,
+        "max_targets": max_targets,
         "per_example": per_example,
         "seed": seed,
         "template": template,
@@ -116,16 +148,31 @@ def generate(
     total = None if sample == "all" else (examples or 500) * len(generator or ("",))
     with progress("generating", total, quiet=as_json) as seen:
         result = stage.generate(workspace, limit=limit, videos=videos, limits=limits, seen=seen, **options)
-    dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
+    dropped = ", ".join(f"{n:,} {reason}" for reason, n in result["dropped"].items()) or "none"
     text = (
-        table([*result["by_type"].items(), ("all", result["candidates"])], ("type", "candidates"))
-        + f"\n\nfrom {result['sampled']} of {result['examples']} examples; left out: {dropped}"
+        sampling_text(result["sampling"])
+        + table([*result["by_type"].items(), ("all", result["candidates"])], ("type", "candidates"))
+        + f"\n\nfrom {result['sampled']:,} of {result['examples']:,} examples; without a candidate: {dropped}"
     )
     if "funnel" in result:
         funnels = result.get("funnels", {"": result["funnel"]})
         text += "".join(f"\n\n{name and name + chr(10)}{funnel_text(funnels[name])}" for name in funnels)
         text += f"\n\n{closing_text(result['calls'])}"
     emit(result, text + f"\nnext: proctor verify {workspace}", as_json=as_json)
+
+
+def sampling_text(sampling: Mapping[str, Any]) -> str:
+    """Return cell by cell what was wanted, there and drawn, and why fewer; empty where there were no quotas."""
+    if not sampling:
+        return ""
+    rows = [
+        (name, *(cell[key] for key in ("wanted", "there", "drawn", "why")))
+        for name, cell in sampling["cells"].items()
+    ]
+    sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
+    left_out = "".join(f"\nleft out: {n:,}: {reason}" for reason, n in sampling["left_out"].items())
+    header = ("type / earlier mistakes / target", "wanted", "there", "drawn", "why fewer")
+    return table([*rows, ("all", *sums, "")], header) + left_out + "\n\n"
 
 
 def funnel_text(funnel: Mapping[str, int]) -> str:

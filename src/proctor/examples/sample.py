@@ -1,27 +1,37 @@
 """Which examples become questions: quota sampling of our own, and the published sampler.
 
 The paper wants as many clean as noisy examples, as many with as without a target, and about equal numbers of
-each mistake type, from as many recordings as possible. ``sample_quota`` meets these intentions directly and says
-what could not be met. ``sample_published`` reproduces the release (promqa.md section 4): a balanced pre-sample of
-1,090, from which a uniform cut to 500 then undoes the balance.
+each mistake type, from as many recordings as possible. ``draw_quota`` meets these intentions directly and says
+what could not be met, and why. ``draw_published`` reproduces the release (promqa.md section 4): a balanced
+pre-sample of 1,090, from which a uniform cut to 500 then undoes the balance.
+
+Both draw positions from a ``Pool``, which keeps a few numbers of each example and not the example: a million take
+about 60 MB. ``sample_quota`` and ``sample_published`` do the same with examples that are in memory anyway.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from proctor.examples.example import PROCESS_TYPES, Example
 
 __all__ = [
     "MAX_MISTAKEN_STEPS",
     "MAX_TARGETS",
+    "PROTOCOLS",
+    "Cell",
+    "CellReport",
+    "Pool",
     "Quota",
     "SampleReport",
+    "draw_published",
+    "draw_quota",
     "exclusion_reason",
     "sample_published",
     "sample_quota",
@@ -32,41 +42,136 @@ _MISTAKE_TYPES: Final = ("order", "preparation", "measurement", "timing", "techn
 MAX_MISTAKEN_STEPS: Final = 5
 MAX_TARGETS: Final = 5
 
+PROTOCOLS: Final[Mapping[str, Mapping[str, int]]] = {
+    "corrected": {"per_recording": 0},
+    "paper": {"per_recording": 1},
+}
+"""Caps by the name of a protocol. ``paper``: at most one example of a type from a recording, as ProMQA says of itself."""
 
-def exclusion_reason(example: Example) -> str | None:
-    """Say why an example is too complicated to be asked about; None when it is not (promqa.md 4.1)."""
+
+class Cell(NamedTuple):
+    """What a sample is balanced over."""
+
+    type: str
+    noisy: bool
+    answer: bool
+
+    def __str__(self) -> str:
+        return f"{self.type}/{'noisy' if self.noisy else 'clean'}/{'with' if self.answer else 'without'}"
+
+
+def exclusion_reason(
+    example: Example, *, max_mistaken: int = MAX_MISTAKEN_STEPS, max_targets: int = MAX_TARGETS
+) -> str | None:
+    """Say why an example is too complicated to be asked about; None when it is not (promqa.md 4.1, not in the paper).
+
+    Args:
+        example: it.
+        max_mistaken: earlier steps that may have been done wrongly; 0 for any number.
+        max_targets: steps that may be right answers; 0 for any number.
+    """
     mistaken = sum(bool(p.mistakes) for p in example.previous)
-    if example.noisy and mistaken > MAX_MISTAKEN_STEPS:
-        return f"more than {MAX_MISTAKEN_STEPS} earlier steps were done wrongly"
+    if max_mistaken and example.noisy and mistaken > max_mistaken:
+        return f"more than {max_mistaken} earlier steps were done wrongly"
     targets = example.next_steps if example.type == "next" else example.missing_steps
-    if targets is not None and len(targets) > MAX_TARGETS:
-        return f"more than {MAX_TARGETS} steps would be right answers"
+    if max_targets and targets is not None and len(targets) > max_targets:
+        return f"more than {max_targets} steps would be right answers"
     return None
+
+
+class Pool:
+    """What may be drawn, by position: the first example that is added has position 0.
+
+    Attributes:
+        size: how many examples were added.
+        types: question types in the order of their first example.
+        members: positions of each cell, too complicated examples left out.
+        excluded: how many examples of each cell are too complicated, by reason.
+        recordings: their ids; ``recording_of`` has for each position the place in this list.
+        recording_of: see ``recordings``.
+    """
+
+    def __init__(
+        self, *, seed: int = 0, max_mistaken: int = MAX_MISTAKEN_STEPS, max_targets: int = MAX_TARGETS
+    ) -> None:
+        self.size = 0
+        self.types: dict[str, None] = {}
+        self.members: dict[Cell, array[int]] = {}
+        self.excluded: dict[Cell, Counter[str]] = defaultdict(Counter)
+        self.recordings: list[str] = []
+        self.recording_of = array("L")
+        self._limits = {"max_mistaken": max_mistaken, "max_targets": max_targets}
+        self._seed = seed
+        self._numbers: dict[str, int] = {}
+        self._luck = bytearray()
+
+    def add(self, example: Example) -> None:
+        """Note one example."""
+        cell = Cell(example.type, example.noisy, example.has_answer)
+        reason = exclusion_reason(example, **self._limits)
+        if reason is None:
+            self.members.setdefault(cell, array("L")).append(self.size)
+        else:
+            self.excluded[cell][reason] += 1
+        number = self._numbers.setdefault(example.recording_id, len(self.recordings))
+        if number == len(self.recordings):
+            self.recordings.append(example.recording_id)
+        self.types.setdefault(example.type)
+        self.recording_of.append(number)
+        self._luck += self._key(example.id)
+        self.size += 1
+
+    def in_turns(self, cell: Cell) -> list[int]:
+        """Return a cell's positions so that recordings take turns, both in random order.
+
+        Every example's luck is a hash of the seed and its id, so neither the order of the input nor other examples
+        change it.
+        """
+        by_recording: dict[int, list[int]] = defaultdict(list)
+        for position in sorted(self.members.get(cell, ()), key=self._luck_of):
+            by_recording[self.recording_of[position]].append(position)
+        turns: list[list[int]] = []
+        for number in sorted(by_recording, key=lambda n: self._key(self.recordings[n])):
+            for turn, position in enumerate(by_recording[number]):
+                if turn == len(turns):
+                    turns.append([])
+                turns[turn].append(position)
+        return [position for turn in turns for position in turn]
+
+    def _luck_of(self, position: int) -> bytes:
+        return bytes(self._luck[position * _LUCK_BYTES : (position + 1) * _LUCK_BYTES])
+
+    def _key(self, text: str) -> bytes:
+        return hashlib.sha256(f"{self._seed}\0{text}".encode()).digest()[:_LUCK_BYTES]
+
+
+_LUCK_BYTES: Final = 16
 
 
 # -- the published sampler -------------------------------------------------------------------------------------
 
-K = TypeVar("K")
-_Take = Callable[[tuple[str, bool, bool], int], int]
-
 _PROCESS_CELL: Final = 100
 _STEP_CELL: Final = 25
+_Pools = dict[tuple[bool, bool], list[int]]
 
 
 def sample_published(examples: Iterable[Example], *, cut: int | None = 500) -> list[Example]:
-    """Return the release's sample: 1,090 examples with seed 42, then ``cut`` of them with seed 7.
+    """Return the release's sample; see ``draw_published``."""
+    members = list(examples)
+    return [members[position] for position in draw_published(_pool_of(members, Pool()), cut=cut)]
+
+
+def draw_published(pool: Pool, *, cut: int | None = 500) -> list[int]:
+    """Return the positions of the release's sample: 1,090 examples with seed 42, then ``cut`` of them with seed 7.
 
     Args:
-        examples: all examples in the order of derivation (``published`` protocol).
+        pool: all examples in the order of derivation (``published`` protocol).
         cut: how many to keep of the pre-sample; None keeps all.
     """
     rng = random.Random(42)  # noqa: S311 - the published generator, not a secret
-    by_type: dict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        by_type[example.type].append(example)
-    chosen: list[Example] = []
-    for kind, members in by_type.items():
-        pools = _published_pools([e for e in members if exclusion_reason(e) is None], rng)
+    chosen: list[int] = []
+    for kind in pool.types:
+        pools = _published_pools(pool, kind, rng)
         chosen += _take_process(pools, rng) if kind in ("next", "missing") else _take_step(pools, rng)
     if cut is not None:
         random.Random(7).shuffle(chosen)  # noqa: S311
@@ -74,26 +179,23 @@ def sample_published(examples: Iterable[Example], *, cut: int | None = 500) -> l
     return chosen
 
 
-_Pools = dict[tuple[bool, bool], list[Example]]
-
-
-def _published_pools(members: Sequence[Example], rng: random.Random) -> _Pools:
+def _published_pools(pool: Pool, kind: str, rng: random.Random) -> _Pools:
     """Keep one example of every (noisy, with answer) cell of every recording; return the pools of the cells."""
-    by_recording: dict[str, list[Example]] = defaultdict(list)
-    for example in members:
-        by_recording[example.recording_id].append(example)
+    members = sorted(
+        (p, cell[1:]) for cell, found in pool.members.items() if cell.type == kind for p in found
+    )
+    by_recording: dict[int, _Pools] = defaultdict(lambda: defaultdict(list))
+    for position, cell in members:
+        by_recording[pool.recording_of[position]][cell].append(position)
     pools: _Pools = defaultdict(list)
-    for recording in by_recording.values():
-        cells: _Pools = defaultdict(list)
-        for example in recording:
-            cells[example.noisy, example.has_answer].append(example)
+    for cells in by_recording.values():
         for cell, group in cells.items():
             rng.shuffle(group)
             pools[cell].append(group[0])
     return pools
 
 
-def _take_process(pools: _Pools, rng: random.Random) -> list[Example]:
+def _take_process(pools: _Pools, rng: random.Random) -> list[int]:
     chosen = []
     for noisy in dict.fromkeys(noisy for noisy, _ in pools):
         with_answer, without = pools.get((noisy, True), []), pools.get((noisy, False), [])
@@ -104,7 +206,7 @@ def _take_process(pools: _Pools, rng: random.Random) -> list[Example]:
     return chosen
 
 
-def _take_step(pools: _Pools, rng: random.Random) -> list[Example]:
+def _take_step(pools: _Pools, rng: random.Random) -> list[int]:
     noisy, clean = pools.get((True, True), []), pools.get((False, True), [])
     n_noisy, n_clean = _exchange(len(noisy), len(clean), _STEP_CELL)
     chosen = []
@@ -130,63 +232,89 @@ class Quota:
         total: number of examples.
         weights: share of each question type; types that are not named get none. The default follows the paper:
             ``next`` and ``missing`` ten times as many as each mistake type.
-        per_recording: at most this many of one type from one recording.
+        per_recording: at most this many of one type from one recording; 0 for any number. Recordings take turns in
+            any case.
+        max_mistaken: see ``exclusion_reason``.
+        max_targets: see ``exclusion_reason``.
     """
 
     total: int = 500
     weights: Mapping[str, float] = field(
         default_factory=lambda: {"next": 10, "missing": 10} | dict.fromkeys(_MISTAKE_TYPES, 1)
     )
-    per_recording: int = 2
+    per_recording: int = 0
+    max_mistaken: int = MAX_MISTAKEN_STEPS
+    max_targets: int = MAX_TARGETS
+
+
+@dataclass(frozen=True, slots=True)
+class CellReport:
+    """What became of one cell.
+
+    Attributes:
+        wanted: its share of what was asked for.
+        there: examples that were derived.
+        drawn: examples of the sample; more than wanted where it makes up for another cell.
+        why: why fewer were drawn than wanted; empty where they were not.
+    """
+
+    wanted: int
+    there: int
+    drawn: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleReport:
-    """Asked and achieved for every (type, noisy, with answer) cell, and why examples were excluded."""
+    """What became of every cell that was asked for, and how many examples were left out for which reason."""
 
-    asked: Mapping[tuple[str, bool, bool], int]
-    achieved: Mapping[tuple[str, bool, bool], int]
-    excluded: Mapping[str, int]
+    cells: Mapping[Cell, CellReport]
+    left_out: Mapping[str, int]
 
 
 def sample_quota(examples: Iterable[Example], quota: Quota, seed: int) -> tuple[list[Example], SampleReport]:
+    """Return a balanced sample in the order of the input, and a report; see ``draw_quota``."""
+    members = list(examples)
+    pool = Pool(seed=seed, max_mistaken=quota.max_mistaken, max_targets=quota.max_targets)
+    positions, report = draw_quota(_pool_of(members, pool), quota)
+    return [members[position] for position in positions], report
+
+
+def _pool_of(examples: Sequence[Example], pool: Pool) -> Pool:
+    for example in examples:
+        pool.add(example)
+    return pool
+
+
+def draw_quota(pool: Pool, quota: Quota) -> tuple[list[int], SampleReport]:
     """Draw examples that are balanced over type, clean/noisy and with/without target.
 
-    Every example gets a random key from (seed, its id), so neither the order of the input nor other examples
-    change its luck. Within a cell recordings take turns, so that no recording is drawn twice before all were
-    drawn once. What a cell lacks goes to the cells of the same type, then to the other types.
+    The total is spread over the types by weight, a type's share evenly over its cells. What a cell lacks goes to the
+    cell that is as clean or noisy, then to the same type, then to the other types. A recording gives a second example
+    of a type only when the cell has none of another recording, and never more than the cap. Where a cap binds, cells
+    share the recordings as evenly as they can be shared.
 
     Returns:
-        The sample in the order of the input, and what was asked and achieved.
+        The sample's positions, ascending, and what became of each cell.
     """
-    pool, excluded = [], Counter[str]()
-    for example in examples:
-        reason = exclusion_reason(example)
-        if reason is None:
-            pool.append(example)
-        else:
-            excluded[reason] += 1
-    cells: dict[tuple[str, bool, bool], list[Example]] = defaultdict(list)
-    for example in pool:
-        if quota.weights.get(example.type, 0) > 0:
-            cells[example.type, example.noisy, example.has_answer].append(example)
-    asked = _asked(quota)
-    queues = {cell: _in_turns(members, seed) for cell, members in cells.items()}
-    chosen = _fill(queues, asked, quota)
-    achieved = Counter((e.type, e.noisy, e.has_answer) for e in chosen)
-    ids = {e.id for e in chosen}
-    return [e for e in pool if e.id in ids], SampleReport(asked, dict(achieved), dict(excluded))
+    wanted = _wanted(quota)
+    draw = _Draw(pool, wanted, quota.per_recording)
+    draw.fill(wanted, quota.total)
+    draw.fill(dict.fromkeys(wanted, pool.size), quota.total)
+    return sorted(draw.chosen), _report(pool, quota, wanted, draw.drawn)
 
 
-def _asked(quota: Quota) -> dict[tuple[str, bool, bool], int]:
+def _wanted(quota: Quota) -> dict[Cell, int]:
     """Spread the total over types by weight (largest remainders), and over the cells of a type evenly."""
-    by_type = _shares(quota.total, quota.weights)
-    asked: dict[tuple[str, bool, bool], int] = {}
-    for kind, n in by_type.items():
+    wanted: dict[Cell, int] = {}
+    for kind, n in _shares(quota.total, {k: w for k, w in quota.weights.items() if w > 0}).items():
         answers = (True, False) if kind in PROCESS_TYPES and kind != "order" else (True,)
-        cells = {(noisy, answer): 1.0 for noisy in (False, True) for answer in answers}
-        asked |= {(kind, *cell): k for cell, k in _shares(n, cells).items()}
-    return asked
+        cells = {Cell(kind, noisy, answer): 1.0 for noisy in (False, True) for answer in answers}
+        wanted |= _shares(n, cells)
+    return wanted
+
+
+K = TypeVar("K")
 
 
 def _shares(total: int, weights: Mapping[K, float]) -> dict[K, int]:
@@ -198,61 +326,102 @@ def _shares(total: int, weights: Mapping[K, float]) -> dict[K, int]:
     return shares
 
 
-def _luck(seed: int, text: str) -> bytes:
-    return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
+class _Draw:
+    """A sample in the making.
+
+    Attributes:
+        chosen: positions, with their cells.
+        drawn: how many of each cell, of each (type, noisy), and of each type.
+    """
+
+    def __init__(self, pool: Pool, wanted: Mapping[Cell, int], per_recording: int) -> None:
+        self.chosen: dict[int, Cell] = {}
+        self.drawn: Counter[Any] = Counter()
+        self._share: Counter[str] = Counter()
+        for cell, n in wanted.items():
+            self._share[cell.type] += n
+        self._recording_of = pool.recording_of
+        self._cap = per_recording or pool.size
+        self._queues = {cell: pool.in_turns(cell) for cell in wanted}
+        self._at = dict.fromkeys(wanted, 0)
+        self._level = dict.fromkeys(wanted, 1)
+        self._given: dict[tuple[str, int], list[int]] = defaultdict(list)
+
+    def fill(self, limits: Mapping[Cell, int], total: int) -> None:
+        """Draw until there are ``total``, or every cell is at its limit or has no more to give."""
+        waiting = {cell for cell, limit in limits.items() if self.drawn[cell] < limit}
+        while waiting and len(self.chosen) < total:
+            cell = min(waiting, key=self._turn)
+            if not self._take(cell, set()) or self.drawn[cell] >= limits[cell]:
+                waiting.remove(cell)
+
+    def _turn(self, cell: Cell) -> tuple[float, int, int, Cell]:
+        """Sort key: the type furthest from its share, then its clean or noisy half, then the cell itself."""
+        type_ = self.drawn[cell.type] / max(1, self._share[cell.type])
+        return type_, self.drawn[cell[:2]], self.drawn[cell], cell
+
+    def _take(self, cell: Cell, tried: set[Cell]) -> bool:
+        """Choose one more example of a cell, if there is a way.
+
+        Where its recordings have given all that they may, another cell of the type gives one up and takes an example
+        of another recording instead: an augmenting path, as in a maximum matching.
+        """
+        position = self._next(cell)
+        if position is not None:
+            self._choose(position, cell)
+            return True
+        tried.add(cell)
+        for position in self._queues[cell]:
+            given = self._given[cell.type, self._recording_of[position]]
+            for other in () if position in self.chosen else tuple(given):
+                owner = self.chosen[other]
+                if owner not in tried and self._take(owner, tried):
+                    given.remove(other)
+                    self._count(self.chosen.pop(other), -1)
+                    self._queues[owner].append(other)
+                    self._choose(position, cell)
+                    return True
+        return False
+
+    def _next(self, cell: Cell) -> int | None:
+        """Return the next example, of a recording that gave as few of its type as any that is left; None at the cap."""
+        while self._queues[cell] and self._level[cell] <= self._cap:
+            queue = self._queues[cell]
+            for at in range(self._at[cell], len(queue)):
+                place = cell.type, self._recording_of[queue[at]]
+                if queue[at] not in self.chosen and len(self._given[place]) < self._level[cell]:
+                    self._at[cell] = at
+                    return queue[at]
+            self._queues[cell] = [position for position in queue if position not in self.chosen]
+            self._at[cell], self._level[cell] = 0, self._level[cell] + 1
+        return None
+
+    def _choose(self, position: int, cell: Cell) -> None:
+        self.chosen[position] = cell
+        self._given[cell.type, self._recording_of[position]].append(position)
+        self._count(cell, 1)
+
+    def _count(self, cell: Cell, n: int) -> None:
+        for group in (cell, cell[:2], cell.type):
+            self.drawn[group] += n
 
 
-def _in_turns(members: Iterable[Example], seed: int) -> list[Example]:
-    """Order a cell so that recordings take turns, both in random order."""
-    by_recording: dict[str, list[Example]] = defaultdict(list)
-    for example in sorted(members, key=lambda e: _luck(seed, e.id)):
-        by_recording[example.recording_id].append(example)
-    turns = [
-        (n, _luck(seed, recording), example)
-        for recording, group in by_recording.items()
-        for n, example in enumerate(group)
-    ]
-    return [example for _, _, example in sorted(turns, key=lambda t: t[:2])]
-
-
-def _fill(
-    queues: Mapping[tuple[str, bool, bool], list[Example]],
-    asked: Mapping[tuple[str, bool, bool], int],
-    quota: Quota,
-) -> list[Example]:
-    used: Counter[tuple[str, str]] = Counter()
-    chosen: dict[str, Example] = {}
-
-    def take(cell: tuple[str, bool, bool], n: int) -> int:
-        taken = 0
-        for example in queues.get(cell, []):
-            if taken == n:
-                break
-            place = example.type, example.recording_id
-            if example.id not in chosen and used[place] < quota.per_recording:
-                chosen[example.id] = example
-                used[place] += 1
-                taken += 1
-        return taken
-
-    lacking: Counter[str] = Counter()
-    for cell, n in asked.items():
-        lacking[cell[0]] += n - take(cell, n)
-    for kind, n in lacking.items():
-        lacking[kind] = _spread([c for c in asked if c[0] == kind], n, take)
-    _spread(list(asked), sum(lacking.values()), take)
-    return list(chosen.values())
-
-
-def _spread(cells: Sequence[tuple[str, bool, bool]], n: int, take: _Take) -> int:
-    """Take ``n`` more, one from each cell in turn, and return how many could not be had."""
-    open_cells = list(cells)
-    while n and open_cells:
-        for cell in list(open_cells):
-            if not n:
-                break
-            if take(cell, 1):
-                n -= 1
-            else:
-                open_cells.remove(cell)
-    return n
+def _report(pool: Pool, quota: Quota, wanted: Mapping[Cell, int], drawn: Mapping[Any, int]) -> SampleReport:
+    left_out: Counter[str] = Counter()
+    cells = {}
+    over = f"at most {quota.per_recording} of a type from a recording"
+    full = sum(drawn[cell] for cell in wanted) == quota.total
+    for cell in dict.fromkeys([*wanted, *pool.members, *pool.excluded]):
+        excluded = pool.excluded.get(cell, Counter[str]())
+        rest = len(pool.members.get(cell, ())) - drawn[cell]
+        left_out += excluded
+        if cell not in wanted:
+            left_out["of a type that is not asked for"] += rest
+            continue
+        left_out["the sample is full" if full else over] += rest
+        reasons = [f"{n:,}: {reason}" for reason, n in sorted(excluded.items())]
+        reasons += [f"{rest:,}: {over}"] if rest else []
+        why = ("; ".join(reasons) or "there are no more") if drawn[cell] < wanted[cell] else ""
+        there = drawn[cell] + rest + excluded.total()
+        cells[cell] = CellReport(wanted[cell], there, drawn[cell], why)
+    return SampleReport(cells, {reason: n for reason, n in left_out.items() if n})

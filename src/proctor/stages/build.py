@@ -13,7 +13,7 @@ from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.release import write_release
 from proctor.errors import UserError
 from proctor.records import write_jsonl
-from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.inputs import load_asked
 from proctor.stages.verify import open_store
 from proctor.workspace import STAGES, Workspace
 
@@ -58,8 +58,7 @@ def build(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    examples = load_examples(workspace, graphs)
-    candidates = load_candidates(workspace, examples)
+    candidates, examples = load_asked(workspace, graphs)
     given = {
         "accept": accept,
         "min_confidence": min_confidence,
@@ -74,7 +73,7 @@ def build(
     with open_store(workspace, create=False) as store:
         verdicts, unfinished = store.latest(), store.unfinished()
     items, dropped = build_items(
-        candidates, examples, verdicts, rules, seed=settings["seed"], unfinished=unfinished
+        candidates, examples.values(), verdicts, rules, seed=settings["seed"], unfinished=unfinished
     )
     reasons = workspace.write_dropped("build", dropped)
     if not items:

@@ -19,7 +19,7 @@ from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.examples.promqa import read_promqa
 from proctor.records import atomic_write, read_bytes, write_jsonl
-from proctor.stages.inputs import load_candidates, load_examples, load_items
+from proctor.stages.inputs import load_asked, load_items
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
@@ -114,7 +114,7 @@ def export_published(root: Path, file: Path) -> dict[str, Any]:
     workspace = Workspace(root)
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
-    candidates = load_candidates(workspace, load_examples(workspace, graphs))
+    candidates, _ = load_asked(workspace, graphs)
     with open_store(workspace, create=False) as store:
         verdicts = store.latest()
     kept = workspace.file(ORIGINS)

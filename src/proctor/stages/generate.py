@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TypedDict, Unpack
 
@@ -11,8 +13,15 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.evaluate.view import View
-from proctor.examples.example import Example
-from proctor.examples.sample import Quota, sample_published, sample_quota
+from proctor.examples.sample import (
+    MAX_MISTAKEN_STEPS,
+    MAX_TARGETS,
+    PROTOCOLS,
+    Pool,
+    Quota,
+    draw_published,
+    draw_quota,
+)
 from proctor.generate.candidate import Candidate
 from proctor.generate.model_generator import Funnel, ModelGenerator
 from proctor.generate.promqa_prompt import DEFAULT_TEMPLATE, generation_prompts
@@ -20,7 +29,7 @@ from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl
-from proctor.stages.inputs import load_examples
+from proctor.stages.inputs import PlacedExamples, iter_examples
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.pictures import ExamplePictures
 from proctor.stages.videos import workspace_videos
@@ -39,6 +48,9 @@ DEFAULTS: dict[str, Any] = {
     "generator": ["rules"],
     "sample": "quota",
     "examples": 500,
+    "per_recording": 0,
+    "max_mistaken": MAX_MISTAKEN_STEPS,
+    "max_targets": MAX_TARGETS,
     "per_example": 1,
     "seed": 0,
 }
@@ -59,7 +71,12 @@ class GenerateOptions(TypedDict, total=False):
     Attributes:
         generator: ``rules``, the name of a model (``openai/gpt-4o``), or several, each of which asks about every example.
         sample: ``quota`` (balanced), ``published`` (the release's sampler) or ``all``.
+        protocol: ``corrected`` (no cap on a recording's share) or ``paper`` (at most one example of a type from a
+            recording); what is given beside it wins.
         examples: how many to draw.
+        per_recording: of ``quota``: at most so many examples of one type from one recording; 0 for any number.
+        max_mistaken: of ``quota``: earlier steps that may have been done wrongly; 0 for any number.
+        max_targets: of ``quota``: steps that may be right answers; 0 for any number.
         per_example: candidates with different wording for each example and generator.
         seed: of the run.
         template: how a model is shown procedure and recording (``proctor.generate.promqa_prompt.TEMPLATES``).
@@ -72,7 +89,11 @@ class GenerateOptions(TypedDict, total=False):
 
     generator: str | Sequence[str] | None
     sample: str | None
+    protocol: str | None
     examples: int | None
+    per_recording: int | None
+    max_mistaken: int | None
+    max_targets: int | None
     per_example: int | None
     seed: int | None
     template: str | None
@@ -107,38 +128,50 @@ def generate(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    all_examples = load_examples(workspace, graphs)
     settings = _settings(workspace, options)
-    chosen, cells = _sample(all_examples, settings)
-    chosen = chosen[:limit]
-    candidates: list[Candidate] = []
+    chosen, there, sampling = _sample(workspace, graphs, settings, limit)
+    by_type: Counter[str] = Counter()
     dropped: list[Dropped] = []
     funnels: dict[str, dict[str, int]] = {}
     calls: dict[str, Any] | None = None
     remarks: dict[str, Any] = {}
-    if "rules" in settings["generator"]:
-        rules = RuleGenerator(settings["seed"], settings["per_example"])
-        for result in generate_candidates(chosen, graphs, rules, seen=seen):
-            (candidates if isinstance(result, Candidate) else dropped).append(result)  # type: ignore[arg-type]
-    if names := _models(settings):
-        with open_models(workspace, limits) as models:
-            for name in names:
-                who = model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
-                made = who.generate(chosen, models.ask("generate", seen))
-                candidates.extend(made.candidates)
-                dropped.extend(made.dropped)
-                funnels[name] = msgspec.to_builtins(made.funnel)
-            calls, remarks = models.closing(), models.remarks()
-    reasons = workspace.write_dropped("generate", dropped)
-    _require_replies(candidates, dropped, funnels)
-    write_jsonl(workspace.file("candidates.jsonl"), candidates)
+    reasons: dict[str, int] = {}
+
+    def made() -> Iterator[Candidate | Dropped]:
+        nonlocal calls, remarks
+        if "rules" in settings["generator"]:
+            rules = RuleGenerator(settings["seed"], settings["per_example"])
+            yield from generate_candidates(chosen, graphs, rules, seen=seen)
+        if names := _models(settings):
+            asked = list(chosen)
+            with open_models(workspace, limits) as models:
+                for name in names:
+                    who = model_generator(
+                        models, workspace, graphs, settings, name, limits=limits, videos=videos
+                    )
+                    replies = who.generate(asked, models.ask("generate", seen))
+                    yield from (*replies.candidates, *replies.dropped)
+                    funnels[name] = msgspec.to_builtins(replies.funnel)
+                calls, remarks = models.closing(), models.remarks()
+
+    def candidates() -> Iterator[Candidate]:
+        for result in made():
+            if isinstance(result, Dropped):
+                dropped.append(result)
+            else:
+                by_type[result.type] += 1
+                yield result
+        reasons.update(workspace.write_dropped("generate", dropped))
+        _require_replies(by_type.total(), dropped, funnels)
+
+    write_jsonl(workspace.file("candidates.jsonl"), candidates())
     counts = {
-        "examples": len(all_examples),
+        "examples": there,
         "sampled": len(chosen),
-        "candidates": len(candidates),
-        "by_type": dict(Counter(c.type for c in candidates)),
+        "candidates": by_type.total(),
+        "by_type": dict(by_type),
         "dropped": reasons,
-        "sampling": cells,
+        "sampling": sampling,
         **remarks,
     }
     if funnels:
@@ -162,7 +195,11 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
         UserError: if there is no such generator.
     """
     one = given.get("generator")
-    names = {**given, "generator": [one] if isinstance(one, str) else one and list(one)}
+    names = {
+        **_caps(given.get("protocol")),
+        **{name: value for name, value in given.items() if name != "protocol" and value is not None},
+        "generator": [one] if isinstance(one, str) else one and list(one),
+    }
     settings = workspace.settings("generate", names, {**DEFAULTS, **MODEL_DEFAULTS})
     generators = settings["generator"]
     strange = [n for n in generators if n != "rules" and "/" not in n]
@@ -171,6 +208,9 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
             f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
             hint="known: rules, or a model such as openai/gpt-4o",
         )
+    numbers = ("examples", "per_recording", "max_mistaken", "max_targets")
+    if negative := [n for n in numbers if settings[n] < 0]:
+        raise UserError(f"{negative[0]} is {settings[negative[0]]}.", hint="give 0 or more")
     if len(set(generators)) < len(generators):
         raise UserError(
             f"a generator was named twice: {', '.join(generators)}.",
@@ -185,8 +225,16 @@ def _settings(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _caps(protocol: str | None) -> Mapping[str, int]:
+    if protocol is None:
+        return {}
+    if protocol not in PROTOCOLS:
+        raise UserError(f"there is no protocol '{protocol}'.", hint=f"known: {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[protocol]
+
+
 def _require_replies(
-    candidates: Sequence[Candidate], dropped: Sequence[Dropped], funnels: Mapping[str, Mapping[str, int]]
+    candidates: int, dropped: Sequence[Dropped], funnels: Mapping[str, Mapping[str, int]]
 ) -> None:
     """Keep what is there when models were asked and none of them said anything.
 
@@ -231,13 +279,13 @@ def estimate_generation(
     settings = _settings(workspace, options)
     if not (names := _models(settings)):
         return None
-    chosen, _ = _sample(load_examples(workspace, graphs), settings)
+    chosen = list(_sample(workspace, graphs, settings, limit)[0])
     with open_models(workspace, limits) as models:
         who = [
             model_generator(models, workspace, graphs, settings, name, limits=limits, videos=videos)
             for name in names
         ]
-        return models.estimate([("generate", one.requests(chosen[:limit])) for one in who])
+        return models.estimate([("generate", one.requests(chosen)) for one in who])
 
 
 def model_generator(
@@ -280,22 +328,30 @@ def model_generator(
     )
 
 
-def _sample(examples: list[Example], settings: dict[str, Any]) -> tuple[list[Example], dict[str, Any]]:
-    """Return the chosen examples, and asked and achieved where there were quotas."""
-    match settings["sample"]:
-        case "all":
-            return examples, {}
-        case "published":
-            return sample_published(examples, cut=settings["examples"]), {}
-        case "quota":
-            chosen, report = sample_quota(examples, Quota(total=settings["examples"]), settings["seed"])
-            cells = {
-                f"{kind}/{'noisy' if noisy else 'clean'}/{'with' if answer else 'without'}": {
-                    "asked": asked,
-                    "achieved": report.achieved.get((kind, noisy, answer), 0),
-                }
-                for (kind, noisy, answer), asked in report.asked.items()
-            }
-            return chosen, {"cells": cells, "excluded": dict(report.excluded)}
-        case other:
-            raise UserError(f"there is no sampler '{other}'.", hint="known: quota, published, all")
+def _sample(
+    workspace: Workspace, graphs: Mapping[str, TaskGraph], settings: Mapping[str, Any], limit: int | None
+) -> tuple[PlacedExamples, int, dict[str, Any]]:
+    """Return the chosen examples, the number of all, and what became of each cell where there were quotas."""
+    sampler = settings["sample"]
+    if sampler not in ("quota", "published", "all"):
+        raise UserError(f"there is no sampler '{sampler}'.", hint="known: quota, published, all")
+    caps = (
+        {} if sampler == "published" else {name: settings[name] for name in ("max_mistaken", "max_targets")}
+    )
+    pool = Pool(seed=settings["seed"], **caps)
+    places = array("Q")
+    for place, example in iter_examples(workspace, graphs):
+        places.append(place)
+        if sampler != "all":
+            pool.add(example)
+    positions: Sequence[int] = range(len(places))
+    sampling: dict[str, Any] = {}
+    if sampler == "published":
+        positions = draw_published(pool, cut=settings["examples"])
+    elif sampler == "quota":
+        quota = Quota(total=settings["examples"], per_recording=settings["per_recording"], **caps)
+        positions, report = draw_quota(pool, quota)
+        cells = {str(cell): asdict(found) for cell, found in report.cells.items()}
+        sampling = {"cells": cells, "left_out": dict(report.left_out)}
+    chosen = array("Q", (places[position] for position in positions[:limit]))
+    return PlacedExamples(workspace.file("examples.jsonl"), chosen), len(places), sampling

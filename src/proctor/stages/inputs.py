@@ -8,10 +8,15 @@ from here never meets a surprise half-way, so it writes everything or nothing.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
@@ -20,10 +25,13 @@ from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
-from proctor.records import read_jsonl
+from proctor.records import iter_jsonl, iter_jsonl_placed, read_jsonl, read_jsonl_at
 from proctor.workspace import Workspace
 
 __all__ = [
+    "PlacedExamples",
+    "iter_examples",
+    "load_asked",
     "load_candidates",
     "load_examples",
     "load_items",
@@ -56,13 +64,53 @@ def load_recordings(workspace: Workspace, graphs: _Graphs) -> list[Recording]:
     return _load(workspace, "recordings.jsonl", Recording, lambda r: _wrong_with_recording(r, graphs))
 
 
-def load_examples(workspace: Workspace, graphs: _Graphs) -> list[Example]:
-    """Return the examples of a workspace.
+def iter_examples(workspace: Workspace, graphs: _Graphs) -> Iterator[tuple[int, Example]]:
+    """Yield the examples of a workspace with their places in the file, in little memory: there may be millions.
+
+    Raises:
+        UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs; that an
+            id occurs twice is found when all have been read.
+    """
+    path = workspace.require("examples.jsonl")
+    hint = _anew(workspace, path.name)
+    hashes = array("Q")
+    for place, example in iter_jsonl_placed(path, Example):
+        hashes.append(int.from_bytes(hashlib.blake2b(example.id.encode(), digest_size=8).digest()))
+        for problem in _wrong_with_example(example, graphs):
+            raise UserError(f"{problem}.", where=_where(path, len(hashes), example.id), hint=hint)
+        yield place, example
+    _require_records(path, hashes, hint)
+    _require_once(path, Example, hashes, hint)
+
+
+def load_examples(
+    workspace: Workspace, graphs: _Graphs, only: Collection[str] | None = None
+) -> list[Example]:
+    """Return the examples of a workspace; all are checked, and those with an id in ``only`` are kept.
 
     Raises:
         UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
     """
-    return _load(workspace, "examples.jsonl", Example, lambda e: _wrong_with_example(e, graphs))
+    return [e for _, e in iter_examples(workspace, graphs) if only is None or e.id in only]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedExamples:
+    """Examples that are read from the file whenever they are asked for.
+
+    Attributes:
+        path: of the file.
+        places: where each begins in it.
+    """
+
+    path: Path
+    places: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[Example]:
+        return read_jsonl_at(self.path, self.places, Example)
 
 
 def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[Candidate]:
@@ -73,6 +121,19 @@ def load_candidates(workspace: Workspace, examples: Iterable[Example]) -> list[C
     """
     by_id = {e.id: e for e in examples}
     return _load(workspace, "candidates.jsonl", Candidate, lambda c: _wrong_with_candidate(c, by_id))
+
+
+def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], dict[str, Example]]:
+    """Return the candidates of a workspace, and by id the examples that they ask about, however many others there are.
+
+    Raises:
+        UserError: if a file is missing, broken or empty, an example contradicts itself or the task graphs, or a
+            candidate does not fit its example.
+    """
+    workspace.require("examples.jsonl")
+    asked = {c.example_id for c in read_jsonl(workspace.require("candidates.jsonl"), Candidate)}
+    examples = load_examples(workspace, graphs, asked)
+    return load_candidates(workspace, examples), {e.id: e for e in examples}
 
 
 def load_items(workspace: Workspace, graphs: _Graphs) -> list[Item]:
@@ -108,9 +169,7 @@ def load_judgements(folder: Path, items: Collection[Item]) -> list[Judgement]:
 def _load(workspace: Workspace, name: str, type_: type[R], wrong: Callable[[R], Iterator[str]]) -> list[R]:
     path = workspace.require(name)
     records: list[R] = read_jsonl(path, type_)
-    hint = f"mend the file, or make it anew: {workspace.command_for(name)}"
-    if not records:
-        raise UserError("there are no records in it.", where=str(path), hint=hint)
+    hint = _anew(workspace, name)
     _require_sound(path, [(r.id, r) for r in records], wrong, hint)
     return records
 
@@ -124,8 +183,6 @@ def _load_answers(
 ) -> list[A]:
     records: list[A] = read_jsonl(path, type_)
     hint = f"mend the file, or remove it and run 'proctor {stage}' again"
-    if not records:
-        raise UserError("there are no records in it.", where=str(path), hint=hint)
     by_id = {item.id: item for item in items}
 
     def check(record: A) -> Iterator[str]:
@@ -143,14 +200,43 @@ def _require_sound(
     path: Path, records: Sequence[tuple[str, Any]], wrong: Callable[[Any], Iterator[str]], hint: str
 ) -> None:
     """End at the first record whose id occurred before or with which something is wrong."""
+    _require_records(path, records, hint)
     first: dict[str, int] = {}
     for number, (name, record) in enumerate(records, 1):
-        where = f"{path}: record {number} ('{name[:80]}')"
+        where = _where(path, number, name)
         if name in first:
             raise UserError(f"its id is that of record {first[name]}, too.", where=where, hint=hint)
         first[name] = number
         for problem in wrong(record):
             raise UserError(f"{problem}.", where=where, hint=hint)
+
+
+def _require_records(path: Path, records: Sequence[object], hint: str) -> None:
+    if not records:
+        raise UserError("there are no records in it.", where=str(path), hint=hint)
+
+
+def _require_once(path: Path, type_: type[R], hashes: array[int], hint: str) -> None:
+    """End at an id that occurred before; the ids themselves are read again only where two hashes are the same."""
+    values = np.frombuffer(hashes, np.uint64)
+    order = np.argsort(values)
+    same = np.flatnonzero(values[order[1:]] == values[order[:-1]])
+    suspects = {*order[same].tolist(), *order[same + 1].tolist()}
+    if not suspects:
+        return
+    first: dict[str, int] = {}
+    for number, record in enumerate(iter_jsonl(path, type_), 1):
+        if number - 1 in suspects and first.setdefault(record.id, number) != number:
+            where = _where(path, number, record.id)
+            raise UserError(f"its id is that of record {first[record.id]}, too.", where=where, hint=hint)
+
+
+def _where(path: Path, number: int, name: str) -> str:
+    return f"{path}: record {number} ('{name[:80]}')"
+
+
+def _anew(workspace: Workspace, name: str) -> str:
+    return f"mend the file, or make it anew: {workspace.command_for(name)}"
 
 
 # -- records -----------------------------------------------------------------------------------------------------

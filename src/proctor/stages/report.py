@@ -182,7 +182,7 @@ def _funnel(stages: Mapping[str, StageRecord]) -> Iterator[Stage]:
     if (derive := stages.get("derive")) is not None:
         yield Stage("derived", derive.counts.get("examples", 0), "examples", _dropped(derive))
     if (generate := stages.get("generate")) is not None:
-        excluded = generate.counts.get("sampling", {}).get("excluded", {})
+        excluded = generate.counts.get("sampling", {}).get("left_out", {})
         yield Stage("sampled", generate.counts.get("sampled", 0), "examples", excluded, "chosen by quota")
         yield Stage("generated", generate.counts.get("candidates", 0), "candidates", _dropped(generate))
     if (build := stages.get("build")) is not None:

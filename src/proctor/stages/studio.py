@@ -18,7 +18,7 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, iter_jsonl
-from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.inputs import load_asked
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
@@ -103,8 +103,7 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
     if _meta(desk, _SYNCED) == signs:
         return None
     graphs = workspace.graphs()
-    examples = {e.id: e for e in load_examples(workspace, graphs)}
-    candidates = load_candidates(workspace, examples.values())
+    candidates, examples = load_asked(workspace, graphs)
 
     def job(connection: Any) -> Synced:
         pairs = ((c, examples[c.example_id]) for c in candidates)
@@ -299,8 +298,7 @@ def prepare_clips(
 
     workspace = Workspace(root)
     find = _video_finder(workspace, videos)
-    examples = {e.id: e for e in load_examples(workspace, workspace.graphs())}
-    candidates = load_candidates(workspace, examples.values())
+    candidates, examples = load_asked(workspace, workspace.graphs())
     shown = [examples[c.example_id] for c in candidates if only is None or c.id in only]
     found = [(find(e), e.end) for e in shown]
     wanted = [(path, end) for path, end in found if path is not None and end > 0]

@@ -18,7 +18,7 @@ from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
-from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.inputs import load_asked
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.pictures import ExamplePictures
@@ -76,8 +76,7 @@ def verify(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    examples = {e.id: e for e in load_examples(workspace, graphs)}
-    candidates = load_candidates(workspace, examples.values())
+    candidates, examples = load_asked(workspace, graphs)
     settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
@@ -141,8 +140,7 @@ def verify_with_model(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    examples = {e.id: e for e in load_examples(workspace, graphs)}
-    candidates = load_candidates(workspace, examples.values())
+    candidates, examples = load_asked(workspace, graphs)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     by_id = {c.id: c for c in candidates}
     stage = f"verify/{file_name(model)}"
@@ -184,8 +182,7 @@ def estimate_verification(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    examples = {e.id: e for e in load_examples(workspace, graphs)}
-    candidates = load_candidates(workspace, examples.values())
+    candidates, examples = load_asked(workspace, graphs)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     with open_models(workspace, options.get("limits")) as models:
         who = model_verifier(models, workspace, model, graphs, **options)

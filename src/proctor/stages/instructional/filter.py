@@ -18,7 +18,7 @@ from proctor.generate.instructional.record import FilterVerdict, InstructionalPa
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
 from proctor.records import read_jsonl, write_json, write_jsonl
-from proctor.stages.inputs import load_candidates, load_examples
+from proctor.stages.inputs import load_asked
 from proctor.stages.instructional.pairs import PAIRS, load_clips, load_pairs
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.corpus import corpus_of
@@ -213,10 +213,10 @@ def _questions(workspace: Workspace, subject: Subject, models: Models) -> list[F
         return [from_pair(pair, clips[pair.clip_id]) for pair in pairs]
     if subject == "candidates":
         graphs = workspace.graphs()
-        examples = {example.id: example for example in load_examples(workspace, graphs)}
+        candidates, examples = load_asked(workspace, graphs)
         return [
             from_candidate(c, examples[c.example_id], graphs[examples[c.example_id].activity_id])
-            for c in load_candidates(workspace, examples.values())
+            for c in candidates
         ]
     corpus = corpus_of(workspace)
     pictures = CorpusPictures(corpus, models.media)
