@@ -150,7 +150,8 @@ def generate(
                         models, workspace, graphs, settings, name, limits=limits, videos=videos
                     )
                     replies = who.generate(asked, models.ask("generate", seen))
-                    yield from (*replies.candidates, *replies.dropped)
+                    yield from replies.candidates
+                    yield from replies.dropped
                     funnels[name] = msgspec.to_builtins(replies.funnel)
                 calls, remarks = models.closing(), models.remarks()
 

@@ -74,7 +74,8 @@ def iter_examples(workspace: Workspace, graphs: _Graphs) -> Iterator[tuple[int, 
     path = workspace.require("examples.jsonl")
     hint = _anew(workspace, path.name)
     hashes = array("Q")
-    for place, example in iter_jsonl_placed(path, Example):
+    placed: Iterator[tuple[int, Example]] = iter_jsonl_placed(path, Example)
+    for place, example in placed:
         hashes.append(int.from_bytes(hashlib.blake2b(example.id.encode(), digest_size=8).digest()))
         for problem in _wrong_with_example(example, graphs):
             raise UserError(f"{problem}.", where=_where(path, len(hashes), example.id), hint=hint)
@@ -131,8 +132,8 @@ def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], 
             candidate does not fit its example.
     """
     workspace.require("examples.jsonl")
-    asked = {c.example_id for c in read_jsonl(workspace.require("candidates.jsonl"), Candidate)}
-    examples = load_examples(workspace, graphs, asked)
+    candidates: list[Candidate] = read_jsonl(workspace.require("candidates.jsonl"), Candidate)
+    examples = load_examples(workspace, graphs, {c.example_id for c in candidates})
     return load_candidates(workspace, examples), {e.id: e for e in examples}
 
 
@@ -225,7 +226,8 @@ def _require_once(path: Path, type_: type[R], hashes: array[int], hint: str) -> 
     if not suspects:
         return
     first: dict[str, int] = {}
-    for number, record in enumerate(iter_jsonl(path, type_), 1):
+    records: Iterator[R] = iter_jsonl(path, type_)
+    for number, record in enumerate(records, 1):
         if number - 1 in suspects and first.setdefault(record.id, number) != number:
             where = _where(path, number, record.id)
             raise UserError(f"its id is that of record {first[record.id]}, too.", where=where, hint=hint)
