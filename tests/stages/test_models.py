@@ -184,7 +184,7 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
             standin.script(answer=play, faults=faults)
             told = stage()
             failed.append(told["calls"]["outcomes"].get("overload", 0) if "calls" in told else 0)
-        assert failed[0] > failed[1] >= failed[2] == 0 or stage is stages[2]
+        assert failed[0] >= failed[1] >= failed[2] == 0 < failed[0] or stage is stages[2]
     summary = standin.log.summary()
     assert summary["count"] > 1.3 * answered
     assert summary["answered"] == answered  # whatever was answered was asked for once
@@ -299,7 +299,8 @@ def test_rules_write_the_same_files_as_before_models_came(bench: Path) -> None:
     told = generate(bench, examples=EXAMPLES, seed=3)
     assert "funnel" not in told
     record = Workspace(bench).stages()["generate"]
-    assert set(record.settings) == {"generator", "sample", "examples", "per_example", "seed"}
+    caps = {"per_recording", "max_mistaken", "max_targets"}
+    assert set(record.settings) == {"generator", "sample", "examples", "per_example", "seed"} | caps
     assert "template" not in (bench / "proctor.toml").read_text()
 
 
