@@ -277,28 +277,25 @@ SERIES = [
 
 @pytest.mark.parametrize(("gold", "series", "pooled", "mean", "tau", "optimal"), SERIES)
 def test_golden_series(gold, series, pooled, mean, tau, optimal):
-    listed = [orders(one) for one in series]
+    assert_golden_series(order(gold), [orders(one) for one in series], (pooled, mean, tau, optimal))
 
-    def score(**options):
-        return alternative_instance_agreement(order(gold), listed, **options)
 
-    assert score() == pytest.approx(pooled, abs=1e-12)
-    assert score(pooling="pair_mean") == pytest.approx(mean, abs=1e-12)
-    assert score(penalty="tau") == pytest.approx(tau, abs=1e-12)
-    assert score(matching="hungarian") == pytest.approx(optimal, abs=1e-12)
+def assert_golden_series(gold, series, values):
+    """The function of one instance and the public one of a data set give the values."""
+    data = {"i": AlternativeInstance(gold, {f"a{k}": one for k, one in enumerate(series)})}
+    choices = ({}, {"pooling": "pair_mean"}, {"penalty": "tau"}, {"matching": "hungarian"})
+    for options, value in zip(choices, values, strict=True):
+        assert alternative_instance_agreement(gold, series, **options) == pytest.approx(value, abs=1e-9)
+        score = alternative_order_agreement(data, resamples=0, **options)
+        assert score.value == pytest.approx(math.nan if value is None else value, abs=1e-9, nan_ok=True)
 
 
 @pytest.mark.shared
 def test_golden_file_of_series(shared_expected):
     for one in shared_expected("sequencing")["iaa_alternative_instances"]:
         gold, series = one["gold"], one["series"]
-        found = {
-            "default_pooled": alternative_instance_agreement(gold, series),
-            "pair_mean": alternative_instance_agreement(gold, series, pooling="pair_mean"),
-            "penalty_tau": alternative_instance_agreement(gold, series, penalty="tau"),
-            "optimal_matching": alternative_instance_agreement(gold, series, matching="hungarian"),
-        }
-        assert found == pytest.approx({key: one[key] for key in found}, abs=1e-9)
+        keys = ("default_pooled", "pair_mean", "penalty_tau", "optimal_matching")
+        assert_golden_series(gold, series, [one[key] for key in keys])
         for i, j, scores in one["scores_by_pair"]:
             assert list(alternative_series_scores(gold, series[i], series[j])) == pytest.approx(
                 scores, abs=1e-9
@@ -325,6 +322,14 @@ SERIES_OF_FOUR = st.lists(st.permutations(range(4)).map(tuple), max_size=4, uniq
 
 
 @settings(max_examples=60, deadline=None)
+@given(st.lists(SERIES_OF_FOUR, min_size=2, max_size=3))
+def test_a_data_set_is_scored_by_the_rule_of_one_instance(series):
+    data = {"i": AlternativeInstance((0, 1, 2, 3), {str(k): s for k, s in enumerate(series)})}
+    expected = alternative_instance_agreement((0, 1, 2, 3), series)
+    assert alternative_order_agreement(data, resamples=0).value == expected
+
+
+@settings(max_examples=60, deadline=None)
 @given(SERIES_OF_FOUR, SERIES_OF_FOUR)
 def test_best_matching_is_the_best_of_all_and_never_below_greedy(a, b):
     gold = (0, 1, 2, 3)
@@ -347,15 +352,15 @@ def test_best_matching_is_the_best_of_all_and_never_below_greedy(a, b):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(SERIES_OF_FOUR, min_size=2, max_size=3), st.randoms(use_true_random=False))
-def test_a_data_set_ignores_the_order_of_lists_and_rows(series, random):
+def test_a_data_set_ignores_the_order_of_annotators_and_sets_that_of_lists(series, random):
     gold = (0, 1, 2, 3)
     one = {"i": AlternativeInstance(gold, {str(k): s for k, s in enumerate(series)})}
+    turned = {"i": AlternativeInstance(gold, dict(reversed(one["i"].series.items())))}
+    for measure in (alternative_order_agreement, alternative_annotator_agreement):
+        assert repr(measure(one)) == repr(measure(turned))
     shuffled = {str(k): random.sample(s, len(s)) for k, s in reversed(list(enumerate(series)))}
     two = {"i": AlternativeInstance(gold, shuffled)}
-    for measure in (
-        alternative_order_agreement, order_set_jaccard, pair_set_jaccard, interchangeable_pair_alpha,
-        alternative_annotator_agreement,
-    ):  # fmt: skip
+    for measure in (order_set_jaccard, pair_set_jaccard, interchangeable_pair_alpha):
         assert repr(measure(one)) == repr(measure(two))
     names = "wxyz"
     renamed = {

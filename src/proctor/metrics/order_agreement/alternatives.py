@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from proctor.metrics.agreement.resampling import bootstrap_signature
-from proctor.metrics.order_agreement.orders import Order, places_in, require_same_steps
+from proctor.metrics.order_agreement.orders import Order, require_same_steps
 from proctor.metrics.order_agreement.series import (
     Matching,
     Penalty,
@@ -24,7 +24,7 @@ __all__ = [
     "alternative_annotator_agreement",
     "alternative_order_agreement",
     "checked_instances",
-    "sorted_series",
+    "series_by_name",
 ]
 
 
@@ -41,12 +41,9 @@ class AlternativeInstance:
     series: Mapping[str, Sequence[Order]]
 
 
-def sorted_series(instance: AlternativeInstance) -> list[Sequence[Order]]:
-    """The series by annotator's name, each sorted: neither order of rows nor of lists may decide a tie."""
-    return [
-        sorted(instance.series[who], key=lambda o: places_in(instance.gold, o).tolist())
-        for who in sorted(instance.series)
-    ]
+def series_by_name(instance: AlternativeInstance) -> list[Sequence[Order]]:
+    """The series in the order of the annotators' names; the place of an order in its list decides ties."""
+    return [instance.series[who] for who in sorted(instance.series)]
 
 
 def checked_instances(instances: Mapping[str, AlternativeInstance]) -> dict[str, AlternativeInstance]:
@@ -71,8 +68,8 @@ def alternative_order_agreement(
     """Agreement on alternative orders over a data set, -1 to 1: the mean over instances of Algorithm 1.
 
     Args:
-        instances: instance id to its authored order and series; series are sorted first, so that rows in another
-            order break no tie differently.
+        instances: instance id to its authored order and series. Annotators are taken by name; of two pairs of
+            orders that score alike the one that was listed first is matched first.
         matching: as in ``alternative_series_scores``.
         penalty: as there.
         pooling: as in ``alternative_instance_agreement``.
@@ -93,7 +90,7 @@ def alternative_order_agreement(
     )  # fmt: skip
     values = {
         name: alternative_instance_agreement(
-            one.gold, sorted_series(one), matching=matching, penalty=penalty, pooling=pooling
+            one.gold, series_by_name(one), matching=matching, penalty=penalty, pooling=pooling
         )
         for name, one in checked_instances(instances).items()
     }
@@ -116,7 +113,7 @@ def alternative_annotator_agreement(
     """
     scores: dict[str, list[float]] = {}
     for one in checked_instances(instances).values():
-        for (a, x), (b, y) in combinations(zip(sorted(one.series), sorted_series(one), strict=True), 2):
+        for (a, x), (b, y) in combinations(zip(sorted(one.series), series_by_name(one), strict=True), 2):
             found = alternative_series_scores(one.gold, x, y, matching=matching, penalty=penalty)
             for who in (a, b):
                 scores.setdefault(who, []).append(math.fsum(found) / len(found))

@@ -10,7 +10,7 @@ from typing import Any
 from proctor.metrics.agreement.resampling import bootstrap_signature
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.metrics.order_agreement.alternatives import AlternativeInstance, checked_instances, sorted_series
+from proctor.metrics.order_agreement.alternatives import AlternativeInstance, checked_instances, series_by_name
 from proctor.metrics.order_agreement.inversions import Pair, inverted_pairs
 from proctor.metrics.order_agreement.orders import Order, Step, mean_or_none, places_in, require_same_steps
 from proctor.metrics.order_agreement.series import distinct_orders
@@ -50,7 +50,7 @@ def _set_score(
 ) -> Score:
     values = {}
     for key, one in checked_instances(instances).items():
-        sets = [as_set(one.gold, series) for series in sorted_series(one)]
+        sets = [as_set(one.gold, series) for series in series_by_name(one)]
         values[key] = mean_or_none([_jaccard(a, b) for a, b in combinations(sets, 2)])
     signature = bootstrap_signature(name, clusters, confidence, resamples, seed)
     return mean_over_instances(values, signature, clusters, confidence, resamples, seed)
@@ -142,7 +142,7 @@ def interchangeable_pair_alpha(
     for name, one in checked_instances(instances).items():
         if clusters is not None and name not in clusters:
             raise MetricInputError(f"instance {name!r} has no cluster", "give every instance one")
-        free = [interchangeable_pairs(one.gold, series) for series in sorted_series(one)]
+        free = [interchangeable_pairs(one.gold, series) for series in series_by_name(one)]
         for pair in combinations(one.gold, 2):
             rows.append(["interchangeable" if pair in found else "fixed" for found in free])
             groups.append(name if clusters is None else clusters[name])
