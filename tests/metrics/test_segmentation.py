@@ -362,7 +362,7 @@ def test_overlapping_segments_need_a_decision():
         ([0], [math.nan], ["A"], 1, 1, "not finite"),
         ([0], [1], ["A", "B"], 1, 1, "2 labels for 1 segments"),
         ([-1], [1], ["A"], 1, 1, "segment 0 goes from -1 to 1"),
-        ([2], [1], ["A"], 1, 1, "segment 0 goes from 2 to 1"),
+        ([2], [1], ["A"], 1, 1, "segment of row 0 ends at 1 s, before its start at 2 s"),
         ([0], [1], ["A"], 0, 1, "frames per second above 0"),
         ([0], [1], ["A"], 1, -1, "no -1 frames"),
         ([0, 1], [1], ["A"], 1, 1, "parallel"),

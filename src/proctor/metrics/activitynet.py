@@ -251,7 +251,13 @@ def _times(annotation: Mapping[str, Any], where: str) -> tuple[float, float]:
     segment = annotation.get("segment")
     if not isinstance(segment, list) or len(segment) != 2:
         raise MetricInputError(f"{where}: 'segment' must be [start, end] in seconds, got {segment!r}")
-    return _number(segment[0], f"{where}: the start"), _number(segment[1], f"{where}: the end")
+    start, end = _number(segment[0], f"{where}: the start"), _number(segment[1], f"{where}: the end")
+    if end < start:
+        raise MetricInputError(
+            f"{where}: the segment ends at {end:g} s, before its start at {start:g} s",
+            "exchange its times or remove the entry",
+        )
+    return start, end
 
 
 def _number(value: Any, what: str) -> float:

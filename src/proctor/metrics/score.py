@@ -98,7 +98,8 @@ class Score:
         low: lower end of the interval, None when it is undefined.
         high: upper end.
         n: items scored.
-        failed: items whose prediction or judgement failed (never counted as 0).
+        failed: items without a prediction or judgement. They are outside the value, unless the signature says what
+            they count as (``failed:not-found``).
         skipped: items that were not asked.
         note: why something is undefined, or what to beware of.
 
@@ -174,7 +175,7 @@ def require_comparable_scores(a: Score, b: Score, *, ignoring: Collection[str] =
             f"the two scores have different denominators: {a.total} items ({a.n} scored, {a.failed} failed, "
             f"{a.skipped} skipped) against {b.total} ({b.n}, {b.failed}, {b.skipped}); score both on the same items"
         )
-    if a.n != b.n:
+    if a.n != b.n and "failed" not in a.signature.parameters:
         raise ValueError(
             f"the two scores stand on different items: {a.n} scored of {a.total} against {b.n}; "
             "score again what failed, or compare the items that both scored (paired comparison)"

@@ -45,10 +45,10 @@ def temporal_iou(
 
 
 def require_times(start: NDArray[np.float64], end: NDArray[np.float64], what: str) -> None:
-    """Make sure that times are finite and parallel; lengths may be zero or negative, callers decide about those.
+    """Make sure that times are finite, parallel and not reversed; lengths may be zero, callers decide about those.
 
     Raises:
-        MetricInputError: naming the first row (from 0) that is not finite.
+        MetricInputError: naming the first row (from 0) that is not finite or ends before it starts.
     """
     if start.shape != end.shape or start.ndim != 1:
         raise MetricInputError(
@@ -60,4 +60,9 @@ def require_times(start: NDArray[np.float64], end: NDArray[np.float64], what: st
         raise MetricInputError(
             f"{what}: the times of row {row} are not finite ({start[row]:g}, {end[row]:g})",
             "remove the row or repair its times",
+        )
+    for row in np.flatnonzero(end < start)[:1].tolist():
+        raise MetricInputError(
+            f"{what}: the segment of row {row} ends at {end[row]:g} s, before its start at {start[row]:g} s",
+            "exchange its times or remove the row",
         )

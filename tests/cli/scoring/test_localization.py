@@ -31,6 +31,7 @@ def test_the_command_that_must_work_for_ever(proctor, shared_data, protocol, fir
     folder = shared_data / "msl"
     name = "gt_environment_test_compressed_labels.csv" if label_map else "gt_environment_test.csv"
     more = ["--label-map", folder / "msl_environment_label_to_index.json"] if label_map else []
+    more += ["--videos", "predicted"] if protocol == "corrected" else []
     outcome = score(
         proctor, "--gt", folder / name, "--pred",
         folder / "preds_omnivore_4s_60sub_environment_error_videos.csv.gz", "--protocol", protocol, *more, "--json",

@@ -54,7 +54,7 @@ def brute_force(truth, predictions, tiou, multiples):
 
 
 START = st.integers(0, 6)
-LENGTH = st.integers(-1, 5)
+LENGTH = st.integers(0, 5)
 TRUTH = st.tuples(st.sampled_from("ab"), START, LENGTH, st.sampled_from("xy")).map(
     lambda r: (r[0], r[1], r[1] + r[2], r[3])
 )
@@ -62,11 +62,15 @@ PREDICTION = st.tuples(st.sampled_from("abc"), START, LENGTH, st.sampled_from("x
     lambda r: (r[0], r[1], r[1] + r[2], r[3], r[4] / 4)
 )
 """Few different values, so that ties are everywhere."""
+CASE = st.tuples(st.lists(TRUTH, min_size=1, max_size=8), st.lists(PREDICTION, max_size=12)).filter(
+    lambda case: not case[1] or {row[0] for row in case[0]} & {row[0] for row in case[1]}
+)
 
 
 @settings(max_examples=150)
-@given(st.lists(TRUTH, min_size=1, max_size=8), st.lists(PREDICTION, max_size=12))
-def test_against_the_words_of_the_definition(truth, predictions):
+@given(CASE)
+def test_against_the_words_of_the_definition(case):
+    truth, predictions = case
     tiou, multiples = (0.1, 0.25, 0.5, 1.0), (1, 2)
     matches = match_segments(truth_of(truth), predictions_of(predictions), tiou, multiples)
     found, best = brute_force(truth, predictions, tiou, multiples)
@@ -77,12 +81,9 @@ def test_against_the_words_of_the_definition(truth, predictions):
 
 
 @settings(max_examples=40)
-@given(
-    st.lists(TRUTH, min_size=1, max_size=8),
-    st.lists(PREDICTION, max_size=12),
-    st.integers(1, 5),
-)
-def test_the_memory_limit_changes_nothing(truth, predictions, pairs):
+@given(CASE, st.integers(1, 5))
+def test_the_memory_limit_changes_nothing(case, pairs):
+    truth, predictions = case
     whole = match_segments(truth_of(truth), predictions_of(predictions))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching, "_PAIRS", pairs)
@@ -119,11 +120,24 @@ def test_classes_without_a_segment_are_no_classes():
 
 
 def test_segments_without_length_are_never_found():
-    truth = [("a", -1, -1, "x"), ("a", 5, 3, "x")]
-    predictions = [("a", -1, -1, "x", 0.9), ("a", 3, 5, "x", 0.8), ("a", 5, 3, "x", 0.7)]
+    truth = [("a", -1, -1, "x"), ("a", 4, 4, "x")]
+    predictions = [("a", -1, -1, "x", 0.9), ("a", 3, 5, "x", 0.8), ("a", 4, 4, "x", 0.7)]
     matches = match_segments(truth_of(truth), predictions_of(predictions), (1e-9,))
     assert (matches.found_by == -1).all()
     assert (matches.best_iou == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("predicted", "message"),
+    [
+        (("w", 0, 1, "x", 0.5), "no video of the predictions is in the ground truth .* 'w' against 'a'"),
+        (("a", 0, 1, 7, 0.5), "no label of the predictions is in the ground truth: there they are str, here int"),
+    ],
+)
+def test_what_would_be_0_whatever_was_predicted_is_refused(predicted, message):
+    truth = truth_of([("a", 0, 1, "7")])
+    with pytest.raises(MetricInputError, match=message):
+        match_segments(truth, predictions_of([predicted]))
 
 
 def test_no_predictions():

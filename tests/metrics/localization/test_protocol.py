@@ -68,13 +68,31 @@ def test_activitynet_keeps_all_ground_truth_and_drops_strangers(map_given):
 
 
 @pytest.mark.parametrize("map_given", [False, True])
-def test_corrected_scores_the_predicted_videos(map_given):
+def test_corrected_scores_all_videos(map_given):
     for truth, label_map in both(map_given):
         prepared = apply_protocol(truth_of(truth), predictions_of(PREDICTIONS), label_map=label_map)
+        assert labels(prepared.truth) == ["5", "7", "9", "7"]
+        assert prepared.unpredicted.tolist() == [False, False, True, True]
+        assert len(prepared.left_out) == 0
+        assert any(
+            "1 of 2 ground truth videos have no prediction; their segments count as not found: b." in n
+            for n in prepared.notes
+        )
+        value = mean_average_precision(prepared.truth, prepared.predictions, (0.5,))
+        assert value.tolist() == pytest.approx([(100 + 50 + 0) / 3])
+
+
+@pytest.mark.parametrize("map_given", [False, True])
+def test_corrected_scores_the_predicted_videos_when_asked(map_given):
+    for truth, label_map in both(map_given):
+        prepared = apply_protocol(
+            truth_of(truth), predictions_of(PREDICTIONS), videos="predicted", label_map=label_map
+        )
         assert prepared.protocol == "corrected"
         assert labels(prepared.truth) == ["5", "7"]
         assert prepared.kept.tolist() == [True, True, False, False]
-        assert prepared.counts["ground truth segments left out"] == 2
+        assert prepared.counts["ground truth segments left out"] == len(prepared.left_out) == 2
+        assert not prepared.unpredicted.any()
         assert any("left out as not evaluated: b." in note for note in prepared.notes)
         assert mean_average_precision(prepared.truth, prepared.predictions, (0.5,)).tolist() == [100.0]
 
@@ -97,13 +115,14 @@ def test_a_listed_video_without_ground_truth_holds_false_positives_only():
     listed = apply_protocol(truth_of(TRUTH), predictions_of(more), videos=["a", "c"])
     assert mean_average_precision(listed.truth, listed.predictions, (0.5,)).tolist() == [75.0]
     assert any("no ground truth; every prediction there is false: c" in n for n in listed.notes)
-    unlisted = apply_protocol(truth_of(TRUTH), predictions_of(more))
+    unlisted = apply_protocol(truth_of(TRUTH), predictions_of(more), videos="predicted")
     assert mean_average_precision(unlisted.truth, unlisted.predictions, (0.5,)).tolist() == [100.0]
     assert unlisted.counts["predictions in videos without ground truth"] == 1
     assert any(
         "1 predictions lie in 1 videos without ground truth and were left out: c" in n for n in unlisted.notes
     )
-    known = apply_protocol(truth_of(TRUTH, videos=["c"]), predictions_of(more))  # looked at, nothing found
+    looked_at = truth_of(TRUTH, videos=["c"])  # nothing was found there
+    known = apply_protocol(looked_at, predictions_of(more), videos="predicted")
     assert mean_average_precision(known.truth, known.predictions, (0.5,)).tolist() == [75.0]
     whole = apply_protocol(truth_of(TRUTH), predictions_of(more), "activitynet")
     assert any("without ground truth and count as false positives: c" in n for n in whole.notes)
@@ -196,7 +215,7 @@ def test_doubtful_numbering_is_noted_only():
 def test_nothing_in_common():
     prepared = apply_protocol(truth_of(TRUTH), predictions_of([("a", 0, 10, "pour", 0.5)]))
     assert any(
-        "no predicted label occurs in the ground truth (pour against 5, 7)" in n for n in prepared.notes
+        "no predicted label occurs in the ground truth (pour against 5, 7, 9)" in n for n in prepared.notes
     )
     assert not mean_average_precision(prepared.truth, prepared.predictions).any()
     with pytest.raises(
@@ -205,17 +224,28 @@ def test_nothing_in_common():
         apply_protocol(truth_of(TRUTH), predictions_of([("z", 0, 10, "5", 0.5)]))
     with pytest.raises(MetricInputError, match="none of the listed videos"):
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), videos=["z"])
-    whole = apply_protocol(truth_of(TRUTH), predictions_of([("z", 0, 10, "5", 0.5)]), "activitynet")
-    assert not mean_average_precision(whole.truth, whole.predictions).any()
+
+
+def test_names_are_trimmed_and_near_misses_named():
+    spaced = [(f" {v} ", a, b, f"{c} ", s) for v, a, b, c, s in PREDICTIONS]
+    expected = apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS))
+    prepared = apply_protocol(truth_of(TRUTH), predictions_of(spaced), videos=None)
+    assert (prepared.counts, prepared.notes) == (expected.counts, expected.notes)
+    assert len(apply_protocol(truth_of(TRUTH), predictions_of(spaced), videos=["a "]).predictions) == 2
+    near = [*PREDICTIONS, ("B", 0, 10, "9", 0.9), ("b.mp4", 20, 30, "7", 0.9)]
+    notes = apply_protocol(truth_of(TRUTH), predictions_of(near)).notes
+    assert any("'B' (reference: 'b'), 'b.mp4' (reference: 'b')" in note for note in notes)
+    with pytest.raises(MetricInputError, match=r"'A' \(reference: 'a'\)"):
+        apply_protocol(truth_of(TRUTH), predictions_of([("A", 0, 10, "5", 0.5)]))
 
 
 def test_no_predictions_at_all():
-    for protocol in ("published", "activitynet"):
+    for protocol in PROTOCOLS:
         prepared = apply_protocol(truth_of(TRUTH), predictions_of([]), protocol)
         assert not mean_average_precision(prepared.truth, prepared.predictions).any()
         assert any("2 of 2 ground truth videos have no prediction" in n for n in prepared.notes)
     with pytest.raises(MetricInputError, match="none of the predicted videos"):
-        apply_protocol(truth_of(TRUTH), predictions_of([]))
+        apply_protocol(truth_of(TRUTH), predictions_of([]), videos="predicted")
     listed = apply_protocol(truth_of(TRUTH), predictions_of([]), videos=["a"])
     assert not mean_average_precision(listed.truth, listed.predictions).any()
 
@@ -227,6 +257,8 @@ def test_what_cannot_be_asked():
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), "official")
     with pytest.raises(MetricInputError, match="keeps the ground truth of all videos, but a list"):
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), "published", videos=["a"])
+    with pytest.raises(MetricInputError, match="videos is the text 'a'; give a list of names, or 'predicted'"):
+        apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), videos="a")
     with pytest.raises(MetricInputError, match="the ground truth has no segments"):
         apply_protocol(truth_of([]), predictions_of(PREDICTIONS))
 

@@ -25,7 +25,7 @@ def simulated(rng, videos, recipes=8, steps=8, noise=50):
             for _ in range(2):
                 if rng.random() < quality:
                     a, b = rng.normal(0, 0.2 * length, 2)
-                    found.append((v, now + a, now + length + b, label, rng.beta(3, 3)))
+                    found.append((v, *sorted((now + a, now + length + b)), label, rng.beta(3, 3)))
             now += length
         starts, lengths = rng.uniform(0, now, noise), rng.uniform(5, 60, noise)
         others, scores = rng.integers(0, recipes * steps, noise), rng.beta(2, 5, noise)

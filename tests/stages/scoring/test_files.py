@@ -130,3 +130,23 @@ def test_messages_name_some_of_many():
     assert some_names([]) == ""
     assert some_names({"b": 1, "a": 2}) == "'a', 'b'"
     assert some_names("dcba") == "'a', 'b', 'c', …"
+
+
+@pytest.mark.parametrize(
+    "cell", ["d1,x,d2", "d1 x d2", "d1;x;d2", "d1\tx", "['d1', 'x']", "['d1']", '"d1"', "[d1", "{'d1'}"]
+)
+def test_a_text_that_is_no_list_of_ids_is_refused(tmp_path, cell):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"ids": cell}) + "\n")
+    with pytest.raises(UserError, match=r"line 1, column 'ids': a list of ids was expected, got .*"):
+        read_table(path).id_lists("ids")
+
+
+@pytest.mark.parametrize(
+    ("cell", "ids"),
+    [("d1|x |d2", ["d1", "x", "d2"]), ("d1", ["d1"]), ('["a, b"]', ["a, b"]), ("a, b|c", ["a, b", "c"]), ("", [])],
+)
+def test_lists_of_ids(tmp_path, cell, ids):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"ids": cell}) + "\n")
+    assert read_table(path).id_lists("ids") == [ids]

@@ -85,6 +85,7 @@ def test_golden_numbers_of_the_shared_predictions(shared_data, shared_expected, 
         folder / gt,
         folder / PREDICTIONS,
         protocol=protocol,
+        videos="predicted" if protocol == "corrected" else None,
         label_map=folder / MAP if with_map else None,
         resamples=0,
     )
@@ -146,8 +147,9 @@ def test_renumbered_ground_truth_without_a_map_is_refused(shared_data, protocol)
 def test_recall_of_steps_with_and_without_a_mistake(shared_data):
     folder = shared_data / "msl"
     table = score_localization(
-        folder / RAW, folder / PREDICTIONS, slice_column="has_error", resamples=200, tiou=(0.1, 0.5)
-    )
+        folder / RAW, folder / PREDICTIONS, videos="predicted", slice_column="has_error", resamples=200,
+        tiou=(0.1, 0.5),
+    )  # fmt: skip
     slices = {(s["slice"], s["tiou"], s["k"]): s for s in table.headline["slices"]}
     wrong, right = slices["has_error=1", 0.5, 1], slices["has_error=0", 0.5, 1]
     assert (wrong["segments"], right["segments"]) == (168, 69)
@@ -180,8 +182,8 @@ def test_golden_example(small):
     assert cell.score.value == found["mAP"][1]
     assert [cell.score.low, cell.score.high] == found["intervals"]["mAP"][1]
     assert str(cell.score.signature) == (
-        "mean_average_precision|average:macro|interval:centred-95|matching:greedy|protocol:corrected|"
-        "resamples:50|tiou:0.5|unit:percent"
+        "mean_average_precision|average:macro|failed:not-found|interval:centred-95|matching:greedy|protocol:corrected|"
+        "resamples:50|tiou:0.5|unit:percent|videos:reference"
     )
     for row in table.rows:
         if row.slice.startswith("tIoU") and row.metric.startswith(("micro R", "R@")):
@@ -293,7 +295,7 @@ def test_another_key_of_the_class(write):
     both = write(
         "p.json", {"results": {"A": [{"label": "?", "label_id": 1, "score": 1, "segment": [0, 10]}]}}
     )
-    assert score_localization(gt, both, resamples=0, label_key="label_id").headline["mAP"] == [100.0] * 5
+    assert score_localization(gt, both, resamples=0, label_key="label_id").headline["mAP"] == [50.0] * 5
     with pytest.raises(UserError, match="'step' must be a text or a whole number, got None; it has 'label'"):
         score_localization(gt, pred, label_key="step")
 
@@ -306,6 +308,32 @@ def test_evaluated_videos_from_a_list(write, small):
         score_localization(*small, videos=write("v.txt", "\n"))
     with pytest.raises(UserError, match="keeps the ground truth of all videos"):
         score_localization(*small, videos=write("v.txt", "B"), protocol="published")
+
+
+def test_withheld_videos_raise_no_score(write):
+    gt = write("gt.csv", "video-id,t-start,t-end,label,has_error\nv1,0,10,x,0\nv2,0,10,x,1\n")
+    pred = "video-id,t-start,t-end,label,score\nv1 ,0,10, x,.9\n"
+    table = score_localization(gt, write("p.csv", pred), resamples=0, slice_column="has_error")
+    assert table.headline["mAP"] == [50.0] * 5
+    assert {(r.score.n, r.score.failed, r.score.skipped) for r in table.rows if "tIoU" in r.slice[:4]} == {(1, 1, 0)}
+    slices = {r.slice: r.score for r in table.rows}
+    assert (slices["has_error=1, tIoU 0.5"].n, slices["has_error=1, tIoU 0.5"].failed) == (0, 1)
+    assert any("1 of 2 ground truth videos have no prediction; their segments count" in n for n in table.notes)
+    subset = score_localization(gt, write("p.csv", pred), videos="predicted", resamples=0)
+    assert subset.headline["mAP"] == [100.0] * 5
+    assert (subset.rows[0].score.n, subset.rows[0].score.failed, subset.rows[0].score.skipped) == (1, 0, 1)
+    assert subset.rows[0].score.signature.parameters["videos"] == "predicted"
+    near = write("near.csv", pred + "V2,0,10,x,.9\n")
+    assert any("'V2' (reference: 'v2')" in note for note in score_localization(gt, near, resamples=0).notes)
+
+
+@pytest.mark.parametrize("side", ["gt", "pred"])
+def test_reversed_times_are_refused(write, small, side):
+    text = (GT if side == "gt" else PRED) + ("A,9,3,c0,0\n" if side == "gt" else "9,A,9,3,c0,.1\n")
+    files = [write("bad.csv", text) if name == side else path for name, path in zip(("gt", "pred"), small, strict=True)]
+    with pytest.raises(UserError, match=r"the segment ends at 3 s, before its start at 9 s") as caught:
+        score_localization(*files, resamples=0)
+    assert "bad.csv, line" in str(caught.value)
 
 
 def test_repeated_and_empty_segments_go_only_when_asked(write):

@@ -84,7 +84,7 @@ def test_missing_rankings_can_count_as_0(files):
     score = values(table)["all", "R@2"]
     assert (score.value, score.n, score.failed) == (pytest.approx(50.0), 4, 0)
     assert score.signature.parameters["missing"] == "zero"
-    assert "1 questions without a ranking count as 0." in table.notes
+    assert "1 questions without a ranking count as 0: 'q4'." in table.notes
 
 
 @pytest.mark.parametrize(("recall", "labels"), [("all", {"share@2", "hit@2"}), ("any", {"share@2", "all@2"})])
@@ -371,3 +371,30 @@ def test_whatever_trec_files_hold_is_scored_or_explained(tmp_path_factory, qrels
     except UserError:
         return
     assert table.counts["questions"] >= 1
+
+
+@pytest.mark.parametrize("cell", ["d1,x,d2", "d1 x d2", "d1;x;d2", "['d1', 'x']", '"d1"'])
+@pytest.mark.parametrize("side", ["gold", "ranking"])
+def test_a_cell_that_is_no_list_of_sources_is_refused(tmp_path, cell, side):
+    gt = write(tmp_path / "g.jsonl", [{"id": "q", "gold": cell if side == "gold" else ["d1"]}])
+    pred = write(tmp_path / "p.jsonl", [{"id": "q", "ranking": cell if side == "ranking" else ["d1"]}])
+    with pytest.raises(UserError, match=f"column '{side}': a list of ids was expected"):
+        score_retrieval(gt, pred, resamples=0)
+
+
+def test_questions_without_a_ranking_are_named(tmp_path, files):
+    pred = write(tmp_path / "p.jsonl", [*PRED[:2], {"id": "q3", "ranking": None}, {"id": "Q4", "ranking": ["a"]}])
+    table = score_retrieval(files[0], pred, k=[2], resamples=0)
+    assert values(table)["all", "R@2"].failed == 2
+    assert any("2 questions without a ranking were left out of every number (failed): 'q3', 'q4'" in n for n in table.notes)
+    assert any("'Q4' (reference: 'q4')" in note for note in table.notes)
+    nothing_found = write(tmp_path / "e.jsonl", [*PRED[:2], {"id": "q3", "ranking": []}, {"id": "q4", "ranking": ["a"]}])
+    assert values(score_retrieval(files[0], nothing_found, k=[2], resamples=0))["all", "R@2"].failed == 0
+
+
+def test_contradictory_gold_is_refused(tmp_path, files):
+    twice = [{"id": "q1", "gold": [{"id": "a", "gain": 1}, {"id": "a", "gain": 2}]}]
+    with pytest.raises(UserError, match="the source 'a' has two gains, 1 and 2"):
+        score_retrieval(write(tmp_path / "g.jsonl", twice), files[1])
+    with pytest.raises(UserError, match="line 2: the relevance of 'd' to question '1' is 0 here and 1 further up"):
+        score_retrieval(write(tmp_path / "g.qrels", "1 0 d 1\n1 0 d 0\n"), files[1])

@@ -42,9 +42,11 @@ def localization(
         str | None, typer.Option("--subset", help="Only the videos of this subset of the ground truth.")
     ] = None,
     videos: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--videos", metavar="FILE", help="The evaluated videos, one a line (protocol corrected)."
+            "--videos",
+            metavar="FILE|predicted",
+            help="The evaluated videos, one a line, or those with predictions (protocol corrected).",
         ),
     ] = None,
     label_key: Annotated[
@@ -91,10 +93,10 @@ def localization(
     Columns of the ground truth: video-id, t-start, t-end (seconds), label
     Columns of the predictions:  video-id, t-start, t-end (seconds), label, score
 
-    Protocols: corrected scores the videos that have predictions (or --videos) against their own ground truth.
-    activitynet keeps the ground truth of all videos, also of those without any prediction. published reproduces
-    the figures released with CaptainCook4D: as activitynet, and predicted labels that the ground truth lacks
-    collide with its renumbered classes.
+    Protocols: corrected scores all videos of the ground truth, or those that --videos names: in a video without
+    any prediction nothing was found. --videos predicted leaves such videos out. activitynet always keeps the
+    ground truth of all videos. published reproduces the figures released with CaptainCook4D: as activitynet, and
+    predicted labels that the ground truth lacks collide with its renumbered classes.
 
     If the ground truth holds labels renumbered 0 to C-1, --label-map says what they were.
 
@@ -103,6 +105,7 @@ def localization(
 
     Example: proctor score localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error
     """  # noqa: D301  # \b keeps the lines of the columns apart
+    from proctor.metrics.localization import PREDICTED
     from proctor.stages.scoring.localization import parse_tiou, score_localization
 
     table = score_localization(
@@ -112,7 +115,7 @@ def localization(
         label_map=label_map,
         tiou=parse_tiou(tiou),
         subset=subset,
-        videos=videos,
+        videos=PREDICTED if videos == PREDICTED else Path(videos) if videos is not None else None,
         label_key=label_key,
         drop_duplicates=drop_duplicates,
         drop_empty=drop_empty,

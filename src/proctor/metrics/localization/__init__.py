@@ -7,7 +7,7 @@ before that which videos and labels are compared. All values are in per cent.
 from __future__ import annotations
 
 from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
-from proctor.metrics.localization.protocol import PROTOCOLS, Prepared, Protocol, apply_protocol
+from proctor.metrics.localization.protocol import PREDICTED, PROTOCOLS, Prepared, Protocol, apply_protocol
 from proctor.metrics.localization.resampling import difference_intervals, score_intervals
 from proctor.metrics.localization.scores import (
     LocalizationScores,
@@ -26,6 +26,7 @@ from proctor.metrics.metric import Metric
 __all__ = [
     "METRICS",
     "MULTIPLES",
+    "PREDICTED",
     "PROTOCOLS",
     "TIOU",
     "LocalizationScores",
@@ -59,7 +60,7 @@ METRICS: tuple[Metric, ...] = (
         label="mAP",
         family="localization",
         function="localization:mean_average_precision",
-        signature="mean_average_precision|average:macro|matching:greedy|protocol:corrected|tiou:0.5|unit:percent",
+        signature="mean_average_precision|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
         range="0 to 100 %",
         direction="higher",
         definition=(
@@ -80,7 +81,7 @@ METRICS: tuple[Metric, ...] = (
         label="average mAP",
         family="localization",
         function="localization:localization_scores",
-        signature="average_map|average:macro|matching:greedy|protocol:corrected|tiou:0.1,0.2,0.3,0.4,0.5|unit:percent",
+        signature="average_map|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.1,0.2,0.3,0.4,0.5|unit:percent|videos:reference",
         range="0 to 100 %",
         direction="higher",
         definition="Mean of mAP over the tIoU thresholds.",
@@ -92,7 +93,7 @@ METRICS: tuple[Metric, ...] = (
         label="R@kx",
         family="localization",
         function="localization:recall_at_kx",
-        signature="recall_at_kx|average:macro|k:1|protocol:corrected|tiou:0.5|unit:percent",
+        signature="recall_at_kx|average:macro|failed:not-found|k:1|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
         range="0 to 100 %",
         direction="higher",
         definition=(
@@ -111,7 +112,7 @@ METRICS: tuple[Metric, ...] = (
         label="micro R@kx",
         family="localization",
         function="localization:micro_recall_at_kx",
-        signature="micro_recall_at_kx|average:micro|k:1|protocol:corrected|tiou:0.5|unit:percent",
+        signature="micro_recall_at_kx|average:micro|failed:not-found|k:1|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
         range="0 to 100 %",
         direction="higher",
         definition="As R@kx, but over all segments alike; also of a slice of them, such as steps with a mistake.",

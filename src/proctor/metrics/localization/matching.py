@@ -128,7 +128,8 @@ def match_segments(
         multiples: k of R@k×.
 
     Raises:
-        MetricInputError: if the ground truth is empty, predictions have no scores, or an option makes no sense.
+        MetricInputError: if the ground truth is empty, predictions have no scores, both sides share no video, one
+            writes its labels as numbers and the other as texts, or an option makes no sense.
     """
     thresholds, ks = require_tiou(tiou), require_multiples(multiples)
     if not len(truth):
@@ -137,6 +138,7 @@ def match_segments(
         )
     if predictions.score is None:
         raise MetricInputError("the predictions have no scores", "give each prediction its confidence")
+    _require_common_names(truth, predictions)
     classes = truth.used_labels()
     videos = tuple(sorted_names({*truth.used_videos(), *predictions.used_videos()}))
     truth_class, truth_video = _recoded(truth, classes, videos)
@@ -153,6 +155,28 @@ def match_segments(
         thresholds, ks, classes, videos, truth_class, truth_video, found_by, pairs.best_iou,
         prediction_class, prediction_video, order,
     )  # fmt: skip
+
+
+def _require_common_names(truth: Segments, predictions: Segments) -> None:
+    """Refuse what would be 0 whatever was predicted: no video in common, or labels of another type."""
+    for what, wanted, given in (
+        ("video", {*truth.videos}, {*predictions.videos}),
+        ("label", {*truth.used_labels()}, {*predictions.used_labels()}),
+    ):
+        if not given or wanted & given:
+            continue
+        if {str(name) for name in wanted} & {str(name) for name in given}:
+            kinds = [type(next(iter(names))).__name__ for names in (wanted, given)]
+            raise MetricInputError(
+                f"no {what} of the predictions is in the ground truth: there they are {kinds[0]}, here {kinds[1]}",
+                "write both alike, as texts or as whole numbers",
+            )
+        if what == "video":
+            raise MetricInputError(
+                f"no video of the predictions is in the ground truth (for example {min(given, key=repr)!r} against "
+                f"{min(wanted, key=repr)!r})",
+                "name videos alike in both",
+            )
 
 
 def _recoded(

@@ -6,7 +6,9 @@ its raw number although the others are renumbered 0…C−1, so it collides with
 
 ``activitynet`` also keeps the whole ground truth (right when every video was predicted), but nothing collides.
 
-``corrected`` scores the videos that were evaluated against their own ground truth, under raw labels.
+``corrected`` scores all videos of the ground truth under raw labels: one without a prediction has found nothing, so
+that withholding hard videos raises no score. Where a subset was evaluated, its videos are named; ``"predicted"``
+takes those with predictions, which a system can choose, so the signature says so.
 """
 
 from __future__ import annotations
@@ -18,13 +20,16 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.localization.segments import Flags, Name, Segments, sorted_names
+from proctor.metrics.localization.segments import Flags, Name, Segments, sorted_names, trimmed_name
+from proctor.metrics.names import near_miss_note
 from proctor.metrics.temporal import temporal_iou
 
-__all__ = ["PROTOCOLS", "Prepared", "Protocol", "apply_protocol"]
+__all__ = ["PREDICTED", "PROTOCOLS", "Prepared", "Protocol", "apply_protocol"]
 
 Protocol = Literal["published", "activitynet", "corrected"]
 PROTOCOLS: Final[tuple[Protocol, ...]] = get_args(Protocol)
+PREDICTED: Final = "predicted"
+"""Instead of a list of videos: those that have predictions."""
 
 _NAMED: Final = 8
 """Names that a note lists before it only counts."""
@@ -41,6 +46,8 @@ class Prepared:
         predictions: those that compete.
         protocol: which one.
         kept: which segments of the ground truth that was given are in ``truth``.
+        left_out: the segments of the ground truth that are not.
+        unpredicted: which segments of ``truth`` lie in a video without any prediction; they count as not found.
         counts: what was read, dropped and left out.
         notes: what to beware of, one sentence each.
     """
@@ -49,6 +56,8 @@ class Prepared:
     predictions: Segments
     protocol: Protocol
     kept: Flags
+    left_out: Segments
+    unpredicted: Flags
     counts: Mapping[str, int]
     notes: tuple[str, ...]
 
@@ -58,16 +67,17 @@ def apply_protocol(
     predictions: Segments,
     protocol: Protocol = "corrected",
     *,
-    videos: Collection[Name] | None = None,
+    videos: Collection[Name] | Literal["predicted"] | None = None,
     label_map: Mapping[Name, Name] | None = None,
 ) -> Prepared:
-    """Restrict and relabel both sides.
+    """Restrict and relabel both sides; names of videos and labels are compared without space around them.
 
     Args:
         truth: ground truth under raw or, with ``label_map``, renumbered labels.
         predictions: under raw labels.
         protocol: see the module.
-        videos: for ``corrected``: the evaluated videos; those with predictions when None.
+        videos: for ``corrected``: the evaluated videos, or ``"predicted"`` for those with predictions; all videos of
+            the ground truth when None.
         label_map: raw to renumbered label. Whether the ground truth is raw or renumbered is found out and noted.
 
     Raises:
@@ -81,10 +91,15 @@ def apply_protocol(
             f"the protocol {protocol!r} keeps the ground truth of all videos, but a list of videos was given",
             "leave the list out or take the protocol 'corrected'",
         )
+    if isinstance(videos, str) and videos != PREDICTED:
+        raise MetricInputError(
+            f"videos is the text {videos!r}", f"give a list of names, or {PREDICTED!r} for the predicted videos"
+        )
     if not len(truth):
         raise MetricInputError(
             "the ground truth has no segments", "check the file, the subset and what was dropped"
         )
+    truth, predictions = truth.trimmed(), predictions.trimmed()
     counts: dict[str, int] = {}
     notes: list[str] = []
     renumbered = False
@@ -96,15 +111,19 @@ def apply_protocol(
         truth, predictions = _collided(truth, predictions, label_map, renumbered, counts, notes)
     elif label_map is not None and renumbered:
         truth = truth.relabelled({new: raw for raw, new in label_map.items()})
+    if near := near_miss_note(truth.videos, predictions.videos, "videos"):
+        notes.append(near)
     kept = np.ones(len(truth), dtype=np.bool_)
+    predicted = predictions.used_videos()
     if protocol == "corrected":
         kept, predictions = _evaluated(truth, predictions, videos, counts, notes)
-        truth = truth.take(kept)
     else:
         _whole(truth, predictions, protocol, counts, notes)
+    truth, left_out = truth.take(kept), truth.take(~kept)
     if protocol != "published":
         predictions = _without_strangers(truth, predictions, protocol, counts, notes)
-    return Prepared(truth, predictions, protocol, kept, counts, tuple(notes))
+    unpredicted = ~truth.in_videos(predicted)
+    return Prepared(truth, predictions, protocol, kept, left_out, unpredicted, counts, tuple(notes))
 
 
 def _is_renumbered(
@@ -225,32 +244,36 @@ def _evaluated(
 ) -> tuple[Flags, Segments]:
     """Choose the segments of the evaluated videos, and the predictions that lie in them."""
     annotated, predicted = set(truth.videos), set(predictions.used_videos())
-    chosen = (annotated & predicted) if videos is None else set(videos)
+    listed = videos is not None and videos != PREDICTED
+    chosen = {trimmed_name(name) for name in videos} if videos is not None and listed else annotated
+    if videos == PREDICTED:
+        chosen = annotated & predicted
     kept = truth.in_videos(chosen)
-    if not kept.any():
-        seen = "none of the predicted videos" if videos is None else "none of the listed videos"
-        given = predictions.used_videos() if videos is None else sorted_names(chosen)
+    if not kept.any() or (predicted and not listed and not annotated & predicted):
+        seen = "none of the listed videos" if listed else "none of the predicted videos"
+        given = sorted_names(chosen) if listed else predictions.used_videos()
+        near = near_miss_note(truth.videos, given, "videos")
         raise MetricInputError(
             f"{seen} has ground truth (for example {_some(given)}; the ground truth has {_some(truth.used_videos())})",
-            "check that both files name their videos alike and belong to one split",
+            near or "check that both files name their videos alike and belong to one split",
         )
     unpredicted = set(truth.used_videos()) - predicted
     counts["ground truth videos without predictions"] = len(unpredicted)
-    if videos is None:
-        counts["ground truth segments left out"] = int((~kept).sum())
-        if unpredicted:
-            notes.append(
-                f"{len(unpredicted)} of {len(truth.used_videos())} ground truth videos have no prediction and were "
-                f"left out as not evaluated: {_some(unpredicted)}. Name the evaluated videos in a list to change that."
-            )
+    counts["ground truth segments left out"] = int((~kept).sum())
+    if not listed:
         _without_truth(predictions, annotated, "were left out", counts, notes)
-    else:
-        counts["ground truth segments left out"] = int((~kept).sum())
-        missed = unpredicted & chosen
-        if missed:
-            notes.append(
-                f"{len(missed)} listed videos have no prediction; their segments count as not found: {_some(missed)}."
-            )
+    if unpredicted and videos == PREDICTED:
+        notes.append(
+            f"{len(unpredicted)} of {len(truth.used_videos())} ground truth videos have no prediction and were "
+            f"left out as not evaluated: {_some(unpredicted)}."
+        )
+    elif missed := unpredicted & chosen:
+        of = f"{len(missed)} listed videos" if listed else f"{len(missed)} of {len(chosen)} ground truth videos"
+        notes.append(
+            f"{of} have no prediction; their segments count as not found: {_some(missed)}."
+            + ("" if listed else " If a subset was evaluated, name its videos.")
+        )
+    if listed:
         unknown = chosen - annotated
         if unknown:
             notes.append(
@@ -273,7 +296,7 @@ def _whole(
         notes.append(
             f"{len(unpredicted)} of {len(truth.used_videos())} ground truth videos have no prediction; under "
             f"'{protocol}' all their segments count as not found: {_some(unpredicted)}. If they were not evaluated, "
-            "take the protocol 'corrected'."
+            "take the protocol 'corrected' and name the evaluated videos."
         )
     _without_truth(predictions, set(truth.videos), "count as false positives", counts, notes)
 

@@ -7,7 +7,7 @@ comparing, sorting and grouping work on numbers and never depend on the order of
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.temporal import require_times
 
-__all__ = ["EMPTY_LENGTH", "SAME_TIME", "Name", "Segments", "encode_names", "sorted_names"]
+__all__ = ["EMPTY_LENGTH", "SAME_TIME", "Name", "Segments", "encode_names", "sorted_names", "trimmed_name"]
 
 Name = str | int
 Floats = NDArray[np.float64]
@@ -84,8 +84,8 @@ class Segments:
             columns: further texts for each segment, by name.
 
         Raises:
-            MetricInputError: if lengths differ, a number is not finite (the row is named, from 0), or a name is
-                neither a text nor a whole number.
+            MetricInputError: if lengths differ, a number is not finite or a segment ends before it starts (the row
+                is named, from 0), or a name is neither a text nor a whole number.
         """
         what = "ground truth" if score is None else "predictions"
         starts, ends = _floats(start, what, "starts"), _floats(end, what, "ends")
@@ -154,6 +154,14 @@ class Segments:
             self.columns,
         )
 
+    def trimmed(self) -> Segments:
+        """Return the same segments with no space around the names of videos and labels."""
+        video, videos = encode_names([trimmed_name(name) for name in self.videos], "a video")
+        label, labels = encode_names([trimmed_name(name) for name in self.labels], "a label")
+        return replace(
+            self, video=video[self.video], label=label[self.label], videos=videos, labels=labels
+        )
+
     def used_videos(self) -> tuple[Name, ...]:
         """Return the videos that hold a segment, sorted."""
         return tuple(self.videos[code] for code in _present(self.video, len(self.videos)))
@@ -163,7 +171,7 @@ class Segments:
         return tuple(self.labels[code] for code in _present(self.label, len(self.labels)))
 
     def empty(self, shorter_than: float = EMPTY_LENGTH) -> Flags:
-        """Return which segments are shorter than this many seconds; an end before the start is shorter too."""
+        """Return which segments are shorter than this many seconds."""
         result: Flags = self.end - self.start < shorter_than
         return result
 
@@ -219,6 +227,11 @@ class Segments:
 def sorted_names(names: Collection[Name]) -> list[Name]:
     """Sort names: whole numbers by value, then texts; texts that are whole numbers by value too."""
     return sorted(names, key=_name_key)
+
+
+def trimmed_name(name: Name) -> Name:
+    """Return a text without space around it, a number as it is."""
+    return name.strip() if isinstance(name, str) else name
 
 
 def _is_name(value: object) -> bool:
@@ -293,4 +306,5 @@ def _floats(values: ArrayLike, what: str, name: str) -> Floats:
         raise MetricInputError(f"{what}: {name} must be numbers") from None
     if result.ndim != 1:
         raise MetricInputError(f"{what}: {name} must be a flat list, got shape {result.shape}")
+    result = result + 0.0  # -0.0 equals 0.0, and must not be written otherwise
     return result

@@ -112,10 +112,9 @@ def _require_segments(begin: Floats, stop: Floats, label: Sequence[Label], rate:
     require_rate(rate)
     if frames < 0:
         raise MetricInputError(f"a video has no {frames} frames")
-    for row in np.flatnonzero((begin < 0) | (stop < begin)):
+    for row in np.flatnonzero(begin < 0):
         raise MetricInputError(
-            f"segment {row} goes from {begin[row]:g} to {stop[row]:g} s",
-            "times start at 0 and end after they start",
+            f"segment {row} goes from {begin[row]:g} to {stop[row]:g} s", "times start at 0"
         )
 
 

@@ -194,6 +194,10 @@ def _is_number(text: str) -> bool:
 def _as_order(table: Table, row: int, column: str, value: object, semantics: Semantics) -> Order:
     """Return a list of step ids as texts; ranks are turned over into an order of the steps 0 to N-1."""
     if isinstance(value, str):
+        if "," in value or ";" in value:
+            raise table.wrong(
+                row, column, f"a list of steps was expected, got {value[:60]!r}.", "separate steps by spaces or |"
+            )
         value = value.split()
     if not isinstance(value, list) or not value:
         raise table.wrong(row, column, f"a list of steps was expected, got {str(value)[:60]!r}.")
@@ -214,7 +218,7 @@ def _as_order(table: Table, row: int, column: str, value: object, semantics: Sem
 
 def _order_cells(table: Table, column: str) -> list[list[Any]]:
     """Return a column of lists of steps; in a text cell without bars the steps stand between spaces."""
-    cells = table.lists(column)
+    cells = table.id_lists(column, spaces=True)
     for row, raw in enumerate(table.columns[column]):
         if isinstance(raw, str) and "|" not in raw and not raw.lstrip().startswith("["):
             cells[row] = raw.split()

@@ -11,6 +11,7 @@ import gc
 import gzip
 import io
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,10 @@ _SHOWN: Final = 60
 _LARGEST_UNPACKED: Final = 4 * 2**30
 _FIELD_LIMIT: Final = 256 * 2**20
 _MISSING: Final = (None, "")
+
+
+_SEVERAL: Final = re.compile(r"""[,;"'\[\]{}]""")
+"""What a single id between bars does not hold."""
 
 
 class Table:
@@ -145,6 +150,24 @@ class Table:
             raise self.wrong(row, column, f"a finite number was expected, got {_shown(value)}.")
         return number
 
+    def times(
+        self, starts: Sequence[str], ends: Sequence[str]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return starts and ends of segments, in seconds.
+
+        Raises:
+            UserError: as ``numbers``, or if a segment ends before it starts.
+        """
+        start, end = self.numbers(*starts), self.numbers(*ends)
+        for row in np.flatnonzero(end < start)[:1].tolist():
+            raise self.wrong(
+                row,
+                self.require(*ends),
+                f"the segment ends at {end[row]:g} s, before its start at {start[row]:g} s.",
+                "exchange its times or remove the row",
+            )
+        return start, end
+
     def integers(self, *names: str) -> NDArray[np.int64]:
         """Return a column as whole numbers.
 
@@ -191,6 +214,34 @@ class Table:
             else:
                 raise self.wrong(row, column, f"a list was expected, got {_shown(value)}.")
         return out
+
+
+    def id_lists(self, *names: str, spaces: bool = False) -> list[list[Any]]:
+        """Return a column of lists of ids: JSON arrays, or ids separated by ``|``.
+
+        A text without ``|`` is one id. It is refused if it looks like several, or like a list that is no JSON: one
+        long id would be found nowhere, and the score would be 0 without a word.
+
+        Args:
+            names: of the column.
+            spaces: whether an id may hold a space.
+
+        Raises:
+            UserError: as ``lists``, or if a text holds a comma, a semicolon, a quotation mark, a bracket or a space.
+        """
+        column = self.require(*names)
+        found = self.lists(column)
+        for row, raw in enumerate(self.columns[column]):
+            if not isinstance(raw, str) or found[row] != [raw.strip()]:
+                continue
+            if _SEVERAL.search(raw) or (not spaces and len(raw.split()) > 1):
+                raise self.wrong(
+                    row,
+                    column,
+                    f"a list of ids was expected, got {_shown(raw)}.",
+                    "separate ids by | (a|b|c), or write a JSON array; an id that holds such a sign goes into an array",
+                )
+        return found
 
 
 def _json_list(text: str) -> list[Any] | None:
@@ -383,6 +434,22 @@ def some_names(names: Iterable[str]) -> str:
     known = sorted(names)
     shown = ", ".join(map(repr, known[:3]))
     return f"{shown}, …" if len(known) > 3 else shown
+
+
+def missing_note(what: str, lacks: str, names: Iterable[str], counted: bool = False) -> str:
+    """Return the sentence about items without a prediction, empty if there are none.
+
+    Args:
+        what: the items, in the plural (``questions``).
+        lacks: what they lack (``ranking``).
+        names: of these items.
+        counted: whether they count as 0; otherwise they are left out.
+    """
+    known = list(names)
+    if not known:
+        return ""
+    fate = "count as 0" if counted else "were left out of every number (failed)"
+    return f"{len(known):,} {what} without a {lacks} {fate}: {some_names(known)}."
 
 
 def _record(value: Any, where: str) -> dict[str, Any]:

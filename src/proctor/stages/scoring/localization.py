@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def score_localization(
     label_map: Path | None = None,
     tiou: Sequence[float] = TIOU,
     subset: str | None = None,
-    videos: Path | None = None,
+    videos: Path | Literal["predicted"] | None = None,
     label_key: str | None = None,
     drop_duplicates: bool = False,
     drop_empty: bool = False,
@@ -72,7 +73,8 @@ def score_localization(
         label_map: JSON object raw to renumbered label.
         tiou: thresholds.
         subset: only the videos of this subset of the ground truth.
-        videos: the evaluated videos, one a line; with ``corrected`` only.
+        videos: the evaluated videos, one a line, or ``"predicted"`` for those with predictions; all videos of the
+            ground truth when None; with ``corrected`` only.
         label_key: key or column that holds the class, where it is not the usual one.
         drop_duplicates: leave out repeated segments on both sides.
         drop_empty: leave out segments shorter than a millisecond on both sides.
@@ -97,7 +99,7 @@ def score_localization(
             truth,
             predictions,
             _protocol(protocol),
-            videos=None if videos is None else read_videos(videos),
+            videos=read_videos(videos) if isinstance(videos, Path) else videos,
             label_map=None if label_map is None else read_label_map(label_map),
         )
     with explained("--tiou"):
@@ -109,7 +111,7 @@ def score_localization(
             else ()
         )
         parts = (
-            slice_parts(scores, prepared.truth, slice_column, resamples, confidence, seed)
+            slice_parts(scores, prepared, slice_column, resamples, confidence, seed)
             if slice_column is not None
             else []
         )
@@ -117,10 +119,10 @@ def score_localization(
         write_matches(matches, scores, prepared)
     dropped = [name for name, drop in (("duplicates", drop_duplicates), ("empty", drop_empty)) if drop]
     choices = Choices(
-        {"protocol": prepared.protocol, "unit": "percent"}
+        {"failed": "not-found", "protocol": prepared.protocol, "unit": "percent"}
         | ({"dropped": ",".join(dropped)} if dropped else {})
         | ({"subset": subset.replace("|", "/")} if subset else {})
-        | ({"videos": "listed"} if videos else {})
+        | _evaluated(prepared.protocol, videos)
         | ({"resamples": str(resamples)} if resamples else {})
     )
     return ScoreTable(
@@ -134,6 +136,13 @@ def score_localization(
         notes=tuple(dict.fromkeys((*notes, *prepared.notes, *(i.note for i in intervals if i.note)))),
         figures=localization_plots(scores, parts, slice_column),
     )
+
+
+def _evaluated(protocol: Protocol, videos: Path | str | None) -> dict[str, str]:
+    """What the signature says of the videos; the other protocols have no choice."""
+    if protocol != "corrected":
+        return {}
+    return {"videos": "listed" if isinstance(videos, Path) else videos or "reference"}
 
 
 def parse_tiou(text: str) -> tuple[float, ...]:

@@ -235,11 +235,12 @@ def _of_table(
 ) -> Segments:
     own_key = label_key is not None and (not scored or label_key in table)
     label = (label_key,) if label_key is not None and own_key else _LABEL
+    starts, ends = table.times(_START, _END)
     with explained(table.path):
         return Segments.of(
             table.texts(*_VIDEO),
-            table.numbers(*_START),
-            table.numbers(*_END),
+            starts,
+            ends,
             _labels(table.texts(*label)),
             table.numbers(*_SCORE) if scored else None,
             columns={name: table.texts(name) for name in columns},

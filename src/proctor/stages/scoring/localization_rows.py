@@ -25,16 +25,22 @@ class Choices:
         return Signature(name, {**self.parameters, **further})
 
 
-def _score(value: float, signature: Signature, n: int, interval: Interval | None) -> Score:
-    if interval is None:
-        return Score(value, signature, n)
+def _score(
+    value: float, signature: Signature, counts: tuple[int, int, int], interval: Interval | None
+) -> Score:
+    """``counts`` are segments: all that were scored, those without any prediction in their video, those left out."""
+    scored, unpredicted, left_out = counts
+    if interval is not None:
+        signature = signature.having(interval=interval.method)
     return Score(
         value,
-        signature.having(interval=interval.method),
-        n,
-        interval.low,
-        interval.high,
-        note=interval.note,
+        signature,
+        scored - unpredicted,
+        None if interval is None else interval.low,
+        None if interval is None else interval.high,
+        unpredicted,
+        left_out,
+        "" if interval is None else interval.note,
     )
 
 
@@ -42,12 +48,13 @@ def threshold_rows(
     scores: LocalizationScores, prepared: Prepared, choices: Choices, intervals: Sequence[Interval]
 ) -> list[ScoreRow]:
     """One line a threshold; the intervals come in the order of ``weighted_scores``."""
-    tiou, ks, n = scores.matches.tiou, scores.matches.multiples, len(prepared.truth)
+    tiou, ks = scores.matches.tiou, scores.matches.multiples
+    counts = (len(prepared.truth), int(prepared.unpredicted.sum()), len(prepared.left_out))
     rows: list[ScoreRow] = []
 
     def add(line: str, column: str, value: float, signature: Signature, place: int) -> None:
         interval = intervals[place] if intervals else None
-        rows.append(ScoreRow(column, _score(value, signature, n, interval), line, digits=2))
+        rows.append(ScoreRow(column, _score(value, signature, counts, interval), line, digits=2))
 
     first = len(tiou) + 1
     for t, threshold in enumerate(tiou):
@@ -78,6 +85,6 @@ def slice_rows(parts: Sequence[Part], choices: Choices) -> list[ScoreRow]:
         signature = choices.signature(
             name, average="micro", k=str(part.k), slice=part.label.replace("|", "/"), tiou=f"{part.tiou:g}"
         )
-        score = _score(part.value, signature, part.n, part.interval)
+        score = _score(part.value, signature, (part.n, part.unpredicted, part.left_out), part.interval)
         rows.append(ScoreRow(f"micro R@{part.k}x", score, f"{part.label}, tIoU {part.tiou:g}", digits=2))
     return rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
 from proctor.metrics.interval import Interval
-from proctor.metrics.localization import LocalizationScores, Segments
+from proctor.metrics.localization import LocalizationScores, Prepared
 from proctor.metrics.localization.segments import sorted_names
 
 __all__ = ["Part", "slice_parts"]
@@ -17,23 +17,29 @@ __all__ = ["Part", "slice_parts"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Recall of one slice, or the difference of two, at one threshold and k."""
+    """Recall of one slice, or the difference of two, at one threshold and k.
+
+    ``n`` are its segments, ``unpredicted`` those of them in videos without any prediction, ``left_out`` further ones
+    in videos that were not evaluated.
+    """
 
     label: str
     tiou: float
     k: int
     value: float
     n: int
+    unpredicted: int
+    left_out: int
     interval: Interval | None
     difference: bool = False
 
 
 def slice_parts(
-    scores: LocalizationScores, truth: Segments, column: str, resamples: int, confidence: float, seed: int
+    scores: LocalizationScores, prepared: Prepared, column: str, resamples: int, confidence: float, seed: int
 ) -> list[Part]:
     """Micro recall by the values of a column; with two values also by how much the second lies above the first."""
-    matches = scores.matches
-    values = truth.columns[column]
+    matches, truth = scores.matches, prepared.truth
+    values, left_out = truth.columns[column], prepared.left_out.columns[column]
     names = sorted_names({str(v) for v in values})
     videos = [str(matches.videos[code]) for code in matches.truth_video.tolist()]
     out: list[Part] = []
@@ -48,13 +54,20 @@ def slice_parts(
                 interval = _slice_interval(pair, _recall, resamples, confidence, seed)
                 label = f"{column}={name or '(nothing)'}"
                 value = float(_recall(pair.sum(axis=0, keepdims=True))[0])
-                out.append(Part(label, threshold, k, value, int(flags.sum()), interval))
+                rows = flags > 0
+                counts = (
+                    int(rows.sum()),
+                    int((rows & prepared.unpredicted).sum()),
+                    int((left_out == name).sum()),
+                )
+                out.append(Part(label, threshold, k, value, *counts, interval))
             if len(among) == 2:
                 interval = _slice_interval(sums, _difference, resamples, confidence, seed)
                 first, second = among
                 value = float(_difference(sums.sum(axis=0, keepdims=True))[0])
                 label = f"{column}: {second or '(nothing)'} less {first or '(nothing)'}"
-                out.append(Part(label, threshold, k, value, len(truth), interval, difference=True))
+                counts = (len(truth), int(prepared.unpredicted.sum()), len(left_out))
+                out.append(Part(label, threshold, k, value, *counts, interval, difference=True))
     return out
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from proctor.errors import UserError
+from proctor.metrics.names import near_miss_note
 from proctor.metrics.retrieval import Gain, RankedGold, RecallReading, rank_gold
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.files import explained, some_names
+from proctor.stages.scoring.files import explained, missing_note, some_names
 from proctor.stages.scoring.retrieval_figures import retrieval_plots
 from proctor.stages.scoring.retrieval_files import (
     Pool,
@@ -121,7 +122,13 @@ def score_retrieval(
             + sum(repeated_ranked.get(name, 0) for name in names),
             **_pool_counts(known, questions, names, rankings),
         },
-        notes=tuple(_notes(ranked, cuts, known, without_gold, missing, len(questions) - len(shared))),
+        notes=tuple(
+            note for note in (
+                missing_note("questions", "ranking", questions.keys() - rankings.keys(), missing == "zero"),
+                near_miss_note(questions, rankings, "questions"),
+                *_notes(ranked, cuts, known, without_gold),
+            ) if note
+        ),
         figures=retrieval_plots(rows, measures, questions, names, known),
     )
 
@@ -150,8 +157,6 @@ def _notes(
     cuts: Sequence[int],
     pool: Pool | None,
     without_gold: int,
-    missing: Missing,
-    absent: int,
 ) -> Iterator[str]:
     last = cuts[-1]
     shallow = int((ranked.retrieved < last).sum())
@@ -162,7 +167,5 @@ def _notes(
         yield f"{beyond:,} questions need more than {last} sources, so their recall@{last} cannot reach 100."
     if without_gold:
         yield f"{without_gold:,} questions have no relevant source and were left out."
-    if absent and missing == "zero":
-        yield f"{absent:,} questions without a ranking count as 0."
     if pool is None:
         yield "Give --pool (a number or a table of sources) for what a random ranking would get."

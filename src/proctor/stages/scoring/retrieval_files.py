@@ -66,9 +66,9 @@ def read_questions(path: Path, cluster: str | None) -> tuple[dict[str, Question]
         return _read_qrels(path)
     table = read_table(path)
     ids = _unique_ids(table)
-    golds = table.lists(*_GOLD)
+    golds = table.id_lists(*_GOLD)
     column = table.require(*_GOLD)
-    modalities = table.lists(*_MODALITIES) if table.find(*_MODALITIES) else None
+    modalities = table.id_lists(*_MODALITIES, spaces=True) if table.find(*_MODALITIES) else None
     questions = {}
     for row, (name, gold) in enumerate(zip(ids, golds, strict=True)):
         question = _question(table, row, column, gold)
@@ -96,12 +96,21 @@ def _unique_ids(table: Table) -> list[str]:
 
 def _question(table: Table, row: int, column: str, gold: list[Any]) -> Question:
     found = Question({})
+    seen: set[str] = set()
     for one in gold:
         name = _source_id(table, row, column, one)
-        if name in found.gold:
+        gain = _source_gain(table, row, column, one)
+        if found.gold.setdefault(name, gain) != gain:
+            raise table.wrong(
+                row,
+                column,
+                f"the source {name!r} has two gains, {found.gold[name]:g} and {gain:g}.",
+                "keep one of them",
+            )
+        if name in seen:
             found.repeated += 1
             continue
-        found.gold[name] = _source_gain(table, row, column, one)
+        seen.add(name)
         if isinstance(one, dict) and isinstance(one.get("modality"), str):
             found.modalities[name] = one["modality"]
     if not found.gold:
@@ -152,7 +161,7 @@ def _add_columns(table: Table, ids: list[str], questions: dict[str, Question], c
                 setattr(questions[name], attribute, value)
     if table.find(*_COUNTS) and "modality" not in table:
         column = table.require(*_COUNTS)
-        for row, (name, counts) in enumerate(zip(ids, table.lists(column), strict=True)):
+        for row, (name, counts) in enumerate(zip(ids, table.id_lists(column), strict=True)):
             questions[name].cell = _combination(table, row, column, counts)
 
 
@@ -189,26 +198,35 @@ def complete(questions: Iterable[Question], pool: Pool | None) -> None:
 def _read_qrels(path: Path) -> tuple[dict[str, Question], int]:
     """``question iteration source relevance``; a relevance of 0 or less is no gold."""
     questions: dict[str, Question] = {}
-    seen: set[str] = set()
+    judged: dict[str, dict[str, float]] = {}
     for number, parts in _trec_lines(path, 4, "question, iteration, source, relevance"):
-        seen.add(parts[0])
         relevance = _trec_number(path, number, parts[3])
+        known = judged.setdefault(parts[0], {})
+        first = parts[2] not in known
+        if known.setdefault(parts[2], relevance) != relevance:
+            raise UserError(
+                f"the relevance of {parts[2]!r} to question {parts[0]!r} is {relevance:g} here and "
+                f"{known[parts[2]]:g} further up.",
+                where=f"{path}, line {number}",
+                hint="keep one of the lines",
+            )
         if relevance <= 0:
             continue
         question = questions.setdefault(parts[0], Question({}))
-        if parts[2] in question.gold:
-            question.repeated += 1
-        else:
-            question.gold[parts[2]] = relevance
+        question.repeated += not first
+        question.gold[parts[2]] = relevance
     if not questions:
         raise UserError(
             "no source is relevant to any question.", where=str(path), hint="relevance is above 0"
         )
-    return questions, len(seen) - len(questions)
+    return questions, len(judged) - len(questions)
 
 
 def read_rankings(path: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return the rankings by question, and how many entries of each were left out as repeated."""
+    """Return the rankings by question, and how many entries of each were left out as repeated.
+
+    A question whose ranking is null or an empty cell has none; an empty list found nothing.
+    """
     if _suffix(path) in _RUN:
         return _read_run(path)
     table = read_table(path)
@@ -216,7 +234,8 @@ def read_rankings(path: Path) -> tuple[dict[str, list[str]], dict[str, int]]:
     column = table.require(*_RANKING)
     return {
         name: [_source_id(table, row, column, one) for one in ranking]
-        for row, (name, ranking) in enumerate(zip(ids, table.lists(column), strict=True))
+        for row, (name, ranking) in enumerate(zip(ids, table.id_lists(column), strict=True))
+        if table.columns[column][row] not in (None, "")
     }, {}
 
 

@@ -142,7 +142,7 @@ def _of_frames(table: Table, video: list[str], labels: list[str]) -> Iterator[tu
 
 
 def _of_segments(table: Table, video: list[str], labels: list[str]) -> Iterator[tuple[str, Timed]]:
-    start, end = table.numbers(*_START), table.numbers(*_END)
+    start, end = table.times(_START, _END)
     durations = table.numbers(*_DURATION) if table.find(*_DURATION) else None
     for name, rows in _rows_by_video(video):
         duration = None
