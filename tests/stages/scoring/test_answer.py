@@ -308,10 +308,31 @@ def test_blank_references_are_no_references(score):
     assert values(table)["EM", "all"].value == 0.0
 
 
+@pytest.mark.parametrize("marks", [(1, 1), ("1", "0"), ("fine. Score: 1", "yes")])
+def test_the_scale_of_marks_is_asked_for_where_it_cannot_be_known(score, marks):
+    gt = [{"id": str(i), "answer": "x"} for i in range(2)]
+    pred = [{"id": str(i), "judgement": mark} for i, mark in enumerate(marks)]
+    with pytest.raises(UserError, match="1 may be the best mark, or the middle one") as caught:
+        score(gt, pred)
+    assert "--scale binary" in caught.value.render()
+    ternary, binary = (values(score(gt, pred, scale=scale))["score", "all"] for scale in ("ternary", "binary"))
+    ones = sum("1" in str(mark) for mark in marks)
+    assert binary.value - ternary.value == pytest.approx(25.0 * ones)
+    assert (ternary.signature.parameters["scale"], binary.signature.parameters["scale"]) == ("0-50-100", "0-100")
+
+
+def test_words_and_a_2_say_what_the_scale_is(score):
+    gt = [{"id": str(i), "answer": "x"} for i in range(2)]
+    for marks in ((2, 1), ("yes", "no"), (0, 0)):
+        score(gt, [{"id": str(i), "judgement": mark} for i, mark in enumerate(marks)])
+    with pytest.raises(UserError, match="line 2, column 'judgement': a binary judgement is 0 or 1, got 2"):
+        score(gt, [{"id": "0", "judgement": 1}, {"id": "1", "judgement": 2}], scale="binary")
+
+
 def test_judge_scales(score):
     gt = [{"id": "1", "answer": "x"}]
     pred = [{"id": "1", "judgement": "Judge: first 0, then 1"}]
-    assert values(score(gt, pred, judge_scale="promqa"))["score", "all"].value == 50.0
+    assert values(score(gt, pred, judge_scale="promqa", scale="ternary"))["score", "all"].value == 50.0
     assert math.isnan(values(score(gt, pred))["score", "all"].value)
 
 
@@ -384,7 +405,7 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
         (GT, [{"id": "q1", "judgement": [1]}], {}, "text was expected"),
         (GT, PRED, {"metrics": ["choice"]}, "options with a gold letter"),
         (GT, [{"id": "q1", "response": "x"}], {"metrics": ["judge"]}, "no judgements"),
-        (GT, [{"id": "q1", "judgement": 1}], {"metrics": ["exact"]}, "needs the responses"),
+        (GT, [{"id": "q1", "judgement": 2}], {"metrics": ["exact"]}, "needs the responses"),
         (
             [{"id": "q1", "gold": "A"}],
             PRED,

@@ -102,10 +102,41 @@ def write_jsonl(path, videos):
     return path
 
 
-def test_without_a_duration_a_video_ends_with_its_last_segment(tmp_path):
+def test_the_reference_says_how_long_a_video_is(tmp_path):
+    gt = tmp_path / "gt.csv"
+    gt.write_text("video,start,end,label,duration\na,0,10,A,10\n")
+    pred = tmp_path / "pred.csv"
+    pred.write_text("video,start,end,label\na,0,5,B\na,490,500,background\n")
+    table = score_segmentation(gt, pred, rate=1.0, resamples=0)
+    assert values(table)["MoF"] == 0.0
+    assert table.counts["frames"] == 10
+    assert table.counts["frames of segments past the end of their video"] == 490
+    assert any("490 frames there were cut off: 'a'" in note for note in table.notes)
+    gt.write_text("video,start,end,label\na,0,10,A\n")
+    with pytest.raises(UserError, match="the length of video 'a' is not known") as caught:
+        score_segmentation(gt, pred, rate=1.0)
+    assert "--length predicted" in caught.value.render()
+    lifted = score_segmentation(gt, pred, rate=1.0, resamples=0, length="predicted")
+    assert values(lifted)["MoF"] == pytest.approx(98.0)
+    assert "length:predicted" in str(lifted.rows[0].score.signature)
+
+
+def test_segments_beside_frames_may_differ_by_a_rounding_only(tmp_path):
+    gt = tmp_path / "gt.csv"
+    gt.write_text("video,start,end,label,duration\na,0,10.4,A,10.4\n")
+    pred = write_frames(tmp_path / "p.csv", {"a": "A" * 10})
+    assert values(score_segmentation(gt, pred, rate=1.0, resamples=0))["MoF"] == 100.0
+    short = write_frames(tmp_path / "s.csv", {"a": "A" * 9})
+    with pytest.raises(UserError, match="11 frames in the reference and 9 in the prediction"):
+        score_segmentation(gt, short, rate=1.0)
+    trimmed = score_segmentation(gt, short, rate=1.0, resamples=0, lengths="trim")
+    assert "lengths:trim" in str(trimmed.rows[0].score.signature)
+
+
+def test_without_a_duration_a_video_may_end_with_its_last_segment(tmp_path):
     gt = write_segments(tmp_path / "gt.csv", {"a": "AAAA__"})
     pred = write_segments(tmp_path / "pred.csv", {"a": "AAAAA_"})
-    table = score_segmentation(gt, pred, rate=1.0, resamples=0)
+    table = score_segmentation(gt, pred, rate=1.0, resamples=0, length="predicted")
     assert table.counts["frames"] == 5
     assert values(table)["MoF"] == pytest.approx(80.0)
     assert "labelled 'background'" in table.notes[0]
@@ -157,9 +188,9 @@ def test_overlapping_segments_need_a_decision(tmp_path):
     gt = tmp_path / "gt.csv"
     gt.write_text("video,start,end,label\na,0,4,A\na,2,6,B\n")
     with pytest.raises(UserError) as error:
-        score_segmentation(gt, gt, rate=1)
+        score_segmentation(gt, gt, rate=1, length="predicted")
     assert "video 'a': segment 1 (B, 2 to 6 s) overlaps" in error.value.render()
-    table = score_segmentation(gt, gt, rate=1, conflict="later", resamples=0)
+    table = score_segmentation(gt, gt, rate=1, conflict="later", length="predicted", resamples=0)
     assert table.headline["videos"][0]["reference_segments"] == 2
     assert values(table)["MoF"] == 100.0
 
@@ -267,7 +298,7 @@ def test_wrong_files_are_named(tmp_path, files, text, message):
     ("text", "message"),
     [
         ("video,start,end,label\na,-1,1,A\n", "video 'a': segment 0 goes from -1 to 1 s"),
-        ("video,start,end,label\na,2,1,A\n", "video 'a': segment 0 goes from 2 to 1 s"),
+        ("video,start,end,label\na,2,1,A\n", "line 2, column 'end': the segment ends at 1 s, before its start at 2 s"),
         ("video,start,end,label,duration\na,0,1,A,5\na,1,2,B,6\n", "video 'a' has more than one duration"),
         ("video,start,end,label\na,0,1e300,A\n", "up to 20,000,000 are possible"),
         ("video,start,end,label\na,0,inf,A\n", "a finite number was expected"),
@@ -277,7 +308,7 @@ def test_wrong_segments_are_named(tmp_path, text, message):
     path = tmp_path / "wrong.csv"
     path.write_text(text)
     with pytest.raises(UserError) as error:
-        score_segmentation(path, path, rate=10)
+        score_segmentation(path, path, rate=10, length="predicted")
     assert message in error.value.render()
 
 
@@ -362,8 +393,9 @@ def test_real_steps_as_segments(tmp_path, shared_data):
         ]
         (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
     table = score_segmentation(
-        tmp_path / "gt.jsonl", tmp_path / "pred.jsonl", rate=10, conflict="later", resamples=200
-    )
+        tmp_path / "gt.jsonl", tmp_path / "pred.jsonl", rate=10, conflict="later", length="predicted",
+        resamples=200,
+    )  # fmt: skip
     found = values(table)
     assert found["start off, median (s)"] == pytest.approx(1.0)
     assert found["F1@50"] > 90

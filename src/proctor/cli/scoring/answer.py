@@ -81,6 +81,10 @@ def answer(
             "--judge-scale", help="How a judge's words are read: first or last number behind the marker."
         ),
     ] = "smmqg",
+    scale: Annotated[
+        Literal["ternary", "binary"] | None,
+        typer.Option("--scale", help="Of judgements: 0, 1, 2, or 0, 1; needed where no judgement is 2."),
+    ] = None,
     missing: Annotated[
         Literal["failed", "wrong"],
         typer.Option("--missing", help="Questions without a response: left out and counted, or 0."),
@@ -107,7 +111,7 @@ def answer(
     Files are CSV, TSV, JSON Lines or JSON, joined by id. Open questions have answer (a text) or answers (a list,
     any of them is right; in CSV split at |). Multiple choice has options (a list, in the order shown) and gold
     (the letter, or the text of the right option). Predictions have response, or judgement (0 wrong, 1 partial,
-    2 match; yes or no; or the judge's words), or both. Columns recording, recording_id, video_id or cluster say what belongs
+    2 match; with --scale binary 0 wrong, 1 right; yes or no; or the judge's words), or both. Columns recording, recording_id, video_id or cluster say what belongs
     together; intervals come from drawing these as a whole.
 
     \b
@@ -142,6 +146,7 @@ def answer(
             option_count=option_count,
             opened_bracket=opened_bracket,
             judge_scale=judge_scale,
+            scale=scale,
             missing=missing,
             slices=tuple(slices or ()),
             cluster=cluster,

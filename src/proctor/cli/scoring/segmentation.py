@@ -43,6 +43,13 @@ def segmentation(
         Literal["error", "trim"],
         typer.Option("--lengths", help="Videos of unequal length: an error, or cut both to the shorter."),
     ] = "error",
+    length: Annotated[
+        Literal["reference", "predicted"],
+        typer.Option(
+            "--length",
+            help="Of a video of segments: the reference's duration, or where unknown the last segment of either side.",
+        ),
+    ] = "reference",
     conflict: Annotated[
         Literal["error", "later"],
         typer.Option("--conflict", help="Overlapping segments of a file: an error, or the later one wins."),
@@ -61,7 +68,7 @@ def segmentation(
     """Score labels of frames: accuracy (MoF), edit score, segmental F1, boundary error, over-segmentation.
 
     Reference and prediction are each one of: a table of frames (columns video, frame, label), a table of segments
-    (video, start, end, label; seconds, half-open; optionally duration), or a folder with one text file a video and
+    (video, start, end, label; seconds, half-open; in the reference also duration, unless --length predicted), or a folder with one text file a video and
     one label a line (as groundTruth/ of MS-TCN; its result files are read too). Tables are CSV, TSV, JSON or JSON
     Lines. Segments become frames with --rate; frames in none are the first --background label.
 
@@ -80,6 +87,7 @@ def segmentation(
         overlaps=_overlaps(overlaps),
         matching=matching,
         lengths=lengths,
+        length=length,
         conflict=conflict,
         boundary_overlap=boundary_overlap,
         confidence=confidence,

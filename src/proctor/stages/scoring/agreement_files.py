@@ -103,7 +103,7 @@ def judged_units(
     Raises:
         UserError: if an annotator judged a unit twice, or a unit has two clusters or two values of a slice.
     """
-    units, annotators = table.texts(*unit_columns), table.texts(*_ANNOTATOR)
+    units, annotators = table.names(*unit_columns), table.names(*_ANNOTATOR)
     said: dict[str, dict[str, T]] = {}
     for row, (unit, who, value) in enumerate(zip(units, annotators, values, strict=True)):
         if who in said.setdefault(unit, {}):
@@ -259,7 +259,7 @@ def read_alternatives(
     ]
     golds = [_as_order(table, row, "gold", v, semantics) for row, v in enumerate(_order_cells(table, "gold"))]
     of_unit: dict[str, Order] = {}
-    for row, (unit, gold) in enumerate(zip(table.texts(*_UNIT), golds, strict=True)):
+    for row, (unit, gold) in enumerate(zip(table.names(*_UNIT), golds, strict=True)):
         if of_unit.setdefault(unit, gold) != gold:
             raise table.wrong(
                 row, "gold", f"unit {unit!r} has another authored order further up ({' '.join(map(str, of_unit[unit]))}).",
@@ -279,8 +279,8 @@ class Segments:
 
 def read_segments(table: Table, slices: Sequence[str]) -> Segments:
     """Read one segment a row."""
-    recordings, annotators = table.texts(*_RECORDING), table.texts(*_ANNOTATOR)
-    steps, starts, ends = table.texts(*_STEP), table.numbers(*_START).tolist(), table.numbers(*_END).tolist()
+    recordings, annotators = table.names(*_RECORDING), table.names(*_ANNOTATOR)
+    steps, starts, ends = table.names(*_STEP), table.numbers(*_START).tolist(), table.numbers(*_END).tolist()
     said: dict[str, dict[str, list[TimedStep]]] = defaultdict(lambda: defaultdict(list))
     seen: set[tuple[str, str, TimedStep]] = set()
     for row, (recording, who) in enumerate(zip(recordings, annotators, strict=True)):

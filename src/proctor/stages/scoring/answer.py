@@ -12,7 +12,7 @@ from proctor.metrics.choice import ParsedLetter
 from proctor.metrics.figure import Figure
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.stages.scoring.answer_figures import slice_figures
-from proctor.stages.scoring.answer_files import AnswerData, read_answers
+from proctor.stages.scoring.answer_files import AnswerData, MarkScale, read_answers
 from proctor.stages.scoring.answer_letters import letter_report
 from proctor.stages.scoring.answer_notes import answer_counts, reading_notes
 from proctor.stages.scoring.answer_rows import chance_rows, score_row, sliced_questions
@@ -51,6 +51,7 @@ def score_answer(
     option_count: int | None = None,
     opened_bracket: bool = False,
     judge_scale: JudgeScale = "smmqg",
+    scale: MarkScale | None = None,
     missing: Missing = "failed",
     slices: Sequence[str] = (),
     cluster: str | None = None,
@@ -75,6 +76,7 @@ def score_answer(
         option_count: number of options where the reference has letters but no texts.
         opened_bracket: the prompt ended on an opened bracket, which the responses complete.
         judge_scale: how the words of a judge are read.
+        scale: of judgements that are numbers: ``ternary`` (0, 1, 2) or ``binary`` (0, 1); asked for where none is 2.
         missing: ``failed`` leaves questions without a response out of the mean and counts them, ``wrong`` makes them 0.
         slices: columns of ``gt`` to slice by.
         cluster: column of ``gt`` that the bootstrap draws by.
@@ -89,7 +91,7 @@ def score_answer(
     if not 0 < confidence < 1:
         raise UserError(f"the confidence must lie between 0 and 1, got {confidence}.", hint="try 0.95")
     data = read_answers(
-        gt, pred, slices=slices, cluster=cluster, option_count=option_count, judge_scale=judge_scale
+        gt, pred, slices=slices, cluster=cluster, option_count=option_count, judge_scale=judge_scale, scale=scale
     )
     chosen = _named_metrics(metrics) or _default_metrics(data)
     _require_columns(data, chosen, gt, pred)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from proctor.errors import UserError
 from proctor.metrics.answer import JudgeScale, parse_judge_score
 from proctor.metrics.choice import LETTERS
 from proctor.stages.scoring.files import Table, read_table
 
-__all__ = ["AnswerData", "Question", "Reply", "read_answers"]
+__all__ = ["AnswerData", "MarkScale", "Question", "Reply", "read_answers"]
 
 _ID: Final = ("id", "question_id", "item_id", "item")
 _REFERENCES: Final = ("answers", "references")
@@ -22,13 +22,11 @@ _GOLD: Final = ("gold", "letter", "gold_letter", "answer_letter")
 _RESPONSE: Final = ("response", "answer", "prediction", "predicted", "letter")
 _JUDGEMENT: Final = ("judgement", "judgment", "judge")
 _CLUSTER: Final = ("recording", "recording_id", "video_id", "cluster")
-_JUDGED: Final = {"0": 0, "1": 1, "2": 2, "0.0": 0, "1.0": 1, "2.0": 2} | {
-    "yes": 2,
-    "no": 0,
-    "true": 2,
-    "false": 0,
-}
-"""Judgements written out; a judge of consistency says yes or no, which are the ends of the scale."""
+MarkScale = Literal["ternary", "binary"]
+"""What the number 1 means: ``ternary`` marks are 0, 1, 2 (wrong, partial, match), ``binary`` ones 0, 1 (wrong, right)."""
+_DIGITS: Final = {"0": 0, "1": 1, "2": 2, "0.0": 0, "1.0": 1, "2.0": 2}
+_WORDS: Final = {"yes": 2, "no": 0, "true": 2, "false": 0}
+"""A judge of consistency says yes or no, which are the ends of either scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,7 @@ class AnswerData:
         has_responses: the predictions have a column of responses.
         has_judgements: they have one of judgements.
         unknown: ids of predictions that the reference does not have, sorted.
+        scale: of the judgements that were numbers; they are kept as 0, 1, 2, so a binary 1 is 2 here.
     """
 
     questions: tuple[Question, ...]
@@ -88,6 +87,7 @@ class AnswerData:
     has_responses: bool
     has_judgements: bool
     unknown: tuple[str, ...]
+    scale: MarkScale = "ternary"
 
 
 def read_answers(
@@ -98,6 +98,7 @@ def read_answers(
     cluster: str | None = None,
     option_count: int | None = None,
     judge_scale: JudgeScale = "smmqg",
+    scale: MarkScale | None = None,
 ) -> AnswerData:
     """Read and join both files.
 
@@ -108,14 +109,15 @@ def read_answers(
         cluster: column of ``gt`` to draw by; recording, recording_id, video_id or cluster by default, else the items.
         option_count: number of options where ``gt`` has letters but no texts.
         judge_scale: how the words of a judge are read.
+        scale: of judgements that are numbers; a 2 shows that they are ternary.
 
     Raises:
-        UserError: if a column is missing, an id occurs twice, a gold letter is no option, or a value is of another kind.
+        UserError: if a column is missing, the scale of the judgements cannot be known, an id occurs twice, a gold letter is no option, or a value is of another kind.
     """
     table, replied = read_table(gt), read_table(pred)
     column = table.require(cluster) if cluster is not None else table.find(*_CLUSTER)
     questions = _read_questions(table, slices, column, option_count)
-    replies = _read_replies(replied, judge_scale, gt)
+    replies, found = _read_replies(replied, judge_scale, gt, scale)
     known = {question.id for question in questions}
     unknown = tuple(sorted(replies.keys() - known))
     if len(unknown) == len(replies):
@@ -131,13 +133,14 @@ def read_answers(
         has_responses=replied.find(*_RESPONSE) is not None,
         has_judgements=replied.find(*_JUDGEMENT) is not None,
         unknown=unknown,
+        scale=found,
     )
 
 
 def _ids(table: Table) -> list[str]:
     """Return the ids; each may occur once."""
     column = table.require(*_ID)
-    ids = table.texts(column)
+    ids = table.names(column)
     seen: dict[str, int] = {}
     for row, name in enumerate(ids):
         if name in seen:
@@ -223,7 +226,9 @@ def _gold(
     return valid[same[0]]
 
 
-def _read_replies(table: Table, scale: JudgeScale, gt: Path) -> dict[str, Reply]:
+def _read_replies(
+    table: Table, judge_scale: JudgeScale, gt: Path, scale: MarkScale | None
+) -> tuple[dict[str, Reply], MarkScale]:
     ids = _ids(table)
     said, judged = table.find(*_RESPONSE), table.find(*_JUDGEMENT)
     if said is None and judged is None:
@@ -234,27 +239,57 @@ def _read_replies(table: Table, scale: JudgeScale, gt: Path) -> dict[str, Reply]
             where=str(table.path),
             hint="give the predictions to --pred, or add them to the file as a column 'response'",
         )
+    marks = [_judgement(table, row, judged, judge_scale) for row in range(len(ids))]
+    found = _mark_scale(table, judged or "", marks, scale)
     out = {}
-    for row, name in enumerate(ids):
+    for row, (name, mark) in enumerate(zip(ids, marks, strict=True)):
         response = table.columns[said][row] if said else None
         if response is not None:
             response = _text(table, row, said or "", response)
-        judgement, unparsed = _judgement(table, row, judged, scale)
-        out[name] = Reply(response, judgement, unparsed)
-    return out
+        doubled = mark.value == 1 and mark.number and found == "binary"
+        out[name] = Reply(response, 2 if doubled else mark.value, mark.unparsed)
+    return out, found
 
 
-def _judgement(table: Table, row: int, column: str | None, scale: JudgeScale) -> tuple[int | None, bool]:
-    """Return the judgement and whether there was one that could not be read."""
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A judgement, whether it was a number, and whether there was one that could not be read."""
+
+    value: int | None = None
+    number: bool = False
+    unparsed: bool = False
+
+
+def _judgement(table: Table, row: int, column: str | None, scale: JudgeScale) -> _Mark:
     value = table.columns[column][row] if column else None
     if column is None or value in (None, ""):
-        return None, False
+        return _Mark()
     text = str(value) if isinstance(value, bool) else _text(table, row, column, value).strip()
-    if text.lower() in _JUDGED:
-        return _JUDGED[text.lower()], False
+    if text.lower() in _WORDS:
+        return _Mark(_WORDS[text.lower()])
+    if text in _DIGITS:
+        return _Mark(_DIGITS[text], number=True)
     if isinstance(value, int | float) or text.lstrip("-").replace(".", "", 1).isdigit():
         raise table.wrong(
             row, column, f"a judgement is 0, 1 or 2, got {text}.", "use the scale 0 wrong, 1 partial, 2 match"
         )
     found = parse_judge_score(text, scale=scale)
-    return found, found is None
+    return _Mark(found, number=found is not None, unparsed=found is None)
+
+
+def _mark_scale(table: Table, column: str, marks: Sequence[_Mark], scale: MarkScale | None) -> MarkScale:
+    """Find out what a 1 means; a mean of 0s and 1s would be half of the truth or twice it.
+
+    Raises:
+        UserError: if no number is above 1, some are 1, and nobody says what that is; or a binary mark is 2.
+    """
+    numbers = [mark.value if mark.number else None for mark in marks]
+    if scale == "binary" and 2 in numbers:
+        raise table.wrong(numbers.index(2), column, "a binary judgement is 0 or 1, got 2.", "use --scale ternary")
+    if scale is None and 1 in numbers and 2 not in numbers:
+        raise UserError(
+            "the judgements are 0 and 1: 1 may be the best mark, or the middle one of 0, 1, 2.",
+            where=f"{table.path}, column {column!r}",
+            hint="say which by --scale binary (1 is right) or --scale ternary (1 is partial)",
+        )
+    return scale or "ternary"

@@ -235,7 +235,7 @@ def judged_values(data: AnswerData, scale: JudgeScale) -> Measured:
     return Measured(
         "judge",
         [points(j) for j in judgements],
-        {"judge": "given", "parser": scale, "scale": "0-50-100"},
+        {"judge": "given", "parser": scale, "scale": "0-100" if data.scale == "binary" else "0-50-100"},
         {
             "judgements": {str(j): sum(x == j for x in judgements) for j in (0, 1, 2)},
             "judge_unparsed": unparsed,

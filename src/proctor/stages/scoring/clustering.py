@@ -163,7 +163,7 @@ def score_clustering(
 
 def _read(path: Path, group: str | None, names: Sequence[str]) -> _Frames:
     table = read_table(path)
-    videos, labels = table.texts(*VIDEO), table.texts(*names)
+    videos, labels = table.names(*VIDEO), table.names(*names)
     frame = table.find(*FRAME)
     numbers = table.numbers(frame) if frame else None
     rows: dict[str, list[int]] = {}

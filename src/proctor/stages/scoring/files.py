@@ -106,6 +106,18 @@ class Table:
             return list(values)
         return [self._text(row, column, value) for row, value in enumerate(values)]
 
+    def names(self, *names: str) -> list[str]:
+        """Return a column of ids or labels as texts without space around them, as they are compared.
+
+        Raises:
+            UserError: as ``texts``, or if nothing but space is left.
+        """
+        column = self.require(*names)
+        found = [text.strip() for text in self.texts(column)]
+        for row in (row for row, text in enumerate(found) if not text):
+            raise self.wrong(row, column, "the value is blank.", "fill it in or remove the row")
+        return found
+
     def _text(self, row: int, column: str, value: Any) -> str:
         if value in _MISSING:
             raise self.wrong(row, column, "the value is missing.", "fill it in or remove the row")

@@ -89,7 +89,7 @@ def read_items(path: Path, labels: Sequence[str] = ()) -> list[Item]:
     table = read_table(path, required=["id"])
     if table.find("order", "references", "constraints", "presented") is None:
         table.require("order", "references")
-    items = _unique([_item(table, row, item) for row, item in enumerate(table.texts("id"))])
+    items = _unique([_item(table, row, item) for row, item in enumerate(table.names("id"))])
     marks = {name: table.texts(name) for name in labels}
     items = [
         replace(item, labels={name: values[row] for name, values in marks.items()})
@@ -254,7 +254,7 @@ def read_constraints(path: Path, items: Sequence[Item]) -> list[Item]:
     if not listed:
         table.require("before", "constraints")
         table.require("after")
-    for row, name in enumerate(table.texts("id")):
+    for row, name in enumerate(table.names("id")):
         if name not in known:
             raise table.wrong(
                 row, "id", f"the item {name!r} is not in the reference file.", "remove it, or add the item"
@@ -283,7 +283,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     table = read_table(path, required=["id"])
     table.require("order", "scores")
     found: dict[str, Prediction] = {}
-    for row, name in enumerate(table.texts("id")):
+    for row, name in enumerate(table.names("id")):
         if name in found:
             raise table.wrong(
                 row,

@@ -104,10 +104,10 @@ class _Rows:
     @classmethod
     def of(cls, table: Table) -> _Rows:
         recording, segment, substep = table.find(*RECORDING), table.find(*SEGMENT), table.find(*SUBSTEP)
-        steps = table.texts(*STEP)
+        steps = table.names(*STEP)
         return cls(
             table,
-            table.texts(recording) if recording else [""] * len(table),
+            table.names(recording) if recording else [""] * len(table),
             steps,
             table.texts(segment) if segment else None,
             table.texts(substep) if substep else None,

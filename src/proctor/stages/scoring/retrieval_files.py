@@ -80,7 +80,7 @@ def read_questions(path: Path, cluster: str | None) -> tuple[dict[str, Question]
 
 
 def _unique_ids(table: Table) -> list[str]:
-    ids = table.texts(*_ID)
+    ids = table.names(*_ID)
     seen: set[str] = set()
     for row, name in enumerate(ids):
         if name in seen:
@@ -298,6 +298,6 @@ def read_pool(pool: str | None) -> Pool | None:
             raise UserError("a pool has at least one source.", where="--pool")
         return Pool(int(digits))
     table = read_table(Path(pool))
-    ids = table.texts(*_ID)
+    ids = table.names(*_ID)
     kinds = table.texts("modality") if "modality" in table else []
     return Pool(len(set(ids)), dict(zip(ids, kinds, strict=False)), frozenset(ids))

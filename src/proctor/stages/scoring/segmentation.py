@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import UserError
+from proctor.metrics.names import near_miss_note
+from proctor.metrics.score import Score
 from proctor.metrics.segmentation import (
     OVERLAPS,
     Matching,
@@ -20,20 +23,22 @@ from proctor.metrics.segmentation import (
     segmentation_statistics,
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.stages.scoring.files import explained, some_names
+from proctor.stages.scoring.files import explained, missing_note, some_names
 from proctor.stages.scoring.segmentation_figures import segmentation_plots
 from proctor.stages.scoring.segmentation_files import (
     Conflict,
     Frames,
     Labels,
+    Length,
     Lengths,
     Timed,
     aligned_labels,
     read_videos,
     require_same_frames,
+    require_same_length,
 )
 
-__all__ = ["Conflict", "Lengths", "score_segmentation"]
+__all__ = ["Conflict", "Length", "Lengths", "score_segmentation"]
 
 _FILLING: Final = "background"
 
@@ -47,6 +52,7 @@ def score_segmentation(
     overlaps: Sequence[float] = OVERLAPS,
     matching: Matching = "published",
     lengths: Lengths = "error",
+    length: Length = "reference",
     conflict: Conflict = "error",
     boundary_overlap: float = 0.1,
     confidence: float = 0.95,
@@ -64,6 +70,8 @@ def score_segmentation(
         overlaps: of the F1 scores.
         matching: ``published`` or ``corrected``.
         lengths: ``error``, or ``trim``: cut reference and prediction of a video to the shorter.
+        length: of a video whose reference are segments: ``reference`` wants its duration, ``predicted`` takes the end
+            of the last segment of either side where it is not known.
         conflict: segments of one file that overlap: ``error``, or the ``later`` one wins.
         boundary_overlap: smallest IoU of segments whose boundaries are compared.
         confidence: of the intervals, bootstrapped over videos.
@@ -87,10 +95,17 @@ def score_segmentation(
     filling = hidden[0] if hidden else _FILLING
     pairs = []
     trimmed = 0
+    beyond: dict[str, int] = {}
     for name in shared:
-        a, b = aligned_labels(name, (wanted[name], given[name]), (gt, pred), rate, filling, conflict)
+        a, b, past = aligned_labels(
+            name, (wanted[name], given[name]), (gt, pred), rate, filling, conflict, length
+        )
         if isinstance(x := wanted[name], Frames) and isinstance(y := given[name], Frames):
             require_same_frames(name, x, y, pred, lengths)
+        else:  # a duration does not say whether its last part is a frame
+            require_same_length(name, len(a), len(b), pred, lengths, rounding=1)
+        if past:
+            beyond[name] = past
         shorter = min(len(a), len(b))
         trimmed += max(len(a), len(b)) - shorter
         pairs.append((a[:shorter], b[:shorter]))
@@ -111,13 +126,19 @@ def score_segmentation(
 
     stats = count(predicted, matching)
     scored = segmentation_scores(stats, failed=failed, confidence=confidence, resamples=resamples, seed=seed)
-    rows = [ScoreRow(label, score, digits=_digits(label)) for label, score in scored]
+    chosen = {k: v for k, v in (("length", length), ("lengths", lengths)) if v not in ("reference", "error")}
+
+    def row(label: str, score: Score, name: str = "all", chance: bool = False) -> ScoreRow:
+        signed = replace(score, signature=score.signature.having(**chosen))
+        return ScoreRow(label, signed, name, chance=chance, digits=_digits(label))
+
+    rows = [row(label, score) for label, score in scored]
     for name, guess in (
         ("majority label", majority_prediction(reference)),
         ("random label", random_prediction(reference, np.random.default_rng(seed))),
     ):
         rows += [
-            ScoreRow(label, score, name, chance=True, digits=_digits(label))
+            row(label, score, name, chance=True)
             for label, score in segmentation_scores(count(guess, matching), failed=failed, resamples=0)
         ]
     other: Matching = "corrected" if matching == "published" else "published"
@@ -131,14 +152,32 @@ def score_segmentation(
             "predicted videos that the reference lacks": len(given) - len(shared),
             "frames": int(stats.frames.sum()),
             "frames cut off": trimmed,
+            "frames of segments past the end of their video": sum(beyond.values()),
             "reference segments": int(stats.wanted.sum()),
             "predicted segments": int(stats.given.sum()),
         },
         notes=(
+            *filter(
+                None,
+                (
+                    missing_note("videos", "prediction", wanted.keys() - given.keys()),
+                    near_miss_note(wanted, given, "videos"),
+                    _beyond_note(beyond),
+                ),
+            ),
             *_notes(hidden, reference, timed and not background),
             *_matching_notes(stats, count(predicted, other)),
         ),
         figures=segmentation_plots(rows, reference, predicted),
+    )
+
+
+def _beyond_note(beyond: Mapping[str, int]) -> str:
+    if not beyond:
+        return ""
+    return (
+        f"Segments reach past the end of {len(beyond):,} videos; {sum(beyond.values()):,} frames there were cut off: "
+        f"{some_names(beyond)}."
     )
 
 

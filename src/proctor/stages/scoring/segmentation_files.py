@@ -19,15 +19,18 @@ __all__ = [
     "Conflict",
     "Frames",
     "Labels",
+    "Length",
     "Lengths",
     "Timed",
     "aligned_labels",
     "read_videos",
     "require_same_frames",
+    "require_same_length",
 ]
 
 
 Lengths = Literal["error", "trim"]
+Length = Literal["reference", "predicted"]
 Conflict = Literal["error", "later"]
 Labels = NDArray[np.str_]
 
@@ -67,8 +70,8 @@ def read_videos(path: Path) -> dict[str, Video]:
     if path.is_dir():
         return dict(_read_folder(path))
     table = read_table(path)
-    video = table.texts(*_VIDEO)
-    labels = table.texts(*_LABEL)
+    video = table.names(*_VIDEO)
+    labels = table.names(*_LABEL)
     if table.find(*_FRAME):
         return dict(_of_frames(table, video, labels))
     if table.find(*_START):
@@ -162,15 +165,17 @@ def aligned_labels(
     rate: float | None,
     filling: str,
     conflict: Conflict,
-) -> tuple[Labels, Labels]:
-    """Labels of both sides; segments become frames."""
-    frames = _length(name, *videos, paths, rate)
-    sides = []
+    length: Length,
+) -> tuple[Labels, Labels, int]:
+    """Labels of both sides, segments made frames; and how many frames of segments reach past the end of the video."""
+    frames = _length(name, *videos, paths, rate, length)
+    sides, beyond = [], 0
     for video, path in zip(videos, paths, strict=True):
         if isinstance(video, Frames):
             sides.append(video.labels)
             continue
         assert rate is not None  # _length has asked for it
+        beyond += max(0, _frames_until(float(video.end.max(initial=0.0)), rate) - frames)
         with explained(f"{path}, video {name!r}"):
             sides.append(
                 frames_from_segments(
@@ -183,45 +188,58 @@ def aligned_labels(
                     conflict=conflict,
                 )
             )
-    return sides[0], sides[1]
+    return sides[0], sides[1], beyond
 
 
-def _length(name: str, wanted: Video, given: Video, paths: tuple[Path, Path], rate: float | None) -> int:
-    """Frames of a video: those of the side that has frames, else its duration, else until its last segment ends."""
+def _length(
+    name: str, wanted: Video, given: Video, paths: tuple[Path, Path], rate: float | None, length: Length
+) -> int:
+    """Frames of a video: what the reference says, as its frames or its duration.
+
+    ``predicted`` asks the prediction, too, and takes the end of the last segment of either where nobody knows: a
+    prediction can then make a video longer, and with background behind it the accuracy higher.
+    """
     for video, path in zip((wanted, given), paths, strict=True):
         if isinstance(video, Timed) and rate is None:
             raise UserError(
                 "segments in seconds need a number of frames per second.", where=str(path), hint="add --rate"
             )
-    for video in (wanted, given):
-        if isinstance(video, Frames):
-            return len(video.labels)
+    if isinstance(wanted, Frames):
+        return len(wanted.labels)
     assert rate is not None
-    timed = [video for video in (wanted, given) if isinstance(video, Timed)]
-    known = [video.duration for video in timed if video.duration is not None]
-    seconds = known[0] if known else max(float(video.end.max(initial=0.0)) for video in timed)
-    frames = seconds * rate
-    if not frames <= _LONGEST:
+    seconds = wanted.duration
+    if seconds is None and length == "reference":
         raise UserError(
-            f"video {name!r} would have {frames:g} frames.",
+            f"the length of video {name!r} is not known.",
+            where=str(paths[0]),
+            hint="add a column 'duration' (seconds) to the reference, or take --length predicted, with which the "
+            "last segment of either side ends the video",
+        )
+    if seconds is None and isinstance(given, Frames):
+        return len(given.labels)
+    if seconds is None:
+        assert isinstance(given, Timed)
+        last = max(float(video.end.max(initial=0.0)) for video in (wanted, given))
+        seconds = last if given.duration is None else given.duration
+    if not seconds * rate <= _LONGEST:
+        raise UserError(
+            f"video {name!r} would have {seconds * rate:g} frames.",
             where=str(paths[0]),
             hint=f"up to {_LONGEST:,} are possible; check times (seconds) and --rate",
         )
-    return max(0, math.ceil(frames - 1e-6))
+    return _frames_until(seconds, rate)
+
+
+def _frames_until(seconds: float, rate: float) -> int:
+    return max(0, math.ceil(min(seconds * rate, float(_LONGEST)) - 1e-6))
 
 
 def require_same_frames(name: str, wanted: Frames, given: Frames, path: Path, lengths: Lengths) -> None:
     """Make sure that both sides number the same frames, unless the longer is to be cut."""
-    a, b = len(wanted.labels), len(given.labels)
-    if a != b and lengths == "error":
-        raise UserError(
-            f"video {name!r} has {a:,} frames in the reference and {b:,} in the prediction.",
-            where=str(path),
-            hint="label the same frames, or cut both to the shorter with --lengths trim",
-        )
+    require_same_length(name, len(wanted.labels), len(given.labels), path, lengths)
     if wanted.numbers is None or given.numbers is None:
         return
-    shared = min(a, b)
+    shared = min(len(wanted.labels), len(given.labels))
     if not np.array_equal(wanted.numbers[:shared], given.numbers[:shared]):
         row = int(np.flatnonzero(wanted.numbers[:shared] != given.numbers[:shared])[0])
         raise UserError(
@@ -229,4 +247,16 @@ def require_same_frames(name: str, wanted: Frames, given: Frames, path: Path, le
             f"{given.numbers[row]} of the prediction.",
             where=str(path),
             hint="number frames alike and sample them at one rate",
+        )
+
+
+def require_same_length(
+    name: str, wanted: int, given: int, path: Path, lengths: Lengths, *, rounding: int = 0
+) -> None:
+    """Make sure that both sides have as many frames, within a rounding, unless the longer is to be cut."""
+    if abs(wanted - given) > rounding and lengths == "error":
+        raise UserError(
+            f"video {name!r} has {wanted:,} frames in the reference and {given:,} in the prediction.",
+            where=str(path),
+            hint="label the same frames, or cut both to the shorter with --lengths trim",
         )

@@ -163,7 +163,7 @@ def _chosen(
 
 
 def _read_long(table: Table, value: str, gathered: _Gathered) -> None:
-    items = table.texts(*ITEM)
+    items = table.names(*ITEM)
     column = table.find(*SYSTEM)
     names = table.texts(column) if column is not None else [_stem(table.path)] * len(table)
     if column is None and names[0] in gathered.systems:
@@ -187,7 +187,7 @@ def _stem(path: Path) -> str:
 
 def _read_wide(table: Table, groupings: Sequence[str], systems: Sequence[str], gathered: _Gathered) -> None:
     column = table.require(*ITEM)
-    items = table.texts(column)
+    items = table.names(column)
     seen: set[str] = set()
     for row, item in enumerate(items):
         if item in seen:
@@ -244,7 +244,7 @@ def _grouping(
     def read(table: Table) -> None:
         if column is None:
             return
-        items = table.texts(*ITEM)
+        items = table.names(*ITEM)
         for row, (item, name) in enumerate(zip(items, table.texts(column), strict=True)):
             if into.setdefault(item, name) != name:
                 raise table.wrong(
@@ -271,7 +271,7 @@ def read_numbers(path: Path, column: str) -> dict[tuple[str, str], float]:
         UserError: if a cell is wrong or a mark occurs twice.
     """
     table = read_table(path)
-    items = table.texts(*ITEM)
+    items = table.names(*ITEM)
     named = table.find(*SYSTEM)
     names = table.texts(named) if named is not None else [""] * len(table)
     value = table.require(column)
