@@ -42,7 +42,9 @@ def test_broadcasts():
 
 def test_times_must_be_finite_parallel_and_in_order():
     require_times(np.array([0.0]), np.array([0.0]), "gt")
-    with pytest.raises(MetricInputError, match="gt: the segment of row 1 ends at 1 s, before its start at 2 s"):
+    with pytest.raises(
+        MetricInputError, match="gt: the segment of row 1 ends at 1 s, before its start at 2 s"
+    ):
         require_times(np.array([0.0, 2.0]), np.array([1.0, 1.0]), "gt")
     with pytest.raises(MetricInputError, match="gt: the times of row 1 are not finite"):
         require_times(np.array([0.0, np.nan]), np.array([1.0, 2.0]), "gt")

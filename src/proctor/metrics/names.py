@@ -42,7 +42,9 @@ def near_miss_note(reference: Iterable[str | int], given: Iterable[str | int], w
         return ""
     shown = ", ".join(f"{a!r} (reference: {b!r})" for a, b in found[:_NAMED])
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"Some {what} are nearly named alike, and were not matched: {shown}{more}. Name them alike in both."
+    return (
+        f"Some {what} are nearly named alike, and were not matched: {shown}{more}. Name them alike in both."
+    )
 
 
 def _key(name: str) -> str:

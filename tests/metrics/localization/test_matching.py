@@ -131,7 +131,10 @@ def test_segments_without_length_are_never_found():
     ("predicted", "message"),
     [
         (("w", 0, 1, "x", 0.5), "no video of the predictions is in the ground truth .* 'w' against 'a'"),
-        (("a", 0, 1, 7, 0.5), "no label of the predictions is in the ground truth: there they are str, here int"),
+        (
+            ("a", 0, 1, 7, 0.5),
+            "no label of the predictions is in the ground truth: there they are str, here int",
+        ),
     ],
 )
 def test_what_would_be_0_whatever_was_predicted_is_refused(predicted, message):

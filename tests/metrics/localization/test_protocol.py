@@ -257,7 +257,9 @@ def test_what_cannot_be_asked():
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), "official")
     with pytest.raises(MetricInputError, match="keeps the ground truth of all videos, but a list"):
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), "published", videos=["a"])
-    with pytest.raises(MetricInputError, match="videos is the text 'a'; give a list of names, or 'predicted'"):
+    with pytest.raises(
+        MetricInputError, match="videos is the text 'a'; give a list of names, or 'predicted'"
+    ):
         apply_protocol(truth_of(TRUTH), predictions_of(PREDICTIONS), videos="a")
     with pytest.raises(MetricInputError, match="the ground truth has no segments"):
         apply_protocol(truth_of([]), predictions_of(PREDICTIONS))

@@ -40,6 +40,26 @@ LABELS = [
 HEAD = "unit,annotator,label,recording,type"
 
 
+def test_doubtful_labels_are_named_and_missing_ones_can_be(tmp_path):
+    rows = [
+        ("u1", "ana", "yes"),
+        ("u1", "ben", " yes"),
+        ("u2", "ana", "Yes"),
+        ("u2", "ben", "nan"),
+        ("u3", "ana", "NA"),
+    ]
+    path = csv(tmp_path, "unit,annotator,label", rows)
+    notes = " ".join(score_agreement(path, resampling=QUICK).notes)
+    assert "The labels ' yes', 'Yes', 'yes' differ in letter case or space only" in notes
+    assert "The label 'NA' (1 rows) looks like a missing value" in notes
+    assert "The label 'nan' (1 rows) looks like a missing value" in notes
+    table = score_agreement(path, missing=["nan", "NA"], resampling=QUICK)
+    assert table.counts["labels missing"] == 2
+    assert "missing value" not in " ".join(table.notes)
+    with pytest.raises(UserError, match="'missing' does not go with orders"):
+        score_agreement(path, "orders", missing=["NA"])
+
+
 # -- labels --------------------------------------------------------------------------------------------------------
 
 

@@ -303,6 +303,15 @@ def test_judgements_of_consistency(score):
     assert (found.value, found.n) == (50.0, 4)
 
 
+def test_null_responses_are_noted(score):
+    gt = [{"id": i, "answer": "x"} for i in ("q1", "q2")]
+    table = score(gt, [{"id": "q1", "response": "x"}, {"id": "q2", "response": None}], metrics=["exact"])
+    assert values(table)["EM", "all"].failed == 1
+    assert any("1 of 2 questions have no prediction: they are left out" in note for note in table.notes)
+    near = score(gt, [{"id": "q1", "response": "x"}, {"id": "Q2", "response": "x"}], metrics=["exact"])
+    assert any("'Q2' (reference: 'q2')" in note for note in near.notes)
+
+
 def test_blank_references_are_no_references(score):
     table = score([{"id": "1", "answers": ["", "salt"]}], [{"id": "1", "response": ""}])
     assert values(table)["EM", "all"].value == 0.0
@@ -315,10 +324,15 @@ def test_the_scale_of_marks_is_asked_for_where_it_cannot_be_known(score, marks):
     with pytest.raises(UserError, match="1 may be the best mark, or the middle one") as caught:
         score(gt, pred)
     assert "--scale binary" in caught.value.render()
-    ternary, binary = (values(score(gt, pred, scale=scale))["score", "all"] for scale in ("ternary", "binary"))
+    ternary, binary = (
+        values(score(gt, pred, scale=scale))["score", "all"] for scale in ("ternary", "binary")
+    )
     ones = sum("1" in str(mark) for mark in marks)
     assert binary.value - ternary.value == pytest.approx(25.0 * ones)
-    assert (ternary.signature.parameters["scale"], binary.signature.parameters["scale"]) == ("0-50-100", "0-100")
+    assert (ternary.signature.parameters["scale"], binary.signature.parameters["scale"]) == (
+        "0-50-100",
+        "0-100",
+    )
 
 
 def test_words_and_a_2_say_what_the_scale_is(score):

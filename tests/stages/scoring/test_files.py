@@ -144,7 +144,13 @@ def test_a_text_that_is_no_list_of_ids_is_refused(tmp_path, cell):
 
 @pytest.mark.parametrize(
     ("cell", "ids"),
-    [("d1|x |d2", ["d1", "x", "d2"]), ("d1", ["d1"]), ('["a, b"]', ["a, b"]), ("a, b|c", ["a, b", "c"]), ("", [])],
+    [
+        ("d1|x |d2", ["d1", "x", "d2"]),
+        ("d1", ["d1"]),
+        ('["a, b"]', ["a, b"]),
+        ("a, b|c", ["a, b", "c"]),
+        ("", []),
+    ],
 )
 def test_lists_of_ids(tmp_path, cell, ids):
     path = tmp_path / "t.jsonl"

@@ -315,10 +315,14 @@ def test_withheld_videos_raise_no_score(write):
     pred = "video-id,t-start,t-end,label,score\nv1 ,0,10, x,.9\n"
     table = score_localization(gt, write("p.csv", pred), resamples=0, slice_column="has_error")
     assert table.headline["mAP"] == [50.0] * 5
-    assert {(r.score.n, r.score.failed, r.score.skipped) for r in table.rows if "tIoU" in r.slice[:4]} == {(1, 1, 0)}
+    assert {(r.score.n, r.score.failed, r.score.skipped) for r in table.rows if "tIoU" in r.slice[:4]} == {
+        (1, 1, 0)
+    }
     slices = {r.slice: r.score for r in table.rows}
     assert (slices["has_error=1, tIoU 0.5"].n, slices["has_error=1, tIoU 0.5"].failed) == (0, 1)
-    assert any("1 of 2 ground truth videos have no prediction; their segments count" in n for n in table.notes)
+    assert any(
+        "1 of 2 ground truth videos have no prediction; their segments count" in n for n in table.notes
+    )
     subset = score_localization(gt, write("p.csv", pred), videos="predicted", resamples=0)
     assert subset.headline["mAP"] == [100.0] * 5
     assert (subset.rows[0].score.n, subset.rows[0].score.failed, subset.rows[0].score.skipped) == (1, 0, 1)
@@ -330,7 +334,10 @@ def test_withheld_videos_raise_no_score(write):
 @pytest.mark.parametrize("side", ["gt", "pred"])
 def test_reversed_times_are_refused(write, small, side):
     text = (GT if side == "gt" else PRED) + ("A,9,3,c0,0\n" if side == "gt" else "9,A,9,3,c0,.1\n")
-    files = [write("bad.csv", text) if name == side else path for name, path in zip(("gt", "pred"), small, strict=True)]
+    files = [
+        write("bad.csv", text) if name == side else path
+        for name, path in zip(("gt", "pred"), small, strict=True)
+    ]
     with pytest.raises(UserError, match=r"the segment ends at 3 s, before its start at 9 s") as caught:
         score_localization(*files, resamples=0)
     assert "bad.csv, line" in str(caught.value)

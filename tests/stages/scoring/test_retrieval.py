@@ -383,12 +383,19 @@ def test_a_cell_that_is_no_list_of_sources_is_refused(tmp_path, cell, side):
 
 
 def test_questions_without_a_ranking_are_named(tmp_path, files):
-    pred = write(tmp_path / "p.jsonl", [*PRED[:2], {"id": "q3", "ranking": None}, {"id": "Q4", "ranking": ["a"]}])
+    pred = write(
+        tmp_path / "p.jsonl", [*PRED[:2], {"id": "q3", "ranking": None}, {"id": "Q4", "ranking": ["a"]}]
+    )
     table = score_retrieval(files[0], pred, k=[2], resamples=0)
     assert values(table)["all", "R@2"].failed == 2
-    assert any("2 questions without a ranking were left out of every number (failed): 'q3', 'q4'" in n for n in table.notes)
+    assert any(
+        "2 questions without a ranking were left out of every number (failed): 'q3', 'q4'" in n
+        for n in table.notes
+    )
     assert any("'Q4' (reference: 'q4')" in note for note in table.notes)
-    nothing_found = write(tmp_path / "e.jsonl", [*PRED[:2], {"id": "q3", "ranking": []}, {"id": "q4", "ranking": ["a"]}])
+    nothing_found = write(
+        tmp_path / "e.jsonl", [*PRED[:2], {"id": "q3", "ranking": []}, {"id": "q4", "ranking": ["a"]}]
+    )
     assert values(score_retrieval(files[0], nothing_found, k=[2], resamples=0))["all", "R@2"].failed == 0
 
 
@@ -396,5 +403,7 @@ def test_contradictory_gold_is_refused(tmp_path, files):
     twice = [{"id": "q1", "gold": [{"id": "a", "gain": 1}, {"id": "a", "gain": 2}]}]
     with pytest.raises(UserError, match="the source 'a' has two gains, 1 and 2"):
         score_retrieval(write(tmp_path / "g.jsonl", twice), files[1])
-    with pytest.raises(UserError, match="line 2: the relevance of 'd' to question '1' is 0 here and 1 further up"):
+    with pytest.raises(
+        UserError, match="line 2: the relevance of 'd' to question '1' is 0 here and 1 further up"
+    ):
         score_retrieval(write(tmp_path / "g.qrels", "1 0 d 1\n1 0 d 0\n"), files[1])

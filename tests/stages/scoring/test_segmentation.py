@@ -298,7 +298,10 @@ def test_wrong_files_are_named(tmp_path, files, text, message):
     ("text", "message"),
     [
         ("video,start,end,label\na,-1,1,A\n", "video 'a': segment 0 goes from -1 to 1 s"),
-        ("video,start,end,label\na,2,1,A\n", "line 2, column 'end': the segment ends at 1 s, before its start at 2 s"),
+        (
+            "video,start,end,label\na,2,1,A\n",
+            "line 2, column 'end': the segment ends at 1 s, before its start at 2 s",
+        ),
         ("video,start,end,label,duration\na,0,1,A,5\na,1,2,B,6\n", "video 'a' has more than one duration"),
         ("video,start,end,label\na,0,1e300,A\n", "up to 20,000,000 are possible"),
         ("video,start,end,label\na,0,inf,A\n", "a finite number was expected"),

@@ -34,6 +34,10 @@ def agreement(
     order: Annotated[
         str, typer.Option(metavar="LOW,…,HIGH", help="Labels from low to high, for --level ordinal on words.")
     ] = "",
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LABEL", help="A label that stands for none, such as NA (repeatable)."),
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -78,7 +82,7 @@ def agreement(
 
     FILE has one row for each unit and annotator (columns 'unit' and 'annotator'), and by kind:
 
-    labels: 'label'; an empty one is missing. Gives raw and specific agreement, prevalence, Cohen's kappa (weighted too
+    labels: 'label'; an empty one is missing, and so is what --missing names. Gives raw and specific agreement, prevalence, Cohen's kappa (weighted too
     from --level ordinal on), Krippendorff's alpha, by slice and by pair, and the mean of the pairs.
 
     orders: 'order', a list of step ids, first step first: a JSON array, or in CSV ids with spaces or | between. Gives
@@ -104,6 +108,7 @@ def agreement(
         kind,
         level=level,
         order=[label.strip() for label in order.split(",")] if order else (),
+        missing=missing or (),
         cluster=cluster,
         slices=by or (),
         semantics=semantics,

@@ -93,7 +93,8 @@ def apply_protocol(
         )
     if isinstance(videos, str) and videos != PREDICTED:
         raise MetricInputError(
-            f"videos is the text {videos!r}", f"give a list of names, or {PREDICTED!r} for the predicted videos"
+            f"videos is the text {videos!r}",
+            f"give a list of names, or {PREDICTED!r} for the predicted videos",
         )
     if not len(truth):
         raise MetricInputError(
@@ -268,7 +269,11 @@ def _evaluated(
             f"left out as not evaluated: {_some(unpredicted)}."
         )
     elif missed := unpredicted & chosen:
-        of = f"{len(missed)} listed videos" if listed else f"{len(missed)} of {len(chosen)} ground truth videos"
+        of = (
+            f"{len(missed)} listed videos"
+            if listed
+            else f"{len(missed)} of {len(chosen)} ground truth videos"
+        )
         notes.append(
             f"{of} have no prediction; their segments count as not found: {_some(missed)}."
             + ("" if listed else " If a subset was evaluated, name its videos.")

@@ -158,9 +158,7 @@ class Segments:
         """Return the same segments with no space around the names of videos and labels."""
         video, videos = encode_names([trimmed_name(name) for name in self.videos], "a video")
         label, labels = encode_names([trimmed_name(name) for name in self.labels], "a label")
-        return replace(
-            self, video=video[self.video], label=label[self.label], videos=videos, labels=labels
-        )
+        return replace(self, video=video[self.video], label=label[self.label], videos=videos, labels=labels)
 
     def used_videos(self) -> tuple[Name, ...]:
         """Return the videos that hold a segment, sorted."""
@@ -306,5 +304,5 @@ def _floats(values: ArrayLike, what: str, name: str) -> Floats:
         raise MetricInputError(f"{what}: {name} must be numbers") from None
     if result.ndim != 1:
         raise MetricInputError(f"{what}: {name} must be a flat list, got shape {result.shape}")
-    result = result + 0.0  # -0.0 equals 0.0, and must not be written otherwise
-    return result
+    plus: Floats = result + 0.0  # -0.0 equals 0.0, and must not be written otherwise
+    return plus

@@ -10,7 +10,11 @@ from typing import Any
 from proctor.metrics.agreement.resampling import bootstrap_signature
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.metrics.order_agreement.alternatives import AlternativeInstance, checked_instances, series_by_name
+from proctor.metrics.order_agreement.alternatives import (
+    AlternativeInstance,
+    checked_instances,
+    series_by_name,
+)
 from proctor.metrics.order_agreement.inversions import Pair, inverted_pairs
 from proctor.metrics.order_agreement.orders import Order, Step, mean_or_none, places_in, require_same_steps
 from proctor.metrics.order_agreement.series import distinct_orders

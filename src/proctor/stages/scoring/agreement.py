@@ -33,6 +33,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _OPTIONS: Final[Mapping[str, tuple[object, tuple[Kind, ...]]]] = {
     "level": ("nominal", ("labels",)),
     "order": ((), ("labels",)),
+    "missing": ((), ("labels",)),
     "cluster": (None, ("labels", "orders", "alternatives")),
     "semantics": ("order", ("orders", "alternatives")),
     "matching": ("greedy", ("alternatives",)),
@@ -50,6 +51,7 @@ def score_agreement(
     *,
     level: Level = "nominal",
     order: Sequence[str] = (),
+    missing: Sequence[str] = (),
     cluster: str | None = None,
     slices: Sequence[str] = (),
     semantics: Semantics = "order",
@@ -67,6 +69,7 @@ def score_agreement(
         kind: what the annotators gave.
         level: of measurement of labels.
         order: the labels from low to high, for ordinal texts.
+        missing: labels that stand for none, beside the empty one.
         cluster: column of what is drawn together; ``cluster`` or ``recording`` when the file has it.
         slices: columns whose values are scored separately too.
         semantics: whether lists of steps are orders, or ranks of the steps 0 to N-1.
@@ -86,13 +89,13 @@ def score_agreement(
     if kind not in KINDS:
         raise UserError(f"the kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     _require_of_kind(
-        kind, level=level, order=tuple(order), cluster=cluster, semantics=semantics, matching=matching,
+        kind, level=level, order=tuple(order), missing=tuple(missing), cluster=cluster, semantics=semantics, matching=matching,
         penalty=penalty, pooling=pooling, quorum=quorum, thresholds=tuple(thresholds),
     )  # fmt: skip
     table = read_table(path)
     with explained(path):
         if kind == "labels":
-            return score_labels(read_labels(table, level, order, cluster, slices), level, drawn)
+            return score_labels(read_labels(table, level, order, cluster, slices, missing), level, drawn)
         if kind == "orders":
             return score_orders(read_orders(table, semantics, cluster, slices), drawn)
         if kind == "alternatives":

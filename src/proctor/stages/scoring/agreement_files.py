@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -33,6 +33,7 @@ Semantics = Literal["order", "ranks"]
 _UNIT: Final = ("unit", "item", "item_id", "instance", "id")
 _ANNOTATOR: Final = ("annotator", "annotator_id", "worker_id", "rater", "coder")
 _LABEL: Final = ("label", "value", "rating")
+_LOOKS_MISSING: Final = frozenset({"nan", "na", "n/a", "#n/a", "null", "<na>", "-", "--", "?", "."})
 _CLUSTER: Final = ("cluster", "recording", "recording_id")
 _RECORDING: Final = ("recording", "recording_id", "video-id", "video_id", "unit")
 _STEP: Final = ("step", "step_id", "label")
@@ -50,6 +51,7 @@ class Judged(Generic[T]):
         cluster_name: what is drawn together, for signatures.
         slices: name of a slice (``type=next``) to its units; ``all`` first.
         missing: rows without a label.
+        doubtful: sentences about labels that look like none, or like another label.
         values: labels in their order, None to sort them.
     """
 
@@ -59,6 +61,7 @@ class Judged(Generic[T]):
     slices: Mapping[str, frozenset[str]]
     missing: int = 0
     values: tuple[str, ...] | None = None
+    doubtful: tuple[str, ...] = ()
 
     @property
     def annotators(self) -> list[str]:
@@ -139,11 +142,17 @@ def _sliced(table: Table, units: Sequence[str], columns: Sequence[str]) -> dict[
 
 
 def read_labels(
-    table: Table, level: Level, order: Sequence[str], cluster: str | None, slices: Sequence[str]
+    table: Table,
+    level: Level,
+    order: Sequence[str],
+    cluster: str | None,
+    slices: Sequence[str],
+    missing: Sequence[str] = (),
 ) -> Judged[Label]:
-    """Read one label a row; rows without a label are counted."""
+    """Read one label a row; rows without a label, or with one that stands for none, are counted."""
     column = table.require(*_LABEL)
-    given = [row for row, value in enumerate(table.columns[column]) if value is not None and value != ""]
+    none = {"", *missing}
+    given = [row for row, v in enumerate(table.columns[column]) if v is not None and str(v) not in none]
     if not given:
         raise UserError("there is no label in the whole file.", where=f"{table.path}, column {column!r}")
     kept = Table(
@@ -178,9 +187,29 @@ def read_labels(
                 hint=hint,
             ) from None
         labels = kept.numbers(column).tolist()
-    return judged_units(
+    judged = judged_units(
         kept, labels, cluster, slices, missing=len(table) - len(kept), order=tuple(order) if order else None
     )
+    return replace(judged, doubtful=tuple(_doubtful_labels(texts)))
+
+
+def _doubtful_labels(texts: Sequence[str]) -> Iterator[str]:
+    """Name labels that look like a missing value, and labels that differ in letter case or space only."""
+    known = set(texts)
+    for label in sorted(text for text in known if text.strip().casefold() in _LOOKS_MISSING):
+        yield (
+            f"The label {label!r} ({texts.count(label):,} rows) looks like a missing value, and counts as a label of "
+            f"its own; --missing {label} leaves it out."
+        )
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in sorted(known):
+        alike[label.strip().casefold()].append(label)
+    for labels in alike.values():
+        if len(labels) > 1:
+            yield (
+                f"The labels {', '.join(map(repr, labels))} differ in letter case or space only, and count as "
+                "different ones; write them alike."
+            )
 
 
 def _is_number(text: str) -> bool:
@@ -196,7 +225,10 @@ def _as_order(table: Table, row: int, column: str, value: object, semantics: Sem
     if isinstance(value, str):
         if "," in value or ";" in value:
             raise table.wrong(
-                row, column, f"a list of steps was expected, got {value[:60]!r}.", "separate steps by spaces or |"
+                row,
+                column,
+                f"a list of steps was expected, got {value[:60]!r}.",
+                "separate steps by spaces or |",
             )
         value = value.split()
     if not isinstance(value, list) or not value:

@@ -69,7 +69,7 @@ def score_labels(judged: Judged[Label], level: Level, drawn: Resampling) -> Scor
             "raw_mean_of_pairs": mean,
         },
         counts=counts,
-        notes=tuple(_label_notes(judged)),
+        notes=(*judged.doubtful, *_label_notes(judged)),
         figures=_label_figures(judged, rows, by_pair),
     )
 

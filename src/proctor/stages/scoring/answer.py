@@ -91,7 +91,13 @@ def score_answer(
     if not 0 < confidence < 1:
         raise UserError(f"the confidence must lie between 0 and 1, got {confidence}.", hint="try 0.95")
     data = read_answers(
-        gt, pred, slices=slices, cluster=cluster, option_count=option_count, judge_scale=judge_scale, scale=scale
+        gt,
+        pred,
+        slices=slices,
+        cluster=cluster,
+        option_count=option_count,
+        judge_scale=judge_scale,
+        scale=scale,
     )
     chosen = _named_metrics(metrics) or _default_metrics(data)
     _require_columns(data, chosen, gt, pred)

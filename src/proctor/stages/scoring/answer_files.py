@@ -285,7 +285,9 @@ def _mark_scale(table: Table, column: str, marks: Sequence[_Mark], scale: MarkSc
     """
     numbers = [mark.value if mark.number else None for mark in marks]
     if scale == "binary" and 2 in numbers:
-        raise table.wrong(numbers.index(2), column, "a binary judgement is 0 or 1, got 2.", "use --scale ternary")
+        raise table.wrong(
+            numbers.index(2), column, "a binary judgement is 0 or 1, got 2.", "use --scale ternary"
+        )
     if scale is None and 1 in numbers and 2 not in numbers:
         raise UserError(
             "the judgements are 0 and 1: 1 may be the best mark, or the middle one of 0, 1, 2.",

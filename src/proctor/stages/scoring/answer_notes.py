@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.metrics.choice import ParsedLetter
+from proctor.metrics.names import near_miss_note
 from proctor.stages.scoring.answer_files import AnswerData
 from proctor.stages.scoring.answer_values import Missing, given_responses
 
@@ -31,10 +32,15 @@ def answer_counts(data: AnswerData, letters: Sequence[ParsedLetter | None]) -> d
 def reading_notes(data: AnswerData, missing: Missing) -> list[str]:
     """Say which questions have no prediction, which predictions no question, and what is drawn."""
     notes = []
-    without = sum(q.id not in data.replies for q in data.questions)
+    without = sum(
+        q.id not in data.replies or (data.has_responses and data.replies[q.id].response is None)
+        for q in data.questions
+    )
     if without:
         fate = "count as wrong" if missing == "wrong" else "are left out of the means and counted as failed"
         notes.append(f"{without:,} of {len(data.questions):,} questions have no prediction: they {fate}")
+    if near := near_miss_note([q.id for q in data.questions], data.unknown, "ids"):
+        notes.append(near)
     if data.unknown:
         shown = ", ".join(map(repr, data.unknown[:3]))
         notes.append(

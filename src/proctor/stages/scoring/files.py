@@ -227,7 +227,6 @@ class Table:
                 raise self.wrong(row, column, f"a list was expected, got {_shown(value)}.")
         return out
 
-
     def id_lists(self, *names: str, spaces: bool = False) -> list[list[Any]]:
         """Return a column of lists of ids: JSON arrays, or ids separated by ``|``.
 

@@ -257,7 +257,8 @@ def _kinds_of_rows(rows: _Rows) -> dict[str, Flags]:
     if not column:
         return {}
     of_row = [
-        [str(kind).strip() for kind in kinds if str(kind).strip()] for kinds in rows.table.id_lists(column, spaces=True)
+        [str(kind).strip() for kind in kinds if str(kind).strip()]
+        for kinds in rows.table.id_lists(column, spaces=True)
     ]
     names = sorted({kind for kinds in of_row for kind in kinds})
     return {name: np.array([name in kinds for kinds in of_row], dtype=np.bool_) for name in names}

@@ -123,11 +123,13 @@ def score_retrieval(
             **_pool_counts(known, questions, names, rankings),
         },
         notes=tuple(
-            note for note in (
+            note
+            for note in (
                 missing_note("questions", "ranking", questions.keys() - rankings.keys(), missing == "zero"),
                 near_miss_note(questions, rankings, "questions"),
                 *_notes(ranked, cuts, known, without_gold),
-            ) if note
+            )
+            if note
         ),
         figures=retrieval_plots(rows, measures, questions, names, known),
     )
