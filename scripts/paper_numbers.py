@@ -311,8 +311,12 @@ def localization(data: Data) -> Iterator[Finding]:
 
     def row(protocol: str) -> list[float]:
         table = score_localization(
-            folder / "gt_environment_test.csv", predictions, protocol=protocol, resamples=0
-        )  # type: ignore[arg-type]
+            folder / "gt_environment_test.csv",
+            predictions,
+            protocol=protocol,
+            videos="predicted" if protocol == "corrected" else None,
+            resamples=0,
+        )
         values: Any = table.headline["mAP"]
         return [float(v) for v in values]
 

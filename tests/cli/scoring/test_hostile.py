@@ -95,7 +95,8 @@ PREDICTED_FRAMES = lines(
     "video,frame,label", [f"v{v},{f},{'abc'[f // 5]}" for v in range(3) for f in range(12)]
 )
 ACTIONS = lines(
-    "video,start,end,label", [f"v{v},{4 * k},{4 * k + 4},{'abc'[k]}" for v in range(3) for k in range(3)]
+    "video,start,end,label,duration",
+    [f"v{v},{4 * k},{4 * k + 4},{'abc'[k]},12" for v in range(3) for k in range(3)],
 )
 PREDICTED_ACTIONS = lines(
     "video,start,end,label", [f"v{v},{4 * k},{4 * k + 3},{'abc'[k]}" for v in range(3) for k in range(3)]
