@@ -135,9 +135,13 @@ DRAWS = ("--resamples", "10")
 ALL = bool(os.environ.get("PROCTOR_FUZZ"))
 
 
-def turns(values, column):
-    """Return a third of the values, another one for the next column: with PROCTOR_FUZZ all of them (minutes)."""
-    return values if ALL else values[column % 3 :: 3]
+PLACE = {name: place for place, name in enumerate(CASES)}
+
+
+def turns(values, turn, of=6):
+    """Return every sixth of the values, others for the next case or column: with PROCTOR_FUZZ all of them (minutes)."""
+    values = list(values)
+    return values if ALL else values[turn % of :: of]
 
 
 @pytest.fixture
@@ -222,10 +226,10 @@ SAME = {
 @pytest.mark.parametrize("name", CASES)
 def test_files_that_are_none_are_refused(attack, name):
     case = CASES[name]
-    for damage, change in REFUSED.items():
-        if damage == "no first column" and name in FREE_OF_NAMES:
-            continue
-        for number, (flag, text) in enumerate(case.files.items()):
+    for number, (flag, text) in enumerate(case.files.items()):
+        for damage, change in turns(REFUSED.items(), PLACE[name] + number):
+            if damage == "no first column" and name in FREE_OF_NAMES:
+                continue
             outcome = attack(case, {flag: change(text)})
             assert outcome.status == 2, (damage, flag)
             assert f"file{number}.csv" in outcome.err
@@ -234,8 +238,9 @@ def test_files_that_are_none_are_refused(attack, name):
 @pytest.mark.parametrize("name", CASES)
 def test_paths_that_are_no_files_are_refused(attack, tmp_path, name):
     (tmp_path / "folder.csv").mkdir()
-    for path in (tmp_path / "missing.csv", tmp_path / "folder.csv", tmp_path / "a.parquet", "/dev/null"):
-        for flag in CASES[name].files:
+    paths = (tmp_path / "missing.csv", tmp_path / "folder.csv", tmp_path / "a.parquet", "/dev/null")
+    for number, flag in enumerate(CASES[name].files):
+        for path in turns(paths, PLACE[name] + number, of=4):
             outcome = attack(CASES[name], {flag: tmp_path / path})
             assert outcome.status == 2
             assert str(path).rsplit("/", 1)[-1] in outcome.err
@@ -252,8 +257,8 @@ def test_the_form_of_a_file_and_the_order_of_its_rows_change_nothing(attack, nam
         )
 
     usual = scores(attack(case, None, "--json"))
-    for change in SAME.values():
-        for flag, text in case.files.items():
+    for number, (flag, text) in enumerate(case.files.items()):
+        for change in turns(SAME.values(), PLACE[name] + number, of=3):
             assert scores(attack(case, {flag: change(text)}, "--json")) == usual
 
 
@@ -283,7 +288,7 @@ def test_a_column_of_strange_values(attack, name):
     for flag, text in case.files.items():
         rows = rows_of(text)
         for column in range(len(rows[0])):
-            for value in turns(IN_ALL_ROWS + IN_ONE_ROW, column):
+            for value in turns(IN_ALL_ROWS + IN_ONE_ROW, PLACE[name] + column):
                 changed = [list(row) for row in rows]
                 for row in changed[1:] if value in IN_ALL_ROWS else changed[2:3]:
                     row[column] = value
@@ -314,7 +319,7 @@ def test_a_key_of_strange_values(attack, name):
     case = CASES[name]
     for flag, text in case.files.items():
         head, *rows = rows_of(text)
-        for column, value in ((c, v) for k, c in enumerate(head) for v in turns(OBJECTS, k)):
+        for column, value in ((c, v) for k, c in enumerate(head) for v in turns(OBJECTS, PLACE[name] + k)):
             records = [dict(zip(head, map(typed, row), strict=True)) for row in rows]
             records[1][column] = value
             attack(case, {flag: "\n".join(map(json.dumps, records))}, "--json", suffix=".jsonl")
@@ -344,7 +349,7 @@ def test_few_rows_one_value_and_swapped_columns(attack, name):
                 for row in swapped:
                     row[i], row[j] = row[j], row[i]
                 shapes.append([head, *swapped])
-        for shape in shapes:
+        for shape in turns(shapes, PLACE[name], of=3):
             attack(case, {flag: text_of(shape)}, "--json")
 
 
@@ -385,7 +390,7 @@ WRONG_OPTIONS = [
 
 @pytest.mark.parametrize("name", CASES)
 def test_options_that_cannot_be_right(attack, name):
-    for options in WRONG_OPTIONS:
+    for options in turns(WRONG_OPTIONS, PLACE[name]):
         outcome = attack(CASES[name], None, *options)
         assert outcome.status == 2, options
         assert options[0] in outcome.err
@@ -393,14 +398,15 @@ def test_options_that_cannot_be_right(attack, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_options_at_the_edge(attack, name):
-    for options in (
+    edges = (
         ("--resamples", "0"),
         ("--confidence", "0.999999999"),
         ("--confidence", "1e-9"),
         ("--latex",),
-    ):
+        ("--seed", str(2**70), "--json"),
+    )
+    for options in turns(edges, PLACE[name], of=3):
         assert attack(CASES[name], None, *options).status == 0
-    assert attack(CASES[name], None, "--seed", str(2**70), "--json").status == 0
 
 
 TAKES = {
@@ -436,7 +442,7 @@ def test_pages_escape_what_files_hold(attack, tmp_path, name):
     evil = "<script>alert(1)</script>"
     for flag, text in case.files.items():
         rows = rows_of(text)
-        for column in range(len(rows[0])):
+        for column in turns(range(len(rows[0])), PLACE[name], of=2):
             changed = [list(row) for row in rows]
             for row in changed[1:]:
                 row[column] = f"{row[column]}{evil}"
