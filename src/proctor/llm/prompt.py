@@ -353,10 +353,7 @@ class PromptSet:
     def __init__(self, room: str, builtin: Path, own: Path | None = None) -> None:
         self.room = room
         files = _files(builtin)
-        ours = {
-            n: _read_template(n, files, {n: str(builtin / f"{n}{_SUFFIX}") for n in files})
-            for n in _names(files)
-        }
+        ours = _read_builtin(builtin, tuple(files.items()))
         self._templates = ours
         if own is not None:
             check_overrides(own)
@@ -435,6 +432,14 @@ def _files(folder: Path) -> dict[str, str]:
 
 def _names(files: Collection[str]) -> list[str]:
     return [n for n in files if not n.startswith("_")]
+
+
+@lru_cache(maxsize=64)
+def _read_builtin(folder: Path, texts: tuple[tuple[str, str], ...]) -> dict[str, Template]:
+    """Return our templates; compiling them takes longer than a small stage, and each stage of a job wants them."""
+    files = dict(texts)
+    places = {n: str(folder / f"{n}{_SUFFIX}") for n in files}
+    return {n: _read_template(n, files, places) for n in _names(files)}
 
 
 def _read_template(
