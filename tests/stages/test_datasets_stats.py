@@ -15,24 +15,38 @@ import pytest
 
 from proctor.corpus.source import text_source
 from proctor.datasets.captaincook4d import DATASET
-from proctor.datasets.dataset import DataFile, Dataset, Log, Published, checker, reader
+from proctor.datasets.dataset import Correction, DataFile, Dataset, Log, Published, checker, reader
 from proctor.datasets.statistics import Comparison, GraphRow, Histogram, graph_rows
 from proctor.errors import UserError
+from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.procedure.manual import Manual, ManualSection, ManualStep
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.stages import datasets_stats
 from proctor.stages.datasets_stats import (
+    BESIDE_HEADS,
+    beside_rows,
     bin_labels,
     dataset_statistics,
     facts,
+    group_rows,
     histograms,
+    length_rows,
+    mistake_kinds,
+    mistake_rows,
     pivot,
+    render_beside,
     render_statistics,
     show_number,
     show_orders,
     statistics_dict,
 )
-from proctor.stages.datasets_stats_page import figures_of, render_statistics_page, write_statistics_page
+from proctor.stages.datasets_stats_page import (
+    figures_of,
+    group_figures,
+    mistake_figures,
+    render_statistics_page,
+    write_statistics_page,
+)
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202e" + "x" * 5_000
 
@@ -124,7 +138,100 @@ class TestRecordings:
         page = render_statistics_page(s)
         assert page == render_statistics_page(s)
         assert "8 → 10" in page
-        assert len(page) < 150_000
+        assert len(page) < 250_000
+
+    def test_what_the_corrections_change_is_said(self, shared_data: Path) -> None:
+        s = dataset_statistics("captaincook4d", shared_data / "captaincook4d")
+        changed = {c.quantity: (c.files, c.read) for c in s.changes}
+        assert changed["error_recordings"] == (220, 221)
+        assert (changed["steps"], changed["timed_steps"]) == ((5_700, 5_698), (5_413, 5_410))
+        assert changed["mistakes[Order Error]"] == (795, 783)
+        assert "mistakes[Technique Error]" not in changed
+        assert sum(s.corrections_made.values()) == 47
+        text = render_statistics(s)
+        assert text.index("What 47 corrections change") < text.index(
+            "Paper and found (in the files as they are"
+        )
+        assert "the same stirring is annotated a second time" in render_statistics_page(s)
+
+    def test_a_data_set_without_a_measure_is_compared_with_its_files(self, use: Callable[..., None]) -> None:
+        def iterate(root: Path, corrections: Any, log: Log, **options: str) -> Iterator[Any]:
+            yield recording("a")
+            if corrections == "corrected":
+                log.correct(Correction("b", "R1", "it is there twice"))
+            else:
+                yield recording("b")
+
+        use(replace(made([]), read=reader(iterate), check=checker(iterate), iterate=iterate))
+        s = dataset_statistics("mine", Path("x"))
+        assert {c.quantity: (c.files, c.read) for c in s.changes}["recordings"] == (2, 1)
+        assert s.corrections_made == {"it is there twice": 1}
+        assert dataset_statistics("mine", Path("x"), corrections="published").changes == ()
+
+    def test_mistakes_lengths_and_people_by_hand(self, use: Callable[..., None]) -> None:
+        fine = replace(
+            recording("c", attributes={"person": "10"}),
+            segments=(Segment("1", "Boil", 0.0, 60.0),),
+            duration=240.0,
+        )
+        use(
+            made(
+                [recording("a", attributes={"person": "9"}), fine, recording("b", attributes={"person": "9"})]
+            )
+        )
+        r = dataset_statistics("mine", Path("x")).recordings
+        assert r is not None
+        assert mistake_rows(r) == [("Tea", (2, 2))]
+        assert mistake_kinds(r) == ("missing", "timing")
+        assert length_rows(r) == [["Tea", "1", "0.07", "4.0", "2", "0.07", "2.0", "3", "40.0", "2", "40.0"]]
+        assert group_rows(r) == {
+            "person": [["9", "2", "2", "1", "0.07", "6", "4"], ["10", "1", "0", "1", "0.07", "1", "0"]]
+        }
+        (matrix, videos, steps), (people,) = mistake_figures(r), group_figures(r)
+        assert isinstance(matrix, Matrix)
+        assert isinstance(videos, IntervalPlot)
+        assert isinstance(steps, IntervalPlot)
+        assert (matrix.columns, matrix.cells) == (("missing", "timing"), ((2, 2),))
+        assert (videos.labels, videos.values) == (("Tea", "Tea, with mistakes"), (4.0, 2.0))
+        assert (steps.values, steps.low, steps.high) == ((30.0, 40.0), (30.0, 40.0), (45.0, 40.0))
+        assert (people.labels, people.values) == (("9", "10"), (pytest.approx(66.7, abs=0.1), 0.0))
+
+    def test_rare_kinds_share_a_column_and_many_values_are_no_groups(self, use: Callable[..., None]) -> None:
+        kinds = tuple(Mistake(f"kind {n}") for n in range(15))
+        steps = (Segment("1", "Boil", 0.0, 1.0, None, kinds),)
+        given = [
+            Recording(str(n), "a", "Tea", steps, 2.0, attributes={"url": str(n // 2)}) for n in range(500)
+        ]
+        use(made(given))
+        s = dataset_statistics("mine", Path("x"))
+        assert s.recordings is not None
+        assert mistake_rows(s.recordings) == [("Tea", (*([500] * 12), 1_500))]
+        assert s.recordings.groups == ()
+        assert "other kinds" in render_statistics(s)
+        render_statistics_page(s)
+
+    def test_steps_of_several_data_sets(self, use: Callable[..., None]) -> None:
+        use(made([recording("a"), recording("b")]))
+        s = dataset_statistics("mine", Path("x"))
+        (row,) = beside_rows([s])
+        assert dict(zip(BESIDE_HEADS, row, strict=True)) == {
+            "": "Mine",
+            "recordings": "2",
+            "hours": "0.07",
+            "activities": "1",
+            "mean video (min)": "2.00",
+            "steps with times": "4",
+            "a recording": "2.00",
+            "mean step (s)": "35.00",
+            "median step (s)": "35.00",
+            "time in steps": "50.0%",
+            "steps with mistakes": "4",
+        }
+        assert "data set by data set" in render_beside([s, s])
+        assert "data set by data set" in render_statistics_page(s, [s])
+        use(made([text_source("1", "Tea", "hot water")], "corpus"))
+        with pytest.raises(UserError, match="holds no recordings"):
+            render_beside([s, dataset_statistics("mine", Path("x"))])
 
     def test_bad_arguments(self, tests_data: Path, tmp_path: Path, use: Callable[..., None]) -> None:
         folder = tests_data / "datasets" / "captaincook4d"

@@ -8,6 +8,7 @@ are is told. Times are seconds.
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -31,6 +32,7 @@ __all__ = [
     "Comparison",
     "Coverage",
     "GraphRow",
+    "GroupRow",
     "Histogram",
     "MistakeRow",
     "RecordingStatistics",
@@ -48,6 +50,8 @@ STEP_EDGES: Final = (0.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 1
 """Seconds: the borders of the bins of step lengths; what is longer falls into a bin without an end."""
 VIDEO_EDGES: Final = (0.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0)
 """Seconds: the same for videos."""
+_MAX_GROUPS: Final = 200
+"""An attribute with more values than that (an address, a number) is none that recordings are grouped by."""
 _COUNT_EDGES: Final = (0.0, 1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0)
 """Steps of a recording."""
 
@@ -90,7 +94,23 @@ class MistakeRow(msgspec.Struct, frozen=True):
 
 
 class ActivityRow(msgspec.Struct, frozen=True):
-    """One activity: its recordings and steps; the mean length of a step is None where none has times."""
+    """One activity: its recordings, steps and mistakes.
+
+    Attributes:
+        id: of the activity.
+        name: for people.
+        recordings: of it.
+        with_mistakes: recordings of which a step carries a mistake.
+        hours: of its videos.
+        steps: listed, skipped ones too.
+        timed_steps: with start and end.
+        mean_step_seconds: None where no step has times.
+        mistakes: how many, by kind.
+        normal_videos: lengths in seconds of recordings without mistakes; None where none is known.
+        mistaken_videos: the same of recordings with mistakes.
+        normal_steps: lengths in seconds of steps without mistakes; None where none has times.
+        mistaken_steps: the same of steps with mistakes.
+    """
 
     id: str
     name: str
@@ -100,6 +120,35 @@ class ActivityRow(msgspec.Struct, frozen=True):
     steps: int
     timed_steps: int
     mean_step_seconds: float | None
+    mistakes: dict[str, int]
+    normal_videos: Spread | None
+    mistaken_videos: Spread | None
+    normal_steps: Spread | None
+    mistaken_steps: Spread | None
+
+
+class GroupRow(msgspec.Struct, frozen=True):
+    """The recordings that share one value of an attribute: those of one person, one place, one part of a split.
+
+    Attributes:
+        attribute: its name.
+        value: its value.
+        recordings: with that value.
+        with_mistakes: of them.
+        activities: different ones.
+        hours: of their videos.
+        steps: listed.
+        mistaken_steps: of them.
+    """
+
+    attribute: str
+    value: str
+    recordings: int
+    with_mistakes: int
+    activities: int
+    hours: float
+    steps: int
+    mistaken_steps: int
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -138,18 +187,31 @@ class RecordingStatistics(msgspec.Struct, frozen=True):
     coverage: Coverage | None
     activities: tuple[ActivityRow, ...]
     attributes: dict[str, int]
+    groups: tuple[GroupRow, ...]
     histograms: tuple[Histogram, ...]
 
 
 @dataclass(slots=True)
 class _Activity:
+    """Lengths are in seconds; the first list is of what carries no mistake, the second of what does."""
+
     name: str = ""
     recordings: int = 0
     with_mistakes: int = 0
+    steps: int = 0
+    mistakes: Counter[str] = field(default_factory=Counter)
+    video_seconds: tuple[array[float], array[float]] = field(default_factory=lambda: (array("d"), array("d")))
+    step_seconds: tuple[array[float], array[float]] = field(default_factory=lambda: (array("d"), array("d")))
+
+
+@dataclass(slots=True)
+class _Group:
+    recordings: int = 0
+    with_mistakes: int = 0
+    activities: set[str] = field(default_factory=set)
     seconds: float = 0.0
     steps: int = 0
-    timed: int = 0
-    step_seconds: float = 0.0
+    mistaken_steps: int = 0
 
 
 @dataclass(slots=True)
@@ -157,13 +219,12 @@ class RecordingTally:
     """Takes recordings one by one; ``statistics`` can be asked for at any time."""
 
     _activities: dict[str, _Activity] = field(default_factory=dict)
-    _steps: array[float] = field(default_factory=lambda: array("d"))
-    _videos: array[float] = field(default_factory=lambda: array("d"))
     _counts: array[float] = field(default_factory=lambda: array("d"))
     _mistakes: Counter[str] = field(default_factory=Counter)
     _carrying: Counter[str] = field(default_factory=Counter)
     _kinds: Counter[int] = field(default_factory=Counter)
     _values: dict[str, set[str]] = field(default_factory=dict)
+    _groups: dict[str, dict[str, _Group]] = field(default_factory=dict)
     _numbers: Counter[str] = field(default_factory=Counter)
     _wrong_seconds: float = 0.0
     _covered: float = 0.0
@@ -178,12 +239,12 @@ class RecordingTally:
         self._numbers["steps"] += len(recording.segments)
         self._numbers["skipped"] += sum(s.skipped for s in recording.segments)
         self._counts.append(len(timed))
-        self._steps.extend(end - start for start, end in timed)
         for segment in recording.segments:
             self._add_mistakes(segment)
         for name, value in recording.attributes.items():
             self._values.setdefault(name, set()).add(value)
-        self._add_activity(recording, timed, wrong)
+            self._add_group(name, value, recording)
+        self._add_activity(recording, wrong)
         self._add_video(recording.duration, timed, wrong)
 
     def _add_mistakes(self, segment: Segment) -> None:
@@ -193,20 +254,35 @@ class RecordingTally:
             self._carrying.update(kinds.keys())
             self._kinds[len(kinds)] += 1
 
-    def _add_activity(self, recording: Recording, timed: Sequence[tuple[float, float]], wrong: bool) -> None:
+    def _add_activity(self, recording: Recording, wrong: bool) -> None:
         activity = self._activities.setdefault(recording.activity_id, _Activity(recording.activity_name))
         activity.recordings += 1
         activity.with_mistakes += wrong
-        activity.seconds += recording.duration or 0.0
         activity.steps += len(recording.segments)
-        activity.timed += len(timed)
-        activity.step_seconds += math.fsum(end - start for start, end in timed)
+        if recording.duration is not None:
+            activity.video_seconds[wrong].append(recording.duration)
+        for s in recording.segments:
+            activity.mistakes.update(m.kind for m in s.mistakes)
+            if s.start is not None and s.end is not None:
+                activity.step_seconds[bool(s.mistakes)].append(s.end - s.start)
+
+    def _add_group(self, name: str, value: str, recording: Recording) -> None:
+        groups = self._groups.setdefault(name, {})
+        if len(self._values[name]) > _MAX_GROUPS:
+            groups.clear()
+            return
+        group = groups.setdefault(value, _Group())
+        group.recordings += 1
+        group.with_mistakes += recording.has_mistakes
+        group.activities.add(recording.activity_id)
+        group.seconds += recording.duration or 0.0
+        group.steps += len(recording.segments)
+        group.mistaken_steps += sum(bool(s.mistakes) for s in recording.segments)
 
     def _add_video(self, duration: float | None, timed: Sequence[tuple[float, float]], wrong: bool) -> None:
         if duration is None:
             self._numbers["without_duration"] += 1
             return
-        self._videos.append(duration)
         self._wrong_seconds += duration if wrong else 0.0
         self._numbers["after_end"] += sum(end > duration for _, end in timed)
         once, twice = _covered(timed, duration)
@@ -215,7 +291,10 @@ class RecordingTally:
 
     def statistics(self) -> RecordingStatistics:
         """Return the numbers of all recordings that were added."""
-        seconds = math.fsum(self._videos)
+        activities = self._activities.values()
+        videos = array("d", (t for a in activities for part in a.video_seconds for t in part))
+        steps = array("d", (t for a in activities for part in a.step_seconds for t in part))
+        seconds = math.fsum(videos)
         n = self._numbers
         return RecordingStatistics(
             recordings=n["recordings"],
@@ -224,7 +303,7 @@ class RecordingTally:
             hours=seconds / 3600,
             hours_with_mistakes=self._wrong_seconds / 3600,
             steps=n["steps"],
-            timed_steps=len(self._steps),
+            timed_steps=len(steps),
             skipped_steps=n["skipped"],
             mistaken_steps=self._kinds.total(),
             mistakes=tuple(
@@ -232,27 +311,65 @@ class RecordingTally:
                 for kind, count in sorted(self._mistakes.items(), key=lambda pair: (-pair[1], pair[0]))
             ),
             kinds_of_a_step=dict(sorted(self._kinds.items())),
-            step_seconds=spread_of(self._steps),
-            video_seconds=spread_of(self._videos),
+            step_seconds=spread_of(steps),
+            video_seconds=spread_of(videos),
             steps_of_a_recording=spread_of(self._counts),
-            coverage=Coverage(
-                len(self._videos), self._covered / seconds, self._doubled / seconds, n["after_end"]
-            )
+            coverage=Coverage(len(videos), self._covered / seconds, self._doubled / seconds, n["after_end"])
             if seconds
             else None,
             activities=tuple(_activity_row(id_, a) for id_, a in self._activities.items()),
             attributes={name: len(values) for name, values in sorted(self._values.items())},
+            groups=tuple(
+                _group_row(name, value, group)
+                for name, groups in sorted(self._groups.items())
+                if 1 < len(groups) < n["recordings"]
+                for value, group in sorted(groups.items(), key=lambda pair: _natural(pair[0]))
+            ),
             histograms=(
-                _histogram("Length of a step", "s", STEP_EDGES, self._steps),
-                _histogram("Length of a video", "s", VIDEO_EDGES, self._videos),
+                _histogram("Length of a step", "s", STEP_EDGES, steps),
+                _histogram("Length of a video", "s", VIDEO_EDGES, videos),
                 _histogram("Performed steps of a recording", "steps", _COUNT_EDGES, self._counts),
             ),
         )
 
 
 def _activity_row(id_: str, a: _Activity) -> ActivityRow:
-    mean = a.step_seconds / a.timed if a.timed else None
-    return ActivityRow(id_, a.name, a.recordings, a.with_mistakes, a.seconds / 3600, a.steps, a.timed, mean)
+    normal, mistaken = a.step_seconds
+    timed = len(normal) + len(mistaken)
+    return ActivityRow(
+        id=id_,
+        name=a.name,
+        recordings=a.recordings,
+        with_mistakes=a.with_mistakes,
+        hours=math.fsum(t for part in a.video_seconds for t in part) / 3600,
+        steps=a.steps,
+        timed_steps=timed,
+        mean_step_seconds=math.fsum(t for part in a.step_seconds for t in part) / timed if timed else None,
+        mistakes=dict(sorted(a.mistakes.items())),
+        normal_videos=spread_of(a.video_seconds[0]),
+        mistaken_videos=spread_of(a.video_seconds[1]),
+        normal_steps=spread_of(normal),
+        mistaken_steps=spread_of(mistaken),
+    )
+
+
+def _group_row(attribute: str, value: str, g: _Group) -> GroupRow:
+    return GroupRow(
+        attribute,
+        value,
+        g.recordings,
+        g.with_mistakes,
+        len(g.activities),
+        g.seconds / 3600,
+        g.steps,
+        g.mistaken_steps,
+    )
+
+
+def _natural(value: str) -> tuple[tuple[int, int | str], ...]:
+    """Return the key by which 2 comes before 10."""
+    parts = re.split(r"([0-9]{1,15})", value)
+    return tuple((0, int(p)) if p.isascii() and p.isdigit() else (1, p) for p in parts if p)
 
 
 def _covered(timed: Iterable[tuple[float, float]], duration: float) -> tuple[float, float]:

@@ -32,18 +32,30 @@ from proctor.datasets.statistics import (
     text_statistics,
 )
 from proctor.errors import UserError
+from proctor.procedure.recording import mistake_kind
 from proctor.report.plaintext import clip_line
 
 __all__ = [
+    "BESIDE_HEADS",
+    "GROUP_HEADS",
+    "LENGTH_HEADS",
+    "Change",
     "DatasetStatistics",
     "SourceStatistics",
+    "beside_rows",
     "bin_labels",
+    "change_rows",
     "common_figures",
     "dataset_statistics",
     "facts",
+    "group_rows",
     "histograms",
+    "length_rows",
+    "mistake_kinds",
+    "mistake_rows",
     "pivot",
     "reasons_of",
+    "render_beside",
     "render_statistics",
     "show_number",
     "show_orders",
@@ -51,6 +63,7 @@ __all__ = [
     "statistics_dict",
 ]
 
+_AS_THEY_ARE: Final = " (in the files as they are, without corrections)"
 _BAR: Final = 32
 """Characters of the longest bar."""
 _EXACT: Final = 2**53
@@ -59,6 +72,38 @@ _ROWS: Final = 60
 """Activities that the text lists."""
 _NAME: Final = 40
 """Characters of a label in a table."""
+_KINDS: Final = 12
+"""Kinds of mistakes that have a column of their own; the others share one."""
+LENGTH_HEADS: Final = (
+    "",
+    "videos",
+    "hours",
+    "mean (min)",
+    "with mistakes",
+    "hours",
+    "mean (min)",
+    "steps",
+    "mean (s)",
+    "with mistakes",
+    "mean (s)",
+)
+"""Heads of ``length_rows``."""
+GROUP_HEADS: Final = ("", "recordings", "with mistakes", "activities", "hours", "steps", "with mistakes")
+"""Heads of ``group_rows``."""
+BESIDE_HEADS: Final = (
+    "",
+    "recordings",
+    "hours",
+    "activities",
+    "mean video (min)",
+    "steps with times",
+    "a recording",
+    "mean step (s)",
+    "median step (s)",
+    "time in steps",
+    "steps with mistakes",
+)
+"""Heads of ``beside_rows``."""
 
 
 class SourceStatistics(msgspec.Struct, frozen=True):
@@ -68,6 +113,14 @@ class SourceStatistics(msgspec.Struct, frozen=True):
     modalities: dict[str, int]
     documents: int
     words_of_a_source: Spread | None
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A number that the corrections changed: as the files have it, and as it was read."""
+
+    quantity: str
+    files: float
+    read: float
 
 
 class DatasetStatistics(msgspec.Struct, frozen=True):
@@ -87,6 +140,8 @@ class DatasetStatistics(msgspec.Struct, frozen=True):
         sources: of a corpus.
         dropped: what was left out, by reason.
         findings: oddities told while reading, by rule.
+        corrections_made: how many, by their reason; a data set may need some in mode ``published``, too.
+        changes: the numbers that they changed.
     """
 
     dataset: str
@@ -102,6 +157,8 @@ class DatasetStatistics(msgspec.Struct, frozen=True):
     sources: SourceStatistics | None = None
     dropped: dict[str, int] = {}
     findings: dict[str, int] = {}
+    corrections_made: dict[str, int] = {}
+    changes: tuple[Change, ...] = ()
 
 
 def dataset_statistics(
@@ -125,20 +182,10 @@ def dataset_statistics(
     mode = _mode(corrections)
     declared = load_dataset(dataset)
     declared.check_options(options or {})
-    if declared.iterate is None:
-        result = declared.read(folder, mode, **(options or {}))
-        log = Log()
-        log.findings.extend(result.findings)
-        for dropped in result.dropped:
-            log.drop(dropped.id, dropped.reason)
-        records: Iterable[Any] = result.recordings or result.manuals or result.sources
-        measured = _of_kind(declared, records)
-        graphs = graph_rows(result.graphs.values())
-    else:
-        log = Log(sink=lambda _: None)
-        measured = _of_kind(declared, declared.iter_records(folder, mode, log, **(options or {})))
-        graphs = ()
+    measured, graphs, log = _measured(declared, folder, mode, options or {})
     found = _found(declared, folder, measured)
+    recordings = measured.get("recordings")
+    made = Counter(c.reason or c.rule for c in log.corrections)
     return msgspec.structs.replace(
         DatasetStatistics(declared.name, declared.title, declared.version, declared.kind, mode, **measured),
         paper=compare_published(declared.published, {k: v for k, v in found.items() if v is not None}),
@@ -146,7 +193,53 @@ def dataset_statistics(
         graphs=graphs,
         dropped=dict(log.reasons.most_common()),
         findings=dict(Counter(f.rule for f in log.findings).most_common()),
+        corrections_made=dict(made.most_common()),
+        changes=_changes(declared, folder, found, recordings, options or {}) if made and recordings else (),
     )
+
+
+def _measured(
+    declared: Dataset, folder: Path, mode: Corrections, options: Mapping[str, str]
+) -> tuple[dict[str, Any], tuple[GraphRow, ...], Log]:
+    """Read the data set in a mode; return its statistics by field, the shapes of its graphs, and what was told."""
+    if declared.iterate is not None:
+        log = Log(sink=lambda _: None)
+        return _of_kind(declared, declared.iter_records(folder, mode, log, **options)), (), log
+    result = declared.read(folder, mode, **options)
+    log = Log()
+    log.findings.extend(result.findings)
+    log.corrections.extend(result.corrections)
+    for dropped in result.dropped:
+        log.drop(dropped.id, dropped.reason)
+    records: Iterable[Any] = result.recordings or result.manuals or result.sources
+    return _of_kind(declared, records), graph_rows(result.graphs.values()), log
+
+
+def _changes(
+    declared: Dataset,
+    folder: Path,
+    found: Mapping[str, float | None],
+    r: RecordingStatistics,
+    options: Mapping[str, str],
+) -> tuple[Change, ...]:
+    """Compare what was read with the files as they are: the data set's own measure, else mode ``published``."""
+    if declared.measure is None:
+        raw = _measured(declared, folder, "published", options)[0]["recordings"]
+        found = common_figures(raw)
+    read = common_figures(r)
+    return tuple(
+        Change(key, before, read[name])
+        for key, before in found.items()
+        if (name := _as_read(key)) in read
+        and before is not None
+        and not math.isclose(before, read[name], rel_tol=1e-9)
+    )
+
+
+def _as_read(key: str) -> str:
+    """Return the name of a figure with the kind that a data set's own word for a mistake was read as."""
+    quantity, bracket, label = key.partition("[")
+    return f"{quantity}[{mistake_kind(label[:-1])}]" if bracket and quantity == "mistakes" else key
 
 
 def _mode(corrections: str | None) -> Corrections:
@@ -229,8 +322,13 @@ def common_figures(s: RecordingStatistics) -> dict[str, float]:
         "mean_video_minutes": videos.mean / 60 if videos else nothing,
         "longest_video_minutes": videos.most / 60 if videos else nothing,
         "annotated_share": s.coverage.annotated_share if s.coverage else nothing,
+        "error_recordings": s.with_mistakes,
+        "normal_recordings": s.recordings - s.with_mistakes,
+        "error_hours": s.hours_with_mistakes,
+        "normal_hours": s.hours - s.hours_with_mistakes,
         "mistaken_steps": s.mistaken_steps,
         "mistakes": sum(m.mistakes for m in s.mistakes),
+        **{f"mistakes[{m.kind}]": m.mistakes for m in s.mistakes},
         **{f"recordings[{a.name or a.id}]": a.recordings for a in s.activities},
     }
 
@@ -354,6 +452,110 @@ def bin_labels(histogram: Histogram) -> list[str]:
     return labels
 
 
+def change_rows(s: DatasetStatistics) -> list[list[str]]:
+    """Return the numbers that the corrections changed: quantity, in the files, as read."""
+    return [
+        [_words(c.quantity), *(show_number(v, 0 if v == int(v) else 2) for v in (c.files, c.read))]
+        for c in s.changes
+    ]
+
+
+def mistake_kinds(r: RecordingStatistics) -> tuple[str, ...]:
+    """Return the kinds of mistakes that get a column each, the most frequent first."""
+    return tuple(m.kind for m in r.mistakes[:_KINDS])
+
+
+def mistake_rows(r: RecordingStatistics) -> list[tuple[str, tuple[int, ...]]]:
+    """Return, for each activity, how many mistakes of each kind there are; further kinds are added up at the end."""
+    kinds = mistake_kinds(r)
+    rows = []
+    for a in r.activities:
+        own = tuple(a.mistakes.get(kind, 0) for kind in kinds)
+        further = (sum(a.mistakes.values()) - sum(own),) if len(r.mistakes) > len(kinds) else ()
+        rows.append((a.name or a.id, own + further))
+    return rows if r.mistakes else []
+
+
+def length_rows(r: RecordingStatistics) -> list[list[str]]:
+    """Return, for each activity, how long videos and steps are without and with mistakes (``LENGTH_HEADS``)."""
+    return [
+        [
+            a.name or a.id,
+            *(
+                cell
+                for part in (a.normal_videos, a.mistaken_videos)
+                for cell in _length_cells(part, 60, hours=True)
+            ),
+            *(
+                cell
+                for part in (a.normal_steps, a.mistaken_steps)
+                for cell in _length_cells(part, 1, hours=False)
+            ),
+        ]
+        for a in r.activities
+        if r.mistakes
+    ]
+
+
+def _length_cells(part: Spread | None, unit: int, *, hours: bool) -> list[str]:
+    if part is None:
+        return ["0", *(["–"] if hours else []), "–"]
+    total = [show_number(part.n * part.mean / 3600)] if hours else []
+    return [f"{part.n:,}", *total, show_number(part.mean / unit, 1)]
+
+
+def group_rows(r: RecordingStatistics) -> dict[str, list[list[str]]]:
+    """Return, for each attribute such as the person, the numbers of each of its values (``GROUP_HEADS``)."""
+    tables: dict[str, list[list[str]]] = {}
+    for g in r.groups:
+        counts = (g.recordings, g.with_mistakes, g.activities)
+        row = [
+            g.value,
+            *(f"{n:,}" for n in counts),
+            show_number(g.hours),
+            f"{g.steps:,}",
+            f"{g.mistaken_steps:,}",
+        ]
+        tables.setdefault(g.attribute, []).append(row)
+    return tables
+
+
+def beside_rows(several: Sequence[DatasetStatistics]) -> list[list[str]]:
+    """Return the steps of data sets of recordings, a line each (``BESIDE_HEADS``)."""
+    rows = []
+    for s in several:
+        if (r := s.recordings) is None:
+            raise UserError(
+                f"{s.title} holds no recordings.", hint="only data sets of recordings have steps to compare"
+            )
+        f = common_figures(r)
+        rows.append(
+            [
+                s.title,
+                f"{r.recordings:,}",
+                show_number(r.hours),
+                f"{len(r.activities):,}",
+                show_number(f["mean_video_minutes"]),
+                f"{r.timed_steps:,}",
+                show_number(f["steps_per_recording"]),
+                show_number(f["mean_step_seconds"]),
+                show_number(f["median_step_seconds"]),
+                f"{r.coverage.annotated_share:.1%}" if r.coverage else "–",
+                f"{r.mistaken_steps:,}",
+            ]
+        )
+    return rows
+
+
+def render_beside(several: Sequence[DatasetStatistics]) -> str:
+    """Return the table of the steps of several data sets as text.
+
+    Raises:
+        UserError: if one of them is no data set of recordings.
+    """
+    return _titled("Steps, data set by data set", _columns(BESIDE_HEADS, beside_rows(several)))
+
+
 def pivot(paper: Sequence[Comparison]) -> tuple[list[str], list[tuple[str, list[Comparison | None]]]]:
     """Arrange figures such as ``hours[Ramen]``: one row a label, one column a quantity.
 
@@ -375,6 +577,7 @@ def render_statistics(s: DatasetStatistics) -> str:
     parts = [
         f"{_said(s.title)}, {_said(s.version)} ({s.kind}, {s.corrections})",
         _columns([], [[name, value] for name, value in facts(s)]),
+        *_render_changes(s),
         *_render_paper(s),
         *_render_recordings(s),
         _titled("How it is spread", _spread_table(s)),
@@ -384,6 +587,22 @@ def render_statistics(s: DatasetStatistics) -> str:
         _titled("Odd, told while reading", _columns([], [[k, f"{n:,}"] for k, n in s.findings.items()])),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _render_changes(s: DatasetStatistics) -> Iterator[str]:
+    total = sum(s.corrections_made.values())
+    if not total:
+        return
+    reasons = _columns(
+        [], [[f"{n:,}", _said(reason)] for reason, n in s.corrections_made.items()], left=(1,), name=90
+    )
+    changed = (
+        _columns(["", "in the files", "as read"], change_rows(s)) or "They change none of the numbers above."
+    )
+    yield _titled(
+        f"What {total:,} corrections change",
+        f"{changed}\n\nWhy:\n{reasons}",
+    )
 
 
 def _render_paper(s: DatasetStatistics) -> Iterator[str]:
@@ -401,7 +620,8 @@ def _render_paper(s: DatasetStatistics) -> Iterator[str]:
     table = _columns(["", "paper", "found", "", "where"], rows)
     reasons = [f"  {_said(_words(c.quantity), _NAME)}: {_said(c.why)}" for c in single if c.why]
     yield _titled(
-        "Paper and found", "\n".join([table, *(["", "Why:", *reasons] if reasons else [])]) if rows else ""
+        f"Paper and found{_AS_THEY_ARE}",
+        "\n".join([table, *(["", "Why:", *reasons] if reasons else [])]) if rows else "",
     )
     columns, labelled = pivot(s.paper)
     body = [[label, *map(_paper_cell, cells)] for label, cells in labelled]
@@ -449,6 +669,12 @@ def _render_recordings(s: DatasetStatistics) -> Iterator[str]:
     rest = len(r.activities) - len(rows)
     more = f"\nand {rest:,} more: the JSON and the page have all" if rest > 0 else ""
     yield _titled("Activities", _columns(heads, rows) + more)
+    kinds = [*mistake_kinds(r), *(["other kinds"] if len(r.mistakes) > _KINDS else [])]
+    counted = [[name, *(f"{n:,}" for n in own), f"{sum(own):,}"] for name, own in mistake_rows(r)[:_ROWS]]
+    yield _titled("Mistakes by kind and activity", _columns(["", *kinds, "all"], counted))
+    yield _titled("Length without and with mistakes", _columns(LENGTH_HEADS, length_rows(r)[:_ROWS]))
+    for attribute, lines in group_rows(r).items():
+        yield _titled(f"By {_said(attribute, _NAME)}", _columns(GROUP_HEADS, lines[:_ROWS]))
 
 
 def _spread_table(s: DatasetStatistics) -> str:
@@ -499,12 +725,14 @@ def _bars(labels: Sequence[str], counts: Sequence[int]) -> str:
     return _columns([], rows, left=(0, 3))
 
 
-def _columns(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+def _columns(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), name: int = _NAME
+) -> str:
     """Lay out columns, numbers to the right; what comes from data is cut and cannot steer the terminal."""
     if not rows:
         return ""
     cells = [
-        [clip_line(cell, _NAME) if cell else "" for cell in row]
+        [clip_line(cell, name) if cell else "" for cell in row]
         for row in ([heads] if heads else []) + list(rows)
     ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

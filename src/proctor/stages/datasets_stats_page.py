@@ -10,17 +10,26 @@ from typing import Final
 from jinja2 import Template
 from markupsafe import Markup
 
-from proctor.datasets.statistics import Comparison, Histogram
-from proctor.metrics.figure import Bars
+from proctor.datasets.statistics import Comparison, Histogram, RecordingStatistics, Spread
+from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
 from proctor.records import atomic_write
 from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.figures import draw_figure
 from proctor.report.plaintext import clip_line
 from proctor.stages.datasets_stats import (
+    BESIDE_HEADS,
+    GROUP_HEADS,
+    LENGTH_HEADS,
     DatasetStatistics,
+    beside_rows,
     bin_labels,
+    change_rows,
     facts,
+    group_rows,
     histograms,
+    length_rows,
+    mistake_kinds,
+    mistake_rows,
     pivot,
     reasons_of,
     show_number,
@@ -28,7 +37,13 @@ from proctor.stages.datasets_stats import (
     spreads,
 )
 
-__all__ = ["figures_of", "render_statistics_page", "write_statistics_page"]
+__all__ = [
+    "figures_of",
+    "group_figures",
+    "mistake_figures",
+    "render_statistics_page",
+    "write_statistics_page",
+]
 
 _MAX_TEXT: Final = 300
 _OPEN: Final = 60
@@ -60,6 +75,14 @@ _TEMPLATE: Final = """\
 </table>
 </div>
 {% endmacro %}
+{% macro drawings(pictures, name) %}
+  {% for title, drawn in pictures %}
+  <figure class="picture" aria-labelledby="h-{{ name }}-{{ loop.index }}">
+    <figcaption><h3 id="h-{{ name }}-{{ loop.index }}"><bdi>{{ title|line }}</bdi></h3></figcaption>
+    {{ drawn }}
+  </figure>
+  {% endfor %}
+{% endmacro %}
 {% macro folded(heads, rows, label) %}
 {{ table(heads, rows[:open_lines], label) }}
 {% if rows|length > open_lines %}<details><summary>The other {{ "{:,}".format(rows|length - open_lines) }}</summary>{{ table(heads, rows[open_lines:], label) }}</details>{% endif %}
@@ -78,6 +101,13 @@ _TEMPLATE: Final = """\
   <dl class="facts">{% for name, value in facts %}<div><dt><bdi>{{ name|line }}</bdi></dt><dd>{{ value|line }}</dd></div>{% endfor %}</dl>
   {% for reason, n in s.dropped.items() %}<p class="note">Left out while reading: {{ "{:,}".format(n) }} ({{ reason|line }}).</p>{% endfor %}
 </section>
+{% if s.corrections_made %}
+<section id="corrections" aria-labelledby="h-corrections">
+  <h2 id="h-corrections">What the corrections change</h2>
+  {% if changes %}{{ table(["", "in the files", "as read"], changes, "What the corrections change") }}{% endif %}
+  <details><summary>{{ "{:,}".format(s.corrections_made.values()|sum) }} corrections, and why</summary><ul>{% for reason, n in s.corrections_made.items() %}<li>{{ "{:,}".format(n) }}: <bdi>{{ reason|line }}</bdi></li>{% endfor %}</ul></details>
+</section>
+{% endif %}
 {% if single or labelled %}
 <section id="paper" aria-labelledby="h-paper">
   <h2 id="h-paper">Paper and found</h2>
@@ -111,13 +141,26 @@ _TEMPLATE: Final = """\
 <section id="spread" aria-labelledby="h-spread">
   <h2 id="h-spread">How it is spread</h2>
   {{ table(["", "n", "mean", "s.d.", "least", "25 %", "median", "75 %", "most"], spreads, "Distributions") }}
-  {% for title, drawn in pictures %}
-  <figure class="picture" aria-labelledby="h-picture-{{ loop.index }}">
-    <figcaption><h3 id="h-picture-{{ loop.index }}"><bdi>{{ title|line }}</bdi></h3></figcaption>
-    {{ drawn }}
-  </figure>
-  {% endfor %}
+  {{ drawings(pictures, "spread") }}
 </section>
+{% if lengths %}
+<section id="mistakes" aria-labelledby="h-mistakes">
+  <h2 id="h-mistakes">Mistakes</h2>
+  <h3>Length without and with mistakes</h3>
+  {{ folded(length_heads, lengths, "Length without and with mistakes") }}
+  {{ drawings(mistakes, "mistake") }}
+</section>
+{% endif %}
+{% if groups %}
+<section id="groups" aria-labelledby="h-groups">
+  <h2 id="h-groups">People, places and parts</h2>
+  {% for attribute, rows in groups.items() %}
+  <h3><bdi>{{ attribute|line }}</bdi></h3>
+  {{ folded(group_heads, rows, attribute|line) }}
+  {% endfor %}
+  {{ drawings(shares, "group") }}
+</section>
+{% endif %}
 {% if activities %}
 <section id="activities" aria-labelledby="h-activities">
   <h2 id="h-activities">Activities</h2>
@@ -131,6 +174,12 @@ _TEMPLATE: Final = """\
   {{ folded(["", "steps", "edges", "width", "depth", "orders"], graphs, "Task graphs") }}
 </section>
 {% endif %}
+{% if beside %}
+<section id="beside" aria-labelledby="h-beside">
+  <h2 id="h-beside">Steps, data set by data set</h2>
+  {{ table(beside_heads, beside, "Steps, data set by data set") }}
+</section>
+{% endif %}
 </main>
 <footer><p>Written by Proctor. This page runs no script and asks for no other file.</p></footer>
 </body>
@@ -138,19 +187,26 @@ _TEMPLATE: Final = """\
 """
 
 
-def write_statistics_page(path: Path, statistics: DatasetStatistics) -> Path:
+def write_statistics_page(
+    path: Path, statistics: DatasetStatistics, others: Sequence[DatasetStatistics] = ()
+) -> Path:
     """Write the page, whole or not at all, and return its path.
+
+    Args:
+        path: of the HTML file.
+        statistics: of the data set.
+        others: data sets whose steps are set beside.
 
     Raises:
         UserError: if the folder cannot be written.
     """
-    page = render_statistics_page(statistics)
+    page = render_statistics_page(statistics, others)
     with atomic_write(path) as stream:
         stream.write(page.encode("utf-8", "replace"))
     return path
 
 
-def render_statistics_page(s: DatasetStatistics) -> str:
+def render_statistics_page(s: DatasetStatistics, others: Sequence[DatasetStatistics] = ()) -> str:
     """Return the page as HTML; equal statistics give equal text."""
     style = asset("base.css") + asset("figures.css") + asset("scores.css")
     columns, labelled = pivot(s.paper)
@@ -161,13 +217,20 @@ def render_statistics_page(s: DatasetStatistics) -> str:
         for k, v in s.found.items()
         if k not in named and k.partition("[")[0] not in columns
     ]
+    r = s.recordings
+    lengths = length_rows(r) if r else []
+    groups = group_rows(r) if r else {}
     activities, graphs = list(_activities(s)), list(_graphs(s))
     shown = [
         ("numbers", "Numbers", True),
+        ("corrections", "Corrections", bool(s.corrections_made)),
         ("paper", "Paper and found", bool(s.paper)),
         ("spread", "Spread", True),
+        ("mistakes", "Mistakes", bool(lengths)),
+        ("groups", "People and places", bool(groups)),
         ("activities", "Activities", bool(activities)),
         ("graphs", "Task graphs", bool(graphs)),
+        ("beside", "Other data sets", bool(others)),
     ]
     return _template().render(
         s=s,
@@ -182,13 +245,80 @@ def render_statistics_page(s: DatasetStatistics) -> str:
             (name, f"{v.n:,}", *map(show_number, (v.mean, v.sd, v.least, v.q25, v.median, v.q75, v.most)))
             for name, v in spreads(s)
         ],
-        pictures=[(figure.title, draw_figure(figure)) for figure in figures_of(s)],
+        pictures=_drawn(figures_of(s)),
+        mistakes=_drawn(mistake_figures(r) if r else ()),
+        lengths=lengths,
+        length_heads=LENGTH_HEADS,
+        groups=groups,
+        group_heads=GROUP_HEADS,
+        shares=_drawn(group_figures(r) if r else ()),
+        changes=change_rows(s),
+        beside=beside_rows([s, *others]) if others else [],
+        beside_heads=BESIDE_HEADS,
         activities=activities,
         graphs=graphs,
         open_lines=_OPEN,
         policy=content_policy(style),
         style=Markup(style),  # noqa: S704 - our own file
     )
+
+
+def _drawn(figures: Sequence[Figure]) -> list[tuple[str, Markup]]:
+    return [(figure.title, draw_figure(figure)) for figure in figures]
+
+
+def mistake_figures(r: RecordingStatistics) -> tuple[Figure, ...]:
+    """Return the charts of mistakes: by kind and activity, and lengths of videos and steps without and with them."""
+    counted = mistake_rows(r)
+    if not counted:
+        return ()
+    kinds = mistake_kinds(r)
+    columns = (*kinds, *(["other kinds"] if len(r.mistakes) > len(kinds) else []))
+    matrix = Matrix(
+        "Mistakes by activity (rows) and kind, shaded by the share of the row",
+        tuple(name for name, _ in counted),
+        columns,
+        tuple(own for _, own in counted),
+        row_title="activity",
+        column_title="kind of mistake",
+    )
+    shown = r.activities[:_OPEN]  # the table above has all
+    videos = [(a.name or a.id, a.normal_videos, a.mistaken_videos) for a in shown]
+    steps = [(a.name or a.id, a.normal_steps, a.mistaken_steps) for a in shown]
+    return (
+        matrix,
+        _lengths("Length of a video in minutes: median and middle half", videos, 60),
+        _lengths("Length of a step in seconds: median and middle half", steps, 1),
+    )
+
+
+def _lengths(title: str, rows: Sequence[tuple[str, Spread | None, Spread | None]], unit: int) -> IntervalPlot:
+    lines = [
+        (label, part)
+        for name, normal, mistaken in rows
+        for label, part in ((name, normal), (f"{name}, with mistakes", mistaken))
+        if part is not None
+    ]
+    return IntervalPlot(
+        title,
+        tuple(name for name, _ in lines),
+        tuple(part.median / unit for _, part in lines),
+        tuple(part.q25 / unit for _, part in lines),
+        tuple(part.q75 / unit for _, part in lines),
+        scale=(0.0, max((part.q75 / unit for _, part in lines), default=1.0) or 1.0),
+    )
+
+
+def group_figures(r: RecordingStatistics) -> tuple[Bars, ...]:
+    """Return a chart for each attribute: the share of steps with mistakes by person, by place, by part."""
+    figures = []
+    for attribute in dict.fromkeys(g.attribute for g in r.groups if r.mistakes):
+        groups = [g for g in r.groups if g.attribute == attribute]
+        shares = tuple(100 * g.mistaken_steps / g.steps if g.steps else None for g in groups)
+        high = max((share for share in shares if share is not None), default=0.0)
+        values, steps = tuple(g.value for g in groups), tuple(g.steps for g in groups)
+        figures.append(Bars(f"Steps with mistakes by {attribute}", values, shares, steps, high or 1.0, "%"))
+    return tuple(figures)
 
 
 def figures_of(s: DatasetStatistics) -> tuple[Bars, ...]:
