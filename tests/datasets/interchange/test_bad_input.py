@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.datasets.attacks import cases, kind_of
 
 from proctor.datasets.interchange import Format, Imported, find_format, formats
 from proctor.errors import UserError
+from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording, Segment
 
 pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 
 ALL = [f.name for f in formats() if f.kind == "recordings"]
+FILES = [f.name for f in formats() if f.suffixes]
 TEXT = ["activitynet", "csv", "elan", "label-studio", "srt", "webvtt"]
 FLIPS = int(os.environ.get("PROCTOR_FLIPS", "300"))
 """Changed copies of each sample; ``PROCTOR_FLIPS=10000`` for the long run."""
+CASES = FLIPS + FLIPS // 3
+"""Cases of a family of wrong values, for each sample."""
+RECIPE = {
+    "@context": "https://schema.org",
+    "@graph": [
+        {
+            "@type": "Recipe",
+            "name": ["Tea"],
+            "identifier": 3,
+            "recipeInstructions": [
+                {
+                    "@type": "HowToSection",
+                    "name": "Water",
+                    "itemListElement": [
+                        {"@type": "HowToStep", "identifier": 8, "position": 2, "text": {"@value": "Boil"}},
+                        {
+                            "@type": "HowToStep",
+                            "position": 1,
+                            "itemListElement": [
+                                {"@type": "HowToDirection", "text": "Fill"},
+                                {"@type": "HowToTip", "text": "Cold"},
+                            ],
+                        },
+                    ],
+                },
+                {"@type": "ListItem", "position": 1, "item": {"@type": "HowToStep", "name": "Pour"}},
+            ],
+        }
+    ],
+}
+"""All that our reader of HowTo looks at, which our writer does not write."""
+STRANGE = ("NaN", "inf", "-1", "1e308", "1" + "0" * 400, "9" * 5_000, "", "x", "99999999999999999999", '"')
+"""Put in the place of a number or word of a file that is no JSON and no table."""
 
 
 def reader(name: str) -> Callable[..., Imported[Any]]:
@@ -47,7 +85,7 @@ def told_or_read(format_: Format, path: Path) -> Imported[Any] | str:
         found = format_.read(path)
     except UserError as error:
         return error.message or pytest.fail("an error without a message")
-    for recording in found.objects:
+    for recording in (o for o in found.objects if isinstance(o, Recording)):
         assert recording.id
         for s in recording.segments:
             assert (s.start is None) == (s.end is None)
@@ -103,6 +141,41 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
                 if changed:
                     changed[at] = rng.randrange(256)
     return bytes(changed)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_wrong_values_are_told_or_read(
+    name: str, recordings: tuple[Recording, ...], diamond: TaskGraph, golden: Path, tmp_path: Path
+) -> None:
+    """Every field of every importer takes every wrong type; ``survive`` does the same to the readers of data sets."""
+    format_ = find_format(name)
+    assert format_.read is not None
+    assert format_.write is not None
+    path = tmp_path / "sample.json"  # the families take files apart by their ending
+    if name == "howto":
+        path.write_text(json.dumps(RECIPE), encoding="utf-8")
+    elif name == "label-studio":
+        path.write_bytes((golden / "label_studio_seconds.json").read_bytes())
+    else:
+        path = tmp_path / f"sample{format_.suffixes[0]}"
+        several = name in ("activitynet", "csv")
+        graphs, some = [diamond], recordings if several else recordings[:1]
+        format_.write(graphs if format_.kind == "graph" else some, path)
+    whole = path.read_bytes()
+    families = ("wrong type", "wrong number", "missing field")
+    broken = [case.data for family in families for case in cases(path, family, cap=CASES)]
+    broken += strange(whole.decode(), CASES // 15) if kind_of(path) not in (".json", ".csv") else []
+    assert len(broken) > 20
+    for data in broken:
+        path.write_bytes(data)
+        told_or_read(format_, path)
+
+
+def strange(text: str, times: int) -> list[bytes]:
+    """The text with one number, quoted text or word replaced, spread over all of it."""
+    found = list(re.finditer(r'-?\d+(?:[.,]\d+)?|"[^"]*"|\w+', text))
+    some = found[:: max(1, len(found) // times)]
+    return [f"{text[: m.start()]}{new}{text[m.end() :]}".encode() for m in some for new in STRANGE]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -269,7 +269,7 @@ def test_flipped_bytes_give_a_graph_or_a_clear_error(name: str) -> None:
     data, _ = RENDERERS[name]([_sample()])
     rng = random.Random(name)
     refused, places = 0, set[str]()
-    for _ in range(2_000):
+    for _ in range(600):
         broken = bytearray(data)
         for _ in range(rng.choice((1, 1, 1, 2, 5))):
             place = rng.randrange(len(broken))
@@ -292,5 +292,5 @@ def test_flipped_bytes_give_a_graph_or_a_clear_error(name: str) -> None:
             places.add((error.where or "").partition(":")[0])
         except GraphError:
             refused += 1
-    assert 200 < refused < 2_000
+    assert 60 < refused < 600
     assert places == {"f"}

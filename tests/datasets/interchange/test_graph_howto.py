@@ -166,3 +166,13 @@ def test_nesting_has_an_end() -> None:
         steps = {"@type": "HowToSection", "itemListElement": steps}
     with pytest.raises(UserError, match="sections are nested deeper than 20"):
         _read({"@type": "HowTo", "step": steps})
+
+
+def test_numbers_as_identifiers_keep_every_digit() -> None:
+    steps = [
+        {"@type": "HowToStep", "identifier": n, "text": "Stir"} for n in (1234567, 1234568, 3.0, 10**400)
+    ]
+    document = {"@type": "HowTo", "name": "Tea", "identifier": 7654321, "step": steps}
+    (draft,) = parse_howto(json.dumps(document).encode(), "f", "x").objects
+    assert draft.id == "7654321"
+    assert [s.id for s in draft.steps] == ["1234567", "1234568", "3", "1" + "0" * 400]

@@ -47,8 +47,9 @@ def _string(value: object) -> str:
     for item in _items(value):
         if isinstance(item, str):
             return item
-        if isinstance(item, (int, float)) and not isinstance(item, bool):
-            return f"{item:g}"
+        if isinstance(item, int | float) and not isinstance(item, bool):
+            whole = isinstance(item, float) and item.is_integer()
+            return str(int(item) if whole else item)
         if isinstance(item, dict) and isinstance(item.get("@value"), str):
             return str(item["@value"])
     return ""

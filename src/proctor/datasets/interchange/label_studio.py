@@ -269,9 +269,9 @@ class _Task:
 
     def _read_result(self, region: _Region, result: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
         """Add one result to its region; False if it is of a type that a recording has no place for."""
-        type_, control = result.get("type"), result.get("from_name")
+        type_, control = plain_text(result.get("type")), result.get("from_name")
         if type_ in _TIMELINE:
-            labels = value.get(str(type_))
+            labels = value.get(type_)
             region.labels = (
                 [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
             )
