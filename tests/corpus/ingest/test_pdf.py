@@ -284,3 +284,41 @@ def test_limits(book: Path, ingest: Ingest) -> None:
     assert len(sources_of(small, "text")) == 4
     assert set(drops_of(ingest(book, min_image_side=500)).values()) == {"small-image"}
     assert set(drops_of(ingest(book, max_images=1)).values()) == {"too-many-images"}
+
+
+def test_figures_of_lines_and_tables_without_lines_are_listed_with_their_page(
+    tmp_path: Path, ingest: Ingest
+) -> None:
+    from reportlab.graphics.charts.barcharts import VerticalBarChart
+    from reportlab.graphics.shapes import Drawing
+    from reportlab.lib import colors
+    from reportlab.lib.styles import getSampleStyleSheet
+    from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate, Table
+
+    body = getSampleStyleSheet()["BodyText"]
+    chart, drawing = VerticalBarChart(), Drawing(300, 150)
+    chart.data = [(3, 5, 2, 8)]
+    drawing.add(chart)
+    rows = [["Part", "Width", "Height"], *([f"Lid {n}", str(n), f"{n} cm"] for n in range(5))]
+    ruled = [("LINEABOVE", (0, 0), (-1, 0), 1, colors.black), ("LINEBELOW", (0, 0), (-1, 0), 1, colors.black)]
+    framed = [("BOX", (0, 0), (-1, -1), 1, colors.black), ("BACKGROUND", (0, 0), (-1, -1), colors.beige)]
+    decorated = [
+        Paragraph(f"<u>{prose(9, 12)}</u>", body),
+        Paragraph(f'<font backColor="yellow">{prose(8, 12)}</font>', body),
+        *(Table([[Paragraph(prose(n, 6), body)]], style=framed) for n in range(3)),
+    ]
+    SimpleDocTemplate(str(tmp_path / "v.pdf"), invariant=1).build(
+        [
+            *(Paragraph(prose(3, 12), body), PageBreak(), drawing),
+            *(Paragraph("Figure 1. How warm it gets", body), Paragraph(prose(4, 12), body)),
+            *(Paragraph("Table 7. Sizes", body), Table(rows, style=ruled), PageBreak(), *decorated),
+        ]
+    )
+    told = {d.id: (d.reason, d.detail) for d in ingest(tmp_path / "v.pdf") if isinstance(d, Dropped)}
+    (figure, figure_said), (table, table_said) = (
+        told.pop("v.pdf#p2-vector-figure-1"),
+        told.pop("v.pdf#p2-table-without-lines-1"),
+    )
+    assert (figure, table, told) == ("vector-figure", "table-without-lines", {})
+    assert figure_said.startswith("page 2: 'Figure 1. How warm it gets', a drawing of ")
+    assert table_said.startswith("page 2: 'Table 7. Sizes', 6 rows in columns without lines")

@@ -41,6 +41,7 @@ from proctor.corpus.ingest.pdf_layout import (
     running_lines,
 )
 from proctor.corpus.ingest.pdf_tables import find_tables
+from proctor.corpus.ingest.pdf_untaken import drawings, unruled_tables
 from proctor.corpus.ingest.pictures import Pictures
 from proctor.corpus.ingest.reading import CannotReadError, Reading, package
 from proctor.errors import MissingExtraError
@@ -212,6 +213,7 @@ def _page(page: Page, twin: Any, number: int, reading: Reading, pictures: Pictur
         free = [w for w in words if not any(_inside(w.box, box) for box in boxes)]
         content.lines = lines_in_order(free, number)
         scan = _add_images(page, twin, content, reading, pictures, has_text=bool(words))
+        content.problems += _untaken(page, words, content)
     except (CannotReadError, MissingExtraError):
         raise
     except Exception as error:
@@ -303,6 +305,29 @@ def _add_images(
             failed += 1
             content.problems.append(_page_problem(problem.reason, content.number, problem.detail, failed))
     return scan
+
+
+def _untaken(page: Page, words: Sequence[Word], content: _PageContent) -> Iterator[Problem]:
+    """Yield the figures and tables of a page that nobody reads, with their captions where they have one."""
+    taken = [placed.box for placed in content.placed]
+    if not any(problem.reason == "drawing" for problem in content.problems):
+        for number, (box, shapes) in enumerate(drawings(page, words, taken), 1):
+            detail = f"{_named(content.lines, box, _FIGURE)}a drawing of {shapes} lines and shapes: only embedded images are "
+            yield _page_problem(
+                "vector-figure",
+                content.number,
+                detail + "taken. Save it as an image beside the document.",
+                number,
+            )
+    for number, (box, rows) in enumerate(unruled_tables(words, taken), 1):
+        detail = f"{_named(content.lines, box, _TABLE)}{rows} rows in columns without lines: read as text, not as a table."
+        yield _page_problem("table-without-lines", content.number, detail, number)
+
+
+def _named(lines: Sequence[Line], box: Box, marked: re.Pattern[str]) -> str:
+    """Return the nearest caption of its kind, to be put before what is said; empty where there is none."""
+    near = [(d, x.text) for x in lines if marked.match(x.text) and (d := _distance(x.box, box)) <= _NEAR]
+    return f"'{min(near)[1][:80]}', " if near else ""
 
 
 # -- the whole document ----------------------------------------------------------------------------------------
