@@ -339,3 +339,43 @@ def test_the_published_items_follow_from_the_verdicts(dev_records: PromqaRecords
     blind, _ = build_items(dev_records.candidates, dev_records.examples, dev_records.verdicts)
     assert [sorted(i.golds, key=str) for i in blind] == [sorted(i.golds, key=str) for i in items]
     assert [i.golds for i in blind] != [i.golds for i in items]
+
+
+# -- the gate of the language ----------------------------------------------------------------------------------
+
+
+GOOD, BAD = "You used a bowl instead of a cup.", "You used the sugar went into a cup instead of the jug."
+
+
+def written_by(generator: str, *answers: str, question: str = "Did I forget anything?") -> Candidate:
+    about = candidate("c1", *answers)
+    provenance = msgspec.structs.replace(about.provenance, generator=generator)
+    return msgspec.structs.replace(about, provenance=provenance, question=question)
+
+
+def test_what_is_not_english_is_dropped_with_its_reason() -> None:
+    for about in (written_by("rules", BAD), written_by("rules", GOOD, question="Did I used the the bowl?")):
+        items, dropped = build_items([about], [moment()], [says(about, "a", "+ +"), says(about, "b", "+ +")])
+        assert not items
+        assert dropped[0].reason == "language"
+        assert "“" in dropped[0].detail
+
+
+def test_one_faulty_gold_is_left_out_unless_the_golds_must_be_complete() -> None:
+    about = written_by("rules", GOOD, BAD)
+    both = [says(about, "a", "+ ++"), says(about, "b", "+ ++")]
+    assert build(about, *both) == ([GOOD], [])
+    sure = says(about, "o", "+ ++", kind="oracle", confidence=0.9)
+    assert build(about, sure, rules="oracle") == ([], ["language"])
+
+
+def test_a_person_who_was_shown_the_objection_may_keep_what_a_model_wrote() -> None:
+    about = written_by("model", BAD)
+    assert build(about, says(about, "a", "+ +"), says(about, "b", "+ +")) == ([BAD], [])
+    machine = says(about, "m", "+ +", kind="model")
+    assert build(about, machine, rules="any") == ([], ["language"])
+
+
+def test_published_rules_leave_the_language_as_it_was_published() -> None:
+    about = written_by("rules", BAD)
+    assert build(about, says(about, "a", "+ +"), says(about, "b", "+ +"), rules="published") == ([BAD], [])

@@ -422,6 +422,71 @@ def test_a_question_does_not_claim_what_was_not_done() -> None:
     assert not [c for c in candidates(e, TEA) if "sugar" in c.question]
 
 
+def test_a_question_is_not_answered_by_a_mistake_of_another_kind() -> None:
+    """Heat and time went wrong in one step, and the remark on the heat repeats the time."""
+    mug = graph_of("mug", {"heat": "Heat-Heat the mug for 1 minute and serve"}, "")
+    time, heat = "Heat-Heat the mug for 2 minute and serve", "Heat-Heat the mug for 2 minute and serve. On low heat"
+    mistakes = [Mistake("timing", time), Mistake("temperature", heat)]
+    e = example(mug, ["heat"], "temperature", performed=time, mistakes=mistakes)
+    for c in candidates(e, mug, 20):
+        assert [a.text.removeprefix("Yes, ").removeprefix("No, ").lower() for a in c.answers] == [
+            "you did it on low heat."
+        ]
+    only_time = example(mug, ["heat"], "temperature", performed=time, mistakes=[Mistake("temperature", time)])
+    with pytest.raises(UncertainError, match="nothing_certain"):
+        list(RuleGenerator().generate(only_time, mug))
+
+
+def test_a_preparation_question_is_not_answered_by_a_measurement() -> None:
+    cup = graph_of("cup", {"pour": "Pour-Pour 1 egg into the ramekin cup"}, "")
+    mistakes = [Mistake("measurement", "2 instead of 1 egg"), Mistake("preparation", "Bowl instead of cup")]
+    e = example(cup, ["pour"], "preparation", performed="Pour-Pour 2 eggs into the bowl", mistakes=mistakes)
+    for c in candidates(e, cup, 40):
+        assert not any("2" in a.text for a in c.answers)
+        assert "just" not in c.question.replace("Just to be sure", "")
+
+
+def test_numbers_keep_what_they_count() -> None:
+    tyre = graph_of("tyre", {"pump": "Pump the tyre to 4 bar"}, "")
+    e = example(
+        tyre, ["pump"], "measurement", performed="Pump the tyre to 6 bar",
+        mistakes=[Mistake("measurement", "6 instead of 4")],
+    )  # fmt: skip
+    made = candidates(e, tyre, 60)
+    assert any("4 bar" in a.text for c in of_intent(made, "should") for a in c.answers)
+    assert not any(re.search(r"(?<!instead of )\b[46](?! bar)", a.text) for c in made for a in c.answers)
+
+
+def test_one_unit_more_is_another_unit() -> None:
+    tea = graph_of("steep", {"wait": "Wait 2 minutes"}, "")
+    e = example(
+        tea, ["wait"], "timing", performed="Wait 1 minute", mistakes=[Mistake("timing", "1 minute instead of 2")]
+    )
+    fixes = {a.text for c in of_intent(candidates(e, tea), "fix") for a in c.answers}
+    assert fixes <= {"Keep going for another minute.", "You should keep going for another minute."}
+
+
+@pytest.mark.parametrize("name", ["done", "left"])
+def test_what_was_skipped_keeps_an_activity_open(name: str) -> None:
+    """Boiled and waited, but no leaf was put in: it is missing, and something else comes next."""
+    e = example(TEA, ["boil", "pour"])
+    assert [s.step_id for s in e.all_missing] == ["leaf"]
+    for c in of_intent(candidates(e, TEA), name):
+        assert {s.step_id for s in (*e.all_next, *e.all_missing)} <= ids(c) | ids(c, "suggestion")
+        assert any("which you skipped" in a.text for a in c.answers)
+
+
+def test_a_direction_is_no_thing_that_was_used() -> None:
+    lamp = graph_of("lamp", {"base": "Place the base on the table with the felt side down"}, "")
+    e = example(
+        lamp, ["base"], "preparation", performed="Place the base on the table with the felt side up",
+        mistakes=[Mistake("preparation", "The base was laid upside down")],
+    )  # fmt: skip
+    texts = {a.text for c in candidates(e, lamp) for a in c.answers}
+    assert not any("used" in t for t in texts)
+    assert any("he base was laid upside down" in t for t in texts)
+
+
 @pytest.mark.parametrize("kind", STEP_TYPES)
 def test_polarity_of_mistake_questions(kind: str) -> None:
     made = candidates(mistake_example(kind), TEA)
@@ -437,6 +502,7 @@ def test_mistake_questions_do_not_hold_amounts(kind: str) -> None:
 
 # -- every type ----------------------------------------------------------------------------------------------------
 
+MINUTES = "9 minutes instead of 3 minutes"
 MOMENTS: dict[str, list[Example]] = {
     "next": [example(TEA, h) for h in ([], ["boil"], ["wait"], ["sugar", "serve"])],
     "missing": [example(TEA, h, "missing") for h in (["boil"], ["wait"], ["boil", "leaf", "pour"], ["pour"])],
@@ -452,7 +518,7 @@ MOMENTS: dict[str, list[Example]] = {
                 ["wait"],
                 kind,
                 performed="Wait for 9 minutes",
-                mistakes=[Mistake(kind, "9 minutes instead of 3 minutes")],
+                mistakes=[Mistake(kind, MINUTES if kind != "temperature" else "Low heat instead of high heat")],
             ),
             example(
                 LAB,
@@ -707,7 +773,7 @@ def test_all_real_examples(shared_data: Path) -> None:
     known = {e.id: e for e in every}
     results = list(generate_candidates(every, read.graphs, RuleGenerator(1)))
     made = [r for r in results if isinstance(r, Candidate)]
-    assert len(made) > 0.999 * len(every)
+    assert len(made) > 0.998 * len(every)
     assert len({c.id for c in made}) == len(made)
     for c in made:
         assert_clean(c)

@@ -19,6 +19,7 @@ from proctor.benchmark.item import Gold, Item
 from proctor.errors import UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
+from proctor.procedure.language import find_faults
 from proctor.records import Dropped, content_hash
 from proctor.verify.adjudicate import (
     Acceptance,
@@ -61,6 +62,9 @@ class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         per_example: at most so many items from one example, the first ones in the candidates' order; 0: no limit.
         order: in which adjudication showed the answers (the published one only for imported data).
         otherwise: name of the rules for candidates that no person has judged; empty: these apply to them, too.
+        language: what becomes of questions and golds that are not English by the linter (``procedure.language``):
+            ``drop`` or ``keep``. What no rule wrote and a person judged is kept in any case: the page showed the
+            person what the linter objects to.
     """
 
     name: str = "custom"
@@ -74,6 +78,7 @@ class BuildRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     per_example: int = 0
     order: Order = "blind"
     otherwise: Literal["", "oracle", "models"] = ""
+    language: Literal["drop", "keep"] = "drop"
 
 
 def _everybody(quorum: Quorum) -> BuildRules:
@@ -84,7 +89,7 @@ def _everybody(quorum: Quorum) -> BuildRules:
 RULES: Final[Mapping[str, BuildRules]] = MappingProxyType(
     {
         "humans": BuildRules(name="humans", deduplicate=False),
-        "published": BuildRules(name="published", deduplicate=False, order="published"),
+        "published": BuildRules(name="published", deduplicate=False, order="published", language="keep"),
         "oracle": BuildRules(
             name="oracle",
             question=Acceptance(by=("oracle",)),
@@ -173,7 +178,7 @@ def build_items(
     Returns:
         The items, and what was dropped with one of these reasons: ``example-unknown``, ``example-changed``,
         ``not-verified``, ``not-finished``, ``question-rejected``, ``question-in-conflict``, ``needs-adjudication``,
-        ``adjudication-outdated``, ``no-answer-accepted``, ``too-few-answers``, ``answer-not-accepted``,
+        ``adjudication-outdated``, ``no-answer-accepted``, ``too-few-answers``, ``answer-not-accepted``, ``language``,
         ``example-has-enough``; and for verdicts that were given on something else ``candidate-unknown`` and
         ``candidate-changed``.
 
@@ -243,6 +248,11 @@ def _build_one(
         )
     if not golds:
         return Dropped(candidate.id, "no-answer-accepted", f"of {len(candidate.answers)}")
+    if rules.language == "drop" and not _was_warned(candidate, verdicts):
+        fault = _fault(candidate, golds, every=rules.every_answer)
+        if fault:
+            return Dropped(candidate.id, "language", fault)
+        golds = [gold for gold in golds if not find_faults(gold.text)]
     if len(golds) < rules.minimum_golds:
         return Dropped(candidate.id, "too-few-answers", f"{len(golds)} of {rules.minimum_golds}")
     return Item(
@@ -254,6 +264,26 @@ def _build_one(
         question_approved_by=outcome.question_approved_by,
         candidate_hash=content_hash(candidate),
     )
+
+
+def _was_warned(candidate: Candidate, verdicts: Sequence[Verdict]) -> bool:
+    """True for what no rule wrote and a person judged, with the linter's objections before their eyes."""
+    return candidate.provenance.generator != "rules" and any(v.annotator_kind == "human" for v in verdicts)
+
+
+def _fault(candidate: Candidate, golds: Sequence[Gold], *, every: bool) -> str:
+    """Return why the language keeps a candidate out; empty when the question and enough golds are English.
+
+    With ``every`` the golds are meant to be all right answers, so that none may be left out by itself.
+    """
+    of_question = find_faults(candidate.question)
+    if of_question:
+        return f"{of_question[0]} in the question: {candidate.question[:120]}"
+    faulty = [(gold.text, found[0]) for gold in golds if (found := find_faults(gold.text))]
+    if faulty and (every or len(faulty) == len(golds)):
+        text, fault = faulty[0]
+        return f"{fault} in an answer: {text[:120]}"
+    return ""
 
 
 # -- verdicts to an outcome ----------------------------------------------------------------------------------

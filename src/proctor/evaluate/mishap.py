@@ -75,7 +75,7 @@ class Mishap:
         if found is None:
             return ""
         subject = "you used" if found.dimension in ("amount", "count") else "it was"
-        return f"{subject} {found.wrong} instead of {found.right}"
+        return f"{subject} {found.wrong_words} instead of {found.right_words}"
 
     @property
     def report(self) -> str:
@@ -108,15 +108,15 @@ class Mishap:
         if found.direction == "less":
             if found.dimension == "time":
                 return (
-                    f"keep going for another {found.remainder}"
-                    if found.remainder
+                    f"keep going for another {found.another}"
+                    if found.another
                     else f"keep going until it has been {found.right}"
                 )
-            more = f"another {found.remainder}" if found.remainder else "more"
-            return f"add {more} to make up for it, up to {found.right}"
+            more = f"another {found.another}" if found.another else "more"
+            return f"add {more} to make up for it, up to {found.right_words}"
         if found.dimension == "time" or self._is_mixed_in:
-            return f"that can't be undone, so start over with {found.right}"
-        return f"set the surplus aside and go on with {found.right} only"
+            return f"that can't be undone, so start over with {found.right_words}"
+        return f"set the surplus aside and go on with {found.right_words} only"
 
     @property
     def _is_mixed_in(self) -> bool:

@@ -21,9 +21,10 @@ from proctor.generate.candidate import Answer, AnswerKind
 from proctor.generate.moment import GROUPS, Moment, StepClass, stems, word_set
 from proctor.generate.say import Ask, Option, answer, distinct, one_of
 from proctor.procedure.inflect import base_form
+from proctor.procedure.language import find_faults
 from proctor.procedure.phrase import render_step
 from proctor.procedure.quantity import Difference, Dimension, find_difference, find_levels, find_quantities
-from proctor.procedure.remark import Remark, describe_performed, read_remark
+from proctor.procedure.remark import Remark, describe_performed, read_remarks
 
 __all__ = ["mistake_options"]
 
@@ -32,6 +33,18 @@ _DIMENSIONS: Final[Mapping[str, tuple[Dimension, ...]]] = {
     "timing": ("time",),
     "temperature": ("temperature",),
 }
+_ABOUT: Final[Mapping[str, str]] = {
+    "measurement": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|half|whole|entire|full|twice|once|all|more|less|"
+    r"most|much|many|little|few|only|extra|another|enough|some|large|small|big|bigger|larger|smaller|thick|thin|long|short|"
+    r"measur\w*|amounts?|quantit\w+|size|pinch|pieces|tsp|tbsp|teaspoon|tablespoon|cup|random|approximate\w*)\b",
+    "timing": r"\b(?:\w*seconds?|secs?|min|mins|minutes?|hours?|times?|timer|long|longer|short|shorter|quick\w*|fast\w*|"
+    r"slow\w*|wait\w*|until|till|before|after|soon|sooner|early|late|later|burn\w*|over\w+|under\w+|uncooked|melt\w*|"
+    r"properly|enough|once|immediately|raw|coarse|pebbles)\b",
+    "temperature": r"\b(?:heat|hot|cold|warm|cool|lukewarm|cooler|hotter|boil\w*|temperature|power|level|low|medium|high|"
+    r"lower|higher|degrees?|flame|burn\w*|scorched|melt\w*|freez\w+|froze\w*|thaw\w*|chill\w*|preheat\w*|smoke|"
+    r"well done|tap|microwaved? on)\b|°",
+}
+"""What a sentence must speak of to answer a question about amounts, times or temperatures."""
 _BROAD: Final = ("preparation", "technique")
 """Types whose questions ask for the step as a whole, so that its other mistakes are right answers too."""
 
@@ -67,11 +80,11 @@ class _Case:
             return None
         if self.performed and describe_performed(self.performed, self.instruction).text:
             found = find_difference(self.instruction, self.performed, dimensions)
-            if found is not None:
+            if found is not None and found.is_sayable:
                 return found
         for text in reversed(self.moment.example.mistake_texts):
             found = find_difference(self.instruction, text, dimensions)
-            if found is not None:
+            if found is not None and found.is_sayable:
                 return found
         return None
 
@@ -84,18 +97,24 @@ class _Case:
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
-        """What the annotators said, latest first, without what contradicts the exact difference."""
+        """What the annotators said of this kind of mistake, latest first, without what the exact difference says."""
         read = [
-            read_remark(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)
+            self.read(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)
         ]
-        return tuple(dict.fromkeys(r for r in read if r.text and not self._adds_nothing(r)))
+        return tuple(dict.fromkeys(r for r in read if r is not None and not self._adds_nothing(r)))
+
+    def read(self, text: str) -> Remark | None:
+        """Read a remark; None when nothing in it is about this kind of mistake."""
+        plain = render_step(self.instruction)
+        return next((r for r in read_remarks(text, plain) if self.is_about(r.text)), None)
+
+    def is_about(self, text: str) -> bool:
+        """True when a sentence speaks of what the question asks about, not of another kind of mistake."""
+        return re.search(_ABOUT.get(self.kind, ""), text, re.I) is not None
 
     def _adds_nothing(self, remark: Remark) -> bool:
         """True for a bare amount or a comparison of durations when the exact difference is said anyway."""
-        if self.difference is None:
-            return False
-        bare = remark.form == "fragment" and bool(find_quantities(remark.text))
-        return bare or (self.kind == "timing" and remark.text.startswith("used "))
+        return self.difference is not None and remark.text.startswith("it was ") and bool(find_quantities(remark.text))
 
     def _contradicts(self, text: str) -> bool:
         """True when a remark swaps the amounts ("1 instead of 2" where the instruction says 1)."""
@@ -111,14 +130,10 @@ class _Case:
         )
 
     @cached_property
-    def others(self) -> tuple[Remark, ...]:
-        """Remarks on other mistakes in the same step, for questions that ask for the step as a whole."""
+    def has_others(self) -> bool:
+        """True when the step holds mistakes of other kinds, too: nothing is asked then of the step as a whole."""
         current = self.moment.current
-        if self.kind not in _BROAD or current is None:
-            return ()
-        kinds = ("preparation", "measurement", "timing", "technique", "temperature", "other")
-        texts = [m.text for m in current.mistakes if m.kind in kinds and m.kind != self.kind]
-        return tuple(dict.fromkeys(r for r in map(read_remark, texts) if r.text and r not in self.remarks))
+        return current is not None and any(m.kind not in (self.kind, "order", "missing") for m in current.mistakes)
 
     @cached_property
     def instruction_answers(self) -> bool:
@@ -182,7 +197,7 @@ def _asks_plainly(case: _Case) -> bool:
 def _slots(case: _Case) -> dict[str, str]:
     slots: dict[str, str] = {}
     brief = case.moment.current_brief
-    if brief is not None:
+    if brief is not None and not (case.has_others and case.kind in _BROAD):
         slots.update(
             current_past=brief.brief_past, current_gerund=brief.brief_gerund, current_brief=brief.brief
         )
@@ -203,32 +218,32 @@ def _statements(case: _Case, rng: random.Random, lead: str) -> list[Answer]:
     out: list[Answer] = []
     ids = case.step.ids if case.moment.current is None else (case.moment.current.step_id,)
     if case.difference is not None:
-        out.append(answer(lead + _difference_words(case.difference), "direct", ids))
+        out.append(answer(lead + _difference_words(case), "direct", ids))
     if case.replaced is not None:
         out.append(answer(f"{lead}you used {case.replaced[0]} instead of {case.replaced[1]}", "direct", ids))
-    out += [answer(r.after(lead), "direct", ids) for r in (*case.remarks, *case.others)]
+    out += [answer(r.after(lead), "direct", ids) for r in case.remarks]
     if case.instruction_answers:
         p = case.step.phrase
         text = one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}")
         out.append(answer(lead + text, "direct", ids))
     elif not out:
         done = describe_performed(case.performed, case.instruction)
-        out += [answer(done.after(lead), "direct", ids)] if done.text else []
-    return out
+        out += [answer(done.after(lead), "direct", ids)] if done.text and case.is_about(done.text) else []
+    return [a for a in out if not find_faults(a.text)]
 
 
-def _difference_words(found: Difference) -> str:
-    if found.dimension == "time":
-        return f"it was {found.wrong} instead of {found.right}"
-    if found.dimension == "length":
-        return f"it was {found.wrong} instead of {found.right}"
-    if (
-        found.dimension == "temperature"
-        and not found.right.endswith("water")
-        and not re.search(r"\d", found.right)
-    ):
-        return f"it was {found.wrong} instead of {found.right}"
-    return f"you used {found.wrong} instead of {found.right}"
+def _difference_words(case: _Case) -> str:
+    found = case.difference
+    if found is None:
+        return ""
+    subject = "it was"
+    if found.dimension == "count" and stems(found.counted) & stems(case.step.phrase.object):
+        subject = "you used"
+    elif found.dimension == "amount" or found.right.endswith("water"):
+        subject = "you used"
+    elif found.dimension == "temperature" and not re.search(r"\d", found.right):
+        subject = "the power was" if "microwave" in case.instruction.lower() else "the heat was"
+    return f"{subject} {found.wrong_words} instead of {found.right_words}"
 
 
 def _answers(case: _Case, rng: random.Random, lead: str) -> tuple[Answer, ...]:
@@ -243,10 +258,10 @@ def _target(case: _Case, rng: random.Random) -> tuple[Answer, ...]:
     p, ids = case.step.phrase, case.step.ids
     out: list[Answer] = []
     if case.difference is not None:
-        right = case.difference.right
+        right = case.difference.right_words
         out.append(
             answer(
-                one_of(rng, f"it should have been {right}", right, f"{right}, not {case.difference.wrong}"),
+                one_of(rng, f"it should have been {right}", right, f"{right}, not {case.difference.wrong_words}"),
                 "direct",
                 ids,
             )
@@ -265,7 +280,7 @@ def _direction(case: _Case, rng: random.Random) -> Ask | None:
         return None
     asked = rng.choice(("more", "less"))
     lead = "Yes" if asked == found.direction else "No"
-    words = _difference_words(found)
+    words = _difference_words(case)
     out = [answer(f"{lead}, {words}", "direct", case.step.ids)]
     opposite = {
         "time": {"more": "it was too long", "less": "it was too short"},
@@ -301,19 +316,19 @@ def _mend_amount(case: _Case) -> tuple[AnswerKind, str] | None:
     thing = case.step.phrase.object if found.noun and found.noun in stems(case.step.phrase.object) else ""
     if found.direction == "less":
         if not mixed_in:
-            return "suggestion", f"make up for the rest, so that it comes to {found.right}"
-        amount = f"another {found.remainder}" if found.remainder and found.dimension == "amount" else "more"
+            return "suggestion", f"make up for the rest, so that it comes to {found.right_words}"
+        amount = f"another {found.another}" if found.another and found.dimension == "amount" else "more"
         of_thing = f" of the {thing}" if thing and found.dimension == "amount" else ""
         return (
             "suggestion",
             f"add {amount}{of_thing} to make up for it"
             if amount != "more"
-            else f"add more, up to {found.right}",
+            else f"add more, up to {found.right_words}",
         )
     if mixed_in:
-        return "intervention", f"what went in can't be taken out again, so start over with {found.right}"
+        return "intervention", f"what went in can't be taken out again, so start over with {found.right_words}"
     if found.dimension == "count" or "take" in verbs or "measure" in verbs:
-        return "suggestion", f"set the surplus aside and go on with {found.right} only"
+        return "suggestion", f"set the surplus aside and go on with {found.right_words} only"
     return None
 
 
@@ -324,8 +339,8 @@ def _mend_time(case: _Case) -> tuple[AnswerKind, str] | None:
     if found.direction == "less":
         return (
             "suggestion",
-            f"keep going for another {found.remainder}"
-            if found.remainder
+            f"keep going for another {found.another}"
+            if found.another
             else f"keep going until it has been {found.right}",
         )
     if verbs & IRREVERSIBLE:
@@ -388,6 +403,7 @@ _TOOL_PREPOSITIONS: Final = ("in", "into", "on", "onto", "with", "using", "to", 
 _FUNCTION_WORDS: Final = word_set(
     "to in on with and but or of for until not no without using into onto from by at over under it "
     "is too very more less some all than instead while that "
+    "up down left right upwards downwards clockwise anticlockwise counterclockwise sideways backwards forwards "
 )
 
 

@@ -114,10 +114,22 @@ def _go_back(rng: random.Random, step: StepClass, lead: str) -> Answer:
     return answer(f"{lead}{text}", "intervention", step.ids)
 
 
+def _still_open(moment: Moment, lead: str) -> tuple[Answer, ...]:
+    """What may be done now, and what was skipped: both keep the activity from being finished."""
+    answers = [answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.next]
+    taken = {i for c in moment.next for i in c.ids}
+    answers += [
+        answer(f"{lead} {c.phrase.imperative}, which you skipped", "suggestion", c.ids)
+        for c in moment.missing
+        if not taken & set(c.ids)
+    ]
+    return distinct(answers)
+
+
 def _left_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
     if moment.next:
         lead = one_of(rng, "Yes, you still have to", "Yes, you still need to")
-        return distinct([answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.next])
+        return _still_open(moment, lead)
     if moment.repairs:
         return distinct([_go_back(rng, c, "Yes, ") for c in moment.repairs])
     return (
@@ -130,7 +142,7 @@ def _left_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
 def _done_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
     if moment.next:
         lead = one_of(rng, "No, you still have to", "No, you still need to", "Not yet, you have to")
-        return distinct([answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.next])
+        return _still_open(moment, lead)
     if moment.repairs:
         return distinct([_go_back(rng, c, "No, ") for c in moment.repairs])
     return (

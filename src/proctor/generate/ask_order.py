@@ -27,8 +27,8 @@ _PERFORMED = re.compile(
 def order_options(moment: Moment) -> Iterator[Option]:
     """Yield every intent of an ``order`` question that is certain at this moment."""
     early, late = moment.before_current, moment.overtaken_by
-    remarks = [read_remark(t) for t in moment.example.mistake_texts]
-    if not (early or late or any(r.text for r in remarks)):
+    said = (a for text in moment.example.mistake_texts for a in _said(text, ""))
+    if not (early or late or any(said)):
         return
     yield Option(5, lambda rng: Ask("order.wrong", _slots(moment), _reasons(moment, rng, "Yes, ")))
     yield Option(5, lambda rng: Ask("order.right", _slots(moment), _reasons(moment, rng, "No, ")))

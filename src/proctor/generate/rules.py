@@ -25,11 +25,12 @@ from proctor.generate.forms.form import Form, Rendered, forms_of, missing_slots,
 from proctor.generate.moment import GraphView, Moment, UncertainError
 from proctor.generate.say import Ask, Option, tidy
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.language import find_faults
 from proctor.records import Dropped, content_hash
 
 __all__ = ["FORMS", "VERSION", "RuleGenerator", "flaws", "generate_candidates"]
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Part of provenance; goes up when the same seed may give other candidates."""
 
 FORMS: Final[Mapping[str, tuple[Form, ...]]] = {
@@ -163,6 +164,9 @@ def flaws(question: str, answers: Iterable[Answer]) -> str:
             return f"placeholder: {text}"
         if _DOUBLED.search(text):
             return f"doubled: {text}"
+    for text in texts:
+        for fault in find_faults(text):
+            return str(fault)
     if not question.endswith("?"):
         return f"no question mark: {question}"
     if len(question) > _MAX_QUESTION:

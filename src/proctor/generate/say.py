@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from proctor.generate.candidate import Answer, AnswerKind
+from proctor.procedure.wording import plain_english
 
 __all__ = ["Ask", "Option", "Question", "answer", "distinct", "one_of", "sentence", "tidy"]
 
@@ -51,8 +52,8 @@ def sentence(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Repair spacing and doubled punctuation that source texts bring in, and "a" before a vowel."""
-    clean = " ".join(text.split())
+    """Repair spacing and doubled punctuation that source texts bring in, and make telegraphic English whole."""
+    clean = plain_english(text)
     clean = re.sub(r"\s+([,;:.?!])", r"\1", clean)
     clean = re.sub(r"([,;:])(?:\s*[,;:])+", r"\1", clean)
     clean = re.sub(r"[.,;:]+([.?!])", r"\1", clean)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from proctor.procedure.phrase import render_step
+from proctor.procedure.wording import agree
 
 __all__ = ["Difference", "Dimension", "Quantity", "find_difference", "find_levels", "find_quantities"]
 
@@ -99,7 +100,10 @@ _SKIP: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A quantity as it stands in a text; ``low`` = ``high`` unless it is a range. Values are in the kind's base."""
+    """A quantity as it stands in a text; ``low`` = ``high`` unless it is a range. Values are in the kind's base.
+
+    ``counted`` are the words for what a bare number counts ("garlic cloves", "bar"); empty where a unit is named.
+    """
 
     dimension: Dimension
     kind: str
@@ -109,6 +113,7 @@ class Quantity:
     unit: str
     noun: str
     modifier: str = ""
+    counted: str = ""
 
     def same_value(self, other: Quantity) -> bool:
         """True when both say the same."""
@@ -131,6 +136,7 @@ class Difference:
         direction: whether ``wrong`` is more or less; None when they do not compare.
         remainder: what is lacking, in words, when it can be computed exactly.
         noun: what is measured, when both texts name it.
+        counted: what bare numbers count, in the words of the texts; without it they say nothing.
     """
 
     wrong: str
@@ -139,6 +145,28 @@ class Difference:
     direction: Direction | None = None
     remainder: str = ""
     noun: str = ""
+    counted: str = ""
+
+    @property
+    def is_sayable(self) -> bool:
+        """True unless both sides are bare numbers of nobody knows what."""
+        return self.dimension != "count" or bool(self.counted)
+
+    @property
+    def wrong_words(self) -> str:
+        """``wrong`` with what it counts."""
+        return agree(f"{self.wrong} {self.counted}".strip())
+
+    @property
+    def right_words(self) -> str:
+        """``right`` with what it counts."""
+        return agree(f"{self.right} {self.counted}".strip())
+
+    @property
+    def another(self) -> str:
+        """What is lacking, behind "another": ``"30 seconds"``, ``"minute"``; empty when it cannot be computed."""
+        rest = f"{self.remainder} {self.counted}" if self.dimension == "count" else self.remainder
+        return agree(re.sub(r"^1 (?=[a-z])", "", rest)) if self.remainder else ""
 
 
 _LONGEST: Final = 40
@@ -184,7 +212,25 @@ def _quantity(match: re.Match[str], text: str) -> Quantity:
     if (match["modifier"] or "").strip().lower() in ("only", "exactly", "about"):
         words = words.split(" ", 1)[1]
     words = _agreeing(words.rstrip(" -"), unit, high / size)
-    return Quantity(dimension, kind, low, high, words, unit if declared else "", _noun(text[end:]), modifier)
+    counted = _COUNTED_WORDS.match(text[end:]) if not declared else None
+    return Quantity(
+        dimension,
+        kind,
+        low,
+        high,
+        words,
+        unit if declared else "",
+        _noun(text[end:]),
+        modifier,
+        counted[0].strip() if counted else "",
+    )
+
+
+_COUNTED_WORDS: Final = re.compile(
+    r"(?:\s+(?!(?:of|in|into|to|on|onto|for|from|with|and|or|at|by|instead|rather|as|so|until|straight|more|than|is|are|"
+    r"was|were|one|two|three|four|five|six|thick|apart|together|only|medium|large|small)\b)[a-z][a-z-]*){1,3}",
+    re.IGNORECASE,
+)
 
 
 _COUNTED: Final = (
@@ -358,7 +404,8 @@ def _difference(given: Quantity, asked: Quantity) -> Difference:
     if direction == "less" and exact:
         remainder = _spoken(asked.low - given.low, asked)
     noun = asked.noun if asked.noun == given.noun else ""
-    return Difference(given.text, asked.text, asked.dimension, direction, remainder, noun)
+    counted = (asked.counted or given.counted) if asked.dimension == "count" else ""
+    return Difference(given.text, asked.text, asked.dimension, direction, remainder, noun, counted)
 
 
 def _spoken(value: Fraction, like: Quantity) -> str:

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from proctor.procedure.language import find_faults
+
 __all__ = [
     "Agreement",
     "AnswerCard",
@@ -375,6 +377,15 @@ class AnswerCard:
     text: str
     value: Judged = ""
 
+    @property
+    def objections(self) -> str:
+        """What the linter of the language objects to, in words; empty when nothing."""
+        return _objections(self.text)
+
+
+def _objections(text: str) -> str:
+    return "; ".join(str(fault) for fault in find_faults(text))
+
 
 @dataclass(frozen=True, slots=True)
 class SettledAnswer:
@@ -445,6 +456,11 @@ class WorkView:
     guideline: int = 1
     guideline_changed: bool = False
     criteria: tuple[CriterionView, ...] = CRITERIA
+
+    @property
+    def objections(self) -> str:
+        """What the linter of the language objects to in the question, in words; empty when nothing."""
+        return _objections(self.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -862,6 +878,10 @@ class ItemView:
     repeats: tuple[str, ...] = ()
     may_train: bool = False
     may_give_out: bool = False
+
+    def objections(self, text: str) -> str:
+        """What the linter of the language objects to in the question or a statement, in words; empty when nothing."""
+        return _objections(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,19 @@ def test_a_card_cannot_carry_a_source() -> None:
     assert [f.name for f in fields(AnswerCard)] == ["text", "value"]
 
 
+def test_objections_of_the_linter_are_shown_beside_the_text() -> None:
+    from proctor.studio.rendering import environment
+    from proctor.studio.views import AnswerCard
+
+    work = contexts.work_views()["work"]
+    bad = AnswerCard("You used the sugar went into a cup instead of the jug.")
+    template = environment().get_template("work.html.j2")
+    page = template.render(shell=contexts.ANA, view=replace(work, answers=(bad,), question="Did I used the the cup?"))
+    assert "verb as a thing: “used the sugar went”" in page
+    assert "doubled word: “the the”" in page
+    assert "Language:" not in template.render(shell=contexts.ANA, view=replace(work, answers=(AnswerCard("Take a tomato."),)))
+
+
 def test_settled_question_is_not_asked_again_and_frozen_sheets_cannot_be_sent() -> None:
     settled = Elements(app.render_page("work-adjudicate"))
     assert not [a for a in settled.named("input") if a.get("name") == "question"]
