@@ -425,7 +425,10 @@ def test_a_question_does_not_claim_what_was_not_done() -> None:
 def test_a_question_is_not_answered_by_a_mistake_of_another_kind() -> None:
     """Heat and time went wrong in one step, and the remark on the heat repeats the time."""
     mug = graph_of("mug", {"heat": "Heat-Heat the mug for 1 minute and serve"}, "")
-    time, heat = "Heat-Heat the mug for 2 minute and serve", "Heat-Heat the mug for 2 minute and serve. On low heat"
+    time, heat = (
+        "Heat-Heat the mug for 2 minute and serve",
+        "Heat-Heat the mug for 2 minute and serve. On low heat",
+    )
     mistakes = [Mistake("timing", time), Mistake("temperature", heat)]
     e = example(mug, ["heat"], "temperature", performed=time, mistakes=mistakes)
     for c in candidates(e, mug, 20):
@@ -460,7 +463,11 @@ def test_numbers_keep_what_they_count() -> None:
 def test_one_unit_more_is_another_unit() -> None:
     tea = graph_of("steep", {"wait": "Wait 2 minutes"}, "")
     e = example(
-        tea, ["wait"], "timing", performed="Wait 1 minute", mistakes=[Mistake("timing", "1 minute instead of 2")]
+        tea,
+        ["wait"],
+        "timing",
+        performed="Wait 1 minute",
+        mistakes=[Mistake("timing", "1 minute instead of 2")],
     )
     fixes = {a.text for c in of_intent(candidates(e, tea), "fix") for a in c.answers}
     assert fixes <= {"Keep going for another minute.", "You should keep going for another minute."}
@@ -518,7 +525,9 @@ MOMENTS: dict[str, list[Example]] = {
                 ["wait"],
                 kind,
                 performed="Wait for 9 minutes",
-                mistakes=[Mistake(kind, MINUTES if kind != "temperature" else "Low heat instead of high heat")],
+                mistakes=[
+                    Mistake(kind, MINUTES if kind != "temperature" else "Low heat instead of high heat")
+                ],
             ),
             example(
                 LAB,

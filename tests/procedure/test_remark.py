@@ -97,11 +97,15 @@ def test_the_instruction_lends_a_unit() -> None:
     assert read_remark("3 instead of two", "Place two ice cubes in the jug").after("") == (
         "you used 3 ice cubes instead of two"
     )
-    assert read_remark("1 instead of 1/3", "Add 1/3 tsp salt").after("") == "you used 1 tsp instead of 1/3 tsp"
+    assert (
+        read_remark("1 instead of 1/3", "Add 1/3 tsp salt").after("") == "you used 1 tsp instead of 1/3 tsp"
+    )
 
 
 def test_a_sentence_that_repeats_the_instruction_is_passed_over() -> None:
-    said = read_remarks("Heat-Heat the mug for 2 minute and serve. On low heat", "Heat the mug for 1 minute and serve")
+    said = read_remarks(
+        "Heat-Heat the mug for 2 minute and serve. On low heat", "Heat the mug for 1 minute and serve"
+    )
     assert [r.after("") for r in said] == [
         "you heated the mug for 2 minutes and served",
         "you did it on low heat",

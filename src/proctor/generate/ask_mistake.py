@@ -98,9 +98,7 @@ class _Case:
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
         """What the annotators said of this kind of mistake, latest first, without what the exact difference says."""
-        read = [
-            self.read(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)
-        ]
+        read = [self.read(t) for t in reversed(self.moment.example.mistake_texts) if not self._contradicts(t)]
         return tuple(dict.fromkeys(r for r in read if r is not None and not self._adds_nothing(r)))
 
     def read(self, text: str) -> Remark | None:
@@ -114,7 +112,11 @@ class _Case:
 
     def _adds_nothing(self, remark: Remark) -> bool:
         """True for a bare amount or a comparison of durations when the exact difference is said anyway."""
-        return self.difference is not None and remark.text.startswith("it was ") and bool(find_quantities(remark.text))
+        return (
+            self.difference is not None
+            and remark.text.startswith("it was ")
+            and bool(find_quantities(remark.text))
+        )
 
     def _contradicts(self, text: str) -> bool:
         """True when a remark swaps the amounts ("1 instead of 2" where the instruction says 1)."""
@@ -133,7 +135,9 @@ class _Case:
     def has_others(self) -> bool:
         """True when the step holds mistakes of other kinds, too: nothing is asked then of the step as a whole."""
         current = self.moment.current
-        return current is not None and any(m.kind not in (self.kind, "order", "missing") for m in current.mistakes)
+        return current is not None and any(
+            m.kind not in (self.kind, "order", "missing") for m in current.mistakes
+        )
 
     @cached_property
     def instruction_answers(self) -> bool:
@@ -237,9 +241,11 @@ def _difference_words(case: _Case) -> str:
     if found is None:
         return ""
     subject = "it was"
-    if found.dimension == "count" and stems(found.counted) & stems(case.step.phrase.object):
-        subject = "you used"
-    elif found.dimension == "amount" or found.right.endswith("water"):
+    if (
+        (found.dimension == "count" and stems(found.counted) & stems(case.step.phrase.object))
+        or found.dimension == "amount"
+        or found.right.endswith("water")
+    ):
         subject = "you used"
     elif found.dimension == "temperature" and not re.search(r"\d", found.right):
         subject = "the power was" if "microwave" in case.instruction.lower() else "the heat was"
@@ -261,7 +267,9 @@ def _target(case: _Case, rng: random.Random) -> tuple[Answer, ...]:
         right = case.difference.right_words
         out.append(
             answer(
-                one_of(rng, f"it should have been {right}", right, f"{right}, not {case.difference.wrong_words}"),
+                one_of(
+                    rng, f"it should have been {right}", right, f"{right}, not {case.difference.wrong_words}"
+                ),
                 "direct",
                 ids,
             )
@@ -326,7 +334,10 @@ def _mend_amount(case: _Case) -> tuple[AnswerKind, str] | None:
             else f"add more, up to {found.right_words}",
         )
     if mixed_in:
-        return "intervention", f"what went in can't be taken out again, so start over with {found.right_words}"
+        return (
+            "intervention",
+            f"what went in can't be taken out again, so start over with {found.right_words}",
+        )
     if found.dimension == "count" or "take" in verbs or "measure" in verbs:
         return "suggestion", f"set the surplus aside and go on with {found.right_words} only"
     return None

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from proctor.procedure.inflect import VERBS, base_form, past
-from proctor.procedure.nouns import COUNTED, FOODS, UNCOUNTED, singular
+from proctor.procedure.nouns import COUNTED, FOODS, UNCOUNTED
 from proctor.procedure.wording import NUMBER, agree, article_for, with_articles
 
 __all__ = ["RULES", "Fault", "find_faults"]
@@ -42,10 +43,61 @@ def find_faults(text: str) -> tuple[Fault, ...]:
 
 
 _ENGLISH: Final = frozenset(
-    "the you your i my we our it is was were be been should did do does not no yes have has had and of to with before "
-    "after this that what how which when can will would instead used step need for from into in on a while by it's".split()
+    [
+        "the",
+        "you",
+        "your",
+        "i",
+        "my",
+        "we",
+        "our",
+        "it",
+        "is",
+        "was",
+        "were",
+        "be",
+        "been",
+        "should",
+        "did",
+        "do",
+        "does",
+        "not",
+        "no",
+        "yes",
+        "have",
+        "has",
+        "had",
+        "and",
+        "of",
+        "to",
+        "with",
+        "before",
+        "after",
+        "this",
+        "that",
+        "what",
+        "how",
+        "which",
+        "when",
+        "can",
+        "will",
+        "would",
+        "instead",
+        "used",
+        "step",
+        "need",
+        "for",
+        "from",
+        "into",
+        "in",
+        "on",
+        "a",
+        "while",
+        "by",
+        "it's",
+    ]
 )
-_SHARED: Final = frozenset("a in on no do was will me by".split())
+_SHARED: Final = frozenset(["a", "in", "on", "no", "do", "was", "will", "me", "by"])
 """Of these, the words that other languages have, too: alone they prove nothing."""
 _ENOUGH: Final = 2
 """So many common English words make a text English; one is enough for a short one."""
@@ -77,7 +129,9 @@ def _verb_as_thing(text: str) -> Iterator[str]:
     for match in re.finditer(r"\b(?:used|using|use) (?P<rest>[^.?!]+)", text, re.I):
         words = match["rest"].split()
         first = words[0].strip(",").lower()
-        finite = re.match(rf"(?:(?!{_LINK}\b)[\w/'-]+ ){{1,5}}?{_FINITE}\b(?! (?:for|in|with)\b$)", match["rest"], re.I)
+        finite = re.match(
+            rf"(?:(?!{_LINK}\b)[\w/'-]+ ){{1,5}}?{_FINITE}\b(?! (?:for|in|with)\b$)", match["rest"], re.I
+        )
         if finite and not re.search(r"\b(?:what|which|how|if|that) [^.?!]*$", text[: match.start()], re.I):
             yield f"used {finite[0]}"
         elif re.fullmatch(r"up|down|left|right|in|out|on|off|has|is|was|did", first) and len(words) > 1 and words[1] in (
@@ -89,19 +143,21 @@ def _verb_as_thing(text: str) -> Iterator[str]:
 
 
 _PLAIN_VERBS: Final = frozenset(
-    "add chop mince dice peel pour stir whisk boil bake fry saute simmer attach assemble insert remove detach connect "
-    "tighten loosen increase reduce lower raise microwave place put take get give keep let make leave bring throw "
-    "squeeze sprinkle drizzle spread transfer unscrew unplug clean wipe rinse cook melt crack knead combine fasten "
-    "pull push drop spill turn twist wait wash dip dry heat cut tear soften season".split()
+    ["add", "chop", "mince", "dice", "peel", "pour", "stir", "whisk", "boil", "bake", "fry", "saute", "simmer", "attach", "assemble", "insert", "remove", "detach", "connect", "tighten", "loosen", "increase", "reduce", "lower", "raise", "microwave", "place", "put", "take", "get", "give", "keep", "let", "make", "leave", "bring", "throw", "squeeze", "sprinkle", "drizzle", "spread", "transfer", "unscrew", "unplug", "clean", "wipe", "rinse", "cook", "melt", "crack", "knead", "combine", "fasten", "pull", "push", "drop", "spill", "turn", "twist", "wait", "wash", "dip", "dry", "heat", "cut", "tear", "soften", "season"]
 ) - {"cut", "heat", "place", "microwave", "mince", "dry", "clean", "take", "drop", "lower"}  # fmt: skip
 
 
 def _doubled_verb(text: str) -> Iterator[str]:
     """Two forms of one verb, or two finite verbs, side by side."""
     words = [w.strip(",.;:!?").lower() for w in text.split()]
-    for n, (one, other) in enumerate(zip(words, words[1:], strict=False)):
+    for n, (one, other) in enumerate(pairwise(words)):
         base = base_form(one)
-        if base and base == base_form(other) and base not in ("do", "have") and not text.split()[n].endswith((",", ".")):
+        if (
+            base
+            and base == base_form(other)
+            and base not in ("do", "have")
+            and not text.split()[n].endswith((",", "."))
+        ):
             yield f"{one} {other}"
         before = words[n - 1] if n else ""
         if (
@@ -109,9 +165,15 @@ def _doubled_verb(text: str) -> Iterator[str]:
             and base
             and one == past(base)
             and one != base
-            and (other.endswith("ed") or (base_form(other) != other and other == past(base_form(other) or other)))
+            and (
+                other.endswith("ed")
+                or (base_form(other) != other and other == past(base_form(other) or other))
+            )
             and not other.endswith(("covered", "need", "seed", "feed", "speed"))
-            and (n + 2 >= len(words) or words[n + 2] in ("in", "on", "instead", "to", "with", "properly", "from"))
+            and (
+                n + 2 >= len(words)
+                or words[n + 2] in ("in", "on", "instead", "to", "with", "properly", "from")
+            )
         ):
             yield f"{one} {other}"
 
@@ -130,7 +192,9 @@ def _tense(text: str) -> Iterator[str]:
             yield match[0]
     for match in re.finditer(rf"\b{_CONTRAST} (?P<verb>[a-z]+)\b(?P<next> [a-z]+)?", text, re.I):
         word, after = match["verb"].lower(), (match["next"] or "").strip().lower()
-        if word in _PLAIN_VERBS or (word in ("mince", "cut", "heat", "slice") and after in ("", "the", "it", "or", "into")):
+        if word in _PLAIN_VERBS or (
+            word in ("mince", "cut", "heat", "slice") and after in ("", "the", "it", "or", "into")
+        ):
             yield match[0]
     for match in re.finditer(
         r"\byou did not [a-z]+(?: (?!while|without|by|before|after|instead|of|for|from|when|to|than)[\w-]+)* and "
@@ -151,7 +215,11 @@ def _tense(text: str) -> Iterator[str]:
         if base and first == past(base) != base and verb in VERBS and verb != past(verb):
             yield f"{first} … and {verb}"
     for match in re.finditer(r"\byou (?P<verb>[a-z]+ing|[a-z]+)\b(?= (?:the|a|an)\b)", text, re.I):
-        if match["verb"].endswith("ing") and base_form(match["verb"]) and base_form(match["verb"]) != match["verb"]:
+        if (
+            match["verb"].endswith("ing")
+            and base_form(match["verb"])
+            and base_form(match["verb"]) != match["verb"]
+        ):
             before = text[: match.start()].rstrip().lower()
             if not before or before.endswith(("yes,", "no,", ".")):
                 yield match[0]
@@ -163,7 +231,9 @@ def _tense(text: str) -> Iterator[str]:
 def _no_unit(text: str) -> Iterator[str]:
     """Numbers of which nobody can tell what they count or measure."""
     bare = rf"(?<![\w/.-]){NUMBER}"
-    yield from _matches(rf"{bare} {_CONTRAST} (?:the )?{NUMBER}(?={_END}| (?:to|in|into|on|for|from|as|when)\b)")(text)
+    yield from _matches(
+        rf"{bare} {_CONTRAST} (?:the )?{NUMBER}(?={_END}| (?:to|in|into|on|for|from|as|when)\b)"
+    )(text)
     yield from _matches(
         rf"\b(?:should have been|should be|up to|comes to|start over with|go on with|keep it to|to be) {NUMBER}(?: only)?{_END}"
     )(text)
@@ -175,7 +245,9 @@ def _agreement(text: str) -> Iterator[str]:
     settled = agree(text)
     if settled != text:
         yield _first_change(text, settled)
-    yield from _matches(r"\b(?:you|we|they) (?:was|is|has)\b|\bI (?:is|are|were)\b|\bit (?:are|were|have)\b(?<!if it were)")(text)
+    yield from _matches(
+        r"\b(?:you|we|they) (?:was|is|has)\b|\bI (?:is|are|were)\b|\bit (?:are|were|have)\b(?<!if it were)"
+    )(text)
     yield from _matches(r"\banother (?:1|one) [a-z]+|\banother (?:a|an|the)\b")(text)
     for match in re.finditer(r"\ban? (?P<noun>[a-z]+)s\b", text, re.I):
         if match["noun"].lower() in COUNTED | FOODS:
@@ -189,9 +261,19 @@ def _article(text: str) -> Iterator[str]:
     for match in re.finditer(r"(?<![\w'/-])(?P<article>an?) (?P<word>[a-z]{2,})", text, re.I):
         if match["article"].lower() != article_for(match["word"]) and not match["word"].isupper():
             yield match[0]
-    yield from _matches(r"\b(?:a|an|the) (?:a|an|the|your|my|this)\b|\b(?:a|an) (?:some|all|both|two|three|four|five|six)\b")(text)
+    yield from _matches(
+        r"\b(?:a|an|the) (?:a|an|the|your|my|this)\b|\b(?:a|an) (?:some|all|both|two|three|four|five|six)\b"
+    )(text)
     for match in re.finditer(r"\ban? (?P<noun>[a-z]+)" + _END, text, re.I):
-        if match["noun"].lower() in UNCOUNTED - {"baking", "bacon", "coffee", "tea", "bread", "spray", "cheese"}:
+        if match["noun"].lower() in UNCOUNTED - {
+            "baking",
+            "bacon",
+            "coffee",
+            "tea",
+            "bread",
+            "spray",
+            "cheese",
+        }:
             yield match[0]
 
 
@@ -203,7 +285,9 @@ def _first_change(before: str, after: str) -> str:
 
 
 def _number_word(text: str) -> Iterator[str]:
-    yield from _matches(rf"\b{NUMBER} and half\b|\bhalf (?:minute|hour|cup|banana|tomato|onion)\b(?<!a half hour)")(text)
+    yield from _matches(
+        rf"\b{NUMBER} and half\b|\bhalf (?:minute|hour|cup|banana|tomato|onion)\b(?<!a half hour)"
+    )(text)
     for match in re.finditer(r"\b(?P<one>[a-z]+) (?P<two>[a-z]+)\b", text, re.I):
         numbers = {"two", "three", "four", "five", "six", "seven", "eight", "nine"}
         if match["one"].lower() in numbers and match["two"].lower() in numbers:
@@ -216,7 +300,10 @@ def _number_word(text: str) -> Iterator[str]:
 def _prefix(text: str) -> Iterator[str]:
     """What is left of a ``Verb-`` prefix of a data set's step texts."""
     yield from _matches(r"(?<![\w-])(?P<verb>[a-z]+)-(?P=verb)\b")(text)
-    yield from _matches(r"(?<![\w-])[a-z]+-(?:Add|Put|Cut|Mix|Pour|Place|Heat|Take|Peel|Slice|Chop|Measure|When)\b", flags=re.NOFLAG)(text)
+    yield from _matches(
+        r"(?<![\w-])[a-z]+-(?:Add|Put|Cut|Mix|Pour|Place|Heat|Take|Peel|Slice|Chop|Measure|When)\b",
+        flags=re.NOFLAG,
+    )(text)
     for match in re.finditer(r"(?<![\w-])(?P<verb>[A-Za-z]+)-(?=\d)", text):
         if match["verb"].lower() in VERBS:
             yield match[0]
@@ -236,7 +323,9 @@ RULES: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "agreement": _agreement,
     "article": _article,
     "number words": _number_word,
-    "doubled word": _matches(r"\b(?P<word>the|an?|to|of|you|is|was|and|in|on|with|for|instead|should) (?P=word)\b"),
+    "doubled word": _matches(
+        r"\b(?P<word>the|an?|to|of|you|is|was|and|in|on|with|for|instead|should) (?P=word)\b"
+    ),
     "punctuation": _matches(r"[,;:][.,;:?!]|(?<!\.)\.\.(?!\.)| [,.;:?!](?!\d)|^[,.;:]|[,;:]$|\(\s*\)"),
 }
 """Every rule by name; each yields the words that it objects to."""

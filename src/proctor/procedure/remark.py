@@ -67,7 +67,9 @@ def read_remarks(text: str, instruction: str = "") -> tuple[Remark, ...]:
 
 def _content(text: str) -> list[str]:
     words = re.findall(r"[a-z0-9/.-]*[a-z0-9]", render_step(text).lower())
-    return [w.rstrip("s") if len(w) > 3 else w for w in words if w not in ("the", "a", "an", "to", "of", "it")]
+    return [
+        w.rstrip("s") if len(w) > 3 else w for w in words if w not in ("the", "a", "an", "to", "of", "it")
+    ]
 
 
 def _is_within(words: list[str], of: list[str]) -> bool:
@@ -83,12 +85,19 @@ def _sentences(text: str) -> Iterator[str]:
     plain = re.sub(rf"(\b{_CONTRAST}\s*)\(([^()]*)\)", r"\1\2", " ".join(text.split()), flags=re.I)
     plain = re.sub(r"\([^()]*\)", " ", plain)
     plain = re.sub(r"^\s*[-–:]+\s*", "", plain)
-    plain = re.sub(r"^([A-Za-z]+)-(?=([a-z]+) )", lambda m: "" if _verb(m[1]) and _verb(m[2]) else m[0], plain)
+    plain = re.sub(
+        r"^([A-Za-z]+)-(?=([a-z]+) )", lambda m: "" if _verb(m[1]) and _verb(m[2]) else m[0], plain
+    )
     plain = " ".join(render_step(plain, capital=False).split())
     plain = re.sub(r"\s+([,.;])", r"\1", plain)
     for part in re.split(r"(?<=[A-Za-z0-9])(?:\.+\s+|;\s+)(?=\S)", plain):
         core = re.split(r"\s[-–]\s", part)[0].strip(" .,;:-")
-        core = re.sub(r"^(?:accidentally|mistakenly|by mistake|also|and|then|instead(?! of)|ensure),?\s+", "", core, flags=re.I)
+        core = re.sub(
+            r"^(?:accidentally|mistakenly|by mistake|also|and|then|instead(?! of)|ensure),?\s+",
+            "",
+            core,
+            flags=re.I,
+        )
         if len(core) > 2 and not re.match(r"(?:we|i|he|she|they|you)\b", core, re.I):
             yield core
 
@@ -114,13 +123,19 @@ def _hands(plain: str) -> str:
 
 def _repaired(plain: str) -> str:
     """Mend the words that join the two sides of a contrast, and verbs that lack their "it"."""
-    plain = re.sub(r"\binstead (?=(?:a |the )?([a-z]+))", lambda m: "instead of " if _is_thing(m[1]) else m[0], plain)
+    plain = re.sub(
+        r"\binstead (?=(?:a |the )?([a-z]+))", lambda m: "instead of " if _is_thing(m[1]) else m[0], plain
+    )
     if not re.search(r"\b(?:more|less|rather|other|[a-z]+er) than\b", plain):
         plain = re.sub(r"(?<!rather) than (?=a |an |the )", " rather than ", plain)
     plain = re.sub(r"(\b(?:more|less) than .+) than ", r"\1 instead of ", plain)
     plain = re.sub(r"\bthe (?=\d+(?:/\d+)? ?(?:tsp|tbsp|cup|teaspoon|tablespoon)\b)", "", plain)
     plain = re.sub(r"\b(ma(?:d|k)e|making) into\b", r"\1 it into", plain, flags=re.I)
-    plain = re.sub(r", not (really )?(?=([a-z]+) )", lambda m: f", but did not {m[1] or ''}" if _is_base(m[2]) else m[0], plain)
+    plain = re.sub(
+        r", not (really )?(?=([a-z]+) )",
+        lambda m: f", but did not {m[1] or ''}" if _is_base(m[2]) else m[0],
+        plain,
+    )
     plain = re.sub(r",? and there [a-z ]+ (?:is|are)\b.*$", "", plain)
     return re.sub(r"^([a-z]+) (instead of .+ \1\b)", r"\2", plain, flags=re.I)
 
@@ -136,8 +151,32 @@ def _is_base(word: str) -> bool:
 # -- words -------------------------------------------------------------------------------------------------------
 
 _MISHAPS: Final = frozenset(
-    "burn crumble fail forget go increase leak miss occur overcook overflow perform pile rise squish stay "
-    "tilt undercook fall come stand lie remain boil".split()
+    [
+        "burn",
+        "crumble",
+        "fail",
+        "forget",
+        "go",
+        "increase",
+        "leak",
+        "miss",
+        "occur",
+        "overcook",
+        "overflow",
+        "perform",
+        "pile",
+        "rise",
+        "squish",
+        "stay",
+        "tilt",
+        "undercook",
+        "fall",
+        "come",
+        "stand",
+        "lie",
+        "remain",
+        "boil",
+    ]
 )
 """Verbs of remarks that instructions do not have."""
 _MISHAP_FORMS: Final = {
@@ -148,7 +187,26 @@ _MISHAP_FORMS: Final = {
 _ADVERB: Final = r"(?:[a-z]+ly|just|only|also|half|very|too|first|straight|not really)"
 _INTRANSITIVE: Final = ("remain", "occur", "rise", "stay", "stand", "come", "lie", "fall")
 _QUALITIES: Final = frozenset(
-    "thin clean dry wet warm cool open level clear smooth slow double light top even loose close separate".split()
+    [
+        "thin",
+        "clean",
+        "dry",
+        "wet",
+        "warm",
+        "cool",
+        "open",
+        "level",
+        "clear",
+        "smooth",
+        "slow",
+        "double",
+        "light",
+        "top",
+        "even",
+        "loose",
+        "close",
+        "separate",
+    ]
 )
 """Verbs that are adjectives before a noun."""
 _AUX: Final = (
@@ -185,7 +243,9 @@ _PROPER: Final = ("English", "Italian", "French", "Greek", "Sriracha", "Indian",
 
 def _lowered(text: str) -> str:
     first = text.split()[0] if text.split() else ""
-    return text if first in _PROPER or (len(first) > 1 and first[:2].isupper()) else text[:1].lower() + text[1:]
+    return (
+        text if first in _PROPER or (len(first) > 1 and first[:2].isupper()) else text[:1].lower() + text[1:]
+    )
 
 
 def _starts_action(text: str) -> bool:
@@ -236,10 +296,26 @@ def _second_action(text: str) -> tuple[str, str] | None:
         before = words[n - 1].lower()
         if words[n - 1].endswith(",") and _starts_action(" ".join(words[n:])):
             return " ".join(words[:n]).rstrip(","), " ".join(words[n:])
-        opens = _is_gerund(word) or _is_past(word) or (_verb(word) and word.lower() in VERBS and not _is_noun(word))
-        if word.lower() in _QUALITIES or re.fullmatch(_AUX, words[n - 2].lower() if before in ("just", "only") else before):
+        opens = (
+            _is_gerund(word)
+            or _is_past(word)
+            or (_verb(word) and word.lower() in VERBS and not _is_noun(word))
+        )
+        if word.lower() in _QUALITIES or re.fullmatch(
+            _AUX, words[n - 2].lower() if before in ("just", "only") else before
+        ):
             continue
-        governed = before in DETERMINERS or before in ("to", "by", "without", "of", "and", "or", "with", "in", "for")
+        governed = before in DETERMINERS or before in (
+            "to",
+            "by",
+            "without",
+            "of",
+            "and",
+            "or",
+            "with",
+            "in",
+            "for",
+        )
         if before == "and" and _is_past(word):
             return " ".join(words[: n - 1]), " ".join(words[n:])
         if opens and not governed:
@@ -257,7 +333,28 @@ _SIDES: Final = re.compile(
     re.I,
 )
 _PHRASE_END: Final = frozenset(
-    "to in into on onto from with for of and or at until by while straight as so such when".split()
+    [
+        "to",
+        "in",
+        "into",
+        "on",
+        "onto",
+        "from",
+        "with",
+        "for",
+        "of",
+        "and",
+        "or",
+        "at",
+        "until",
+        "by",
+        "while",
+        "straight",
+        "as",
+        "so",
+        "such",
+        "when",
+    ]
 )
 
 
@@ -289,7 +386,9 @@ def _with_units(plain: str, instruction: str) -> str:
 def _leading_noun(words: list[str]) -> list[str]:
     taken: list[str] = []
     for n, word in enumerate(words):
-        if word.lower() in _PHRASE_END and not (word.lower() == "of" and n == 1 and singular(words[0]) in UNITS):
+        if word.lower() in _PHRASE_END and not (
+            word.lower() == "of" and n == 1 and singular(words[0]) in UNITS
+        ):
             break
         taken.append(word)
     return taken[:4]
@@ -333,13 +432,17 @@ def _negated(plain: str) -> Remark | None:
     if match:
         return Remark(f"could not {match['rest']}", "you")
     match = re.match(r"^not (?P<how>[a-z]+)$", plain, re.I)
-    if match and (match["how"].lower() in _QUALITIES or not _verb(match["how"])) and not match["how"].endswith("ly"):
+    if (
+        match
+        and (match["how"].lower() in _QUALITIES or not _verb(match["how"]))
+        and not match["how"].endswith("ly")
+    ):
         return Remark(f"it was not {match['how']}", "clause")
     match = re.match(r"^should (?:not )?have (?P<rest>.+)$", plain, re.I)
     if match:
         return Remark(_lowered(plain), "you")
     match = _NOT.match(plain)
-    if match and _verb(match["verb"]) and not (match["verb"].lower() in ("well",)):
+    if match and _verb(match["verb"]) and match["verb"].lower() not in ("well",):
         return _not_done(match["how"] or "", _verb(match["verb"]), match["verb"], match["rest"].strip())
     return None
 
@@ -366,7 +469,9 @@ def _not_done(how: str, base: str, verb: str, tail: str) -> Remark:
             return f"{link}did not {other}"
         done = _form(word, other) != form or other in _GOES_WRONG or (form == "gerund" and len(before) > 1)
         if "but" in link or done:
-            lacking = " some" if other == "spill" and re.match(r" (?:while|when)\b|$", rest[match.end() :]) else ""
+            lacking = (
+                " some" if other == "spill" and re.match(r" (?:while|when)\b|$", rest[match.end() :]) else ""
+            )
             return f"{link}{match['how']}{past(other)}{lacking}"
         return f"{link}{match['how']}{other}"
 
@@ -427,7 +532,11 @@ def _is_subject(words: list[str]) -> bool:
         return False
     if _verb(first) and not re.fullmatch(_AUX, follower) and not _is_finite(follower):
         return bool(len(words) > 2 and first not in VERBS and _is_noun(first))
-    return bool(re.fullmatch(r"[a-z-]+", first)) and not first.endswith("ly") and first not in ("not", "no", "while")
+    return (
+        bool(re.fullmatch(r"[a-z-]+", first))
+        and not first.endswith("ly")
+        and first not in ("not", "no", "while")
+    )
 
 
 def _own_verb(rest: str) -> bool:
@@ -451,12 +560,14 @@ def _is_finite(word: str) -> bool:
 def _stated(words: list[str], *, opens: bool) -> Remark:
     text = " ".join(words)
     text = re.sub(r",? and (?:did not|didn't|do not) .*$", "", text)
-    if opens or _is_gerund(words[0]) and words[0].lower() != "filling":
+    if opens or (_is_gerund(words[0]) and words[0].lower() != "filling"):
         return Remark(text, "clause")
     return Remark(f"the {_lowered(text)}", "clause")
 
 
-_OUTCOMES: Final = "done|used|performed|set|made|removed|left|kept|measured|washed|chopped|cleaned|peeled|cooked"
+_OUTCOMES: Final = (
+    "done|used|performed|set|made|removed|left|kept|measured|washed|chopped|cleaned|peeled|cooked"
+)
 _ELLIPTIC: Final = re.compile(
     rf"^(?P<subject>(?:the |a |an |no |only )?(?:{NUMBER} )?[a-z-]+(?: [a-z-]+){{0,3}}?)"
     rf" (?P<how>(?:not )?(?:{_ADVERB} )?(?:well )?)(?P<done>{_OUTCOMES})(?P<rest>(?: .*)?)$",
@@ -474,7 +585,9 @@ def _elliptic(plain: str) -> Remark | None:
         return None
     subject = match["subject"]
     words = subject.lower().split()
-    if not (_is_noun(words[-1]) or words[-1].endswith("ing") or words[-1] in ("measurements", "chopping", "mince")):
+    if not (
+        _is_noun(words[-1]) or words[-1].endswith("ing") or words[-1] in ("measurements", "chopping", "mince")
+    ):
         return None
     if any(w in _ALREADY for w in words):
         return None
@@ -498,7 +611,25 @@ def _the(subject: str) -> str:
 
 # -- contrasts ---------------------------------------------------------------------------------------------------
 
-_CUTTING: Final = frozenset("cut chop slice mince dice trim peel grate shred crush tear garnish season sprinkle pat".split())
+_CUTTING: Final = frozenset(
+    [
+        "cut",
+        "chop",
+        "slice",
+        "mince",
+        "dice",
+        "trim",
+        "peel",
+        "grate",
+        "shred",
+        "crush",
+        "tear",
+        "garnish",
+        "season",
+        "sprinkle",
+        "pat",
+    ]
+)
 _LEVEL: Final = r"(?:(?:low|medium|high)(?:-(?:low|medium|high))?)"
 _TIME: Final = r"(?:s|secs?|seconds?|mins?|minutes?|hours?|h)"
 
@@ -519,13 +650,17 @@ def _contrasted(plain: str) -> Remark | None:
         return Remark(f"did it {_lowered(left)} {link} {right}", "you")
     if re.fullmatch(_LEVEL, left, re.I):
         return Remark(f"it was set to {left.lower()} {link} {right}", "clause")
-    if re.search(rf"\d\s?{_TIME}$|\b{_TIME}$", left) and re.search(rf"^(?:about |only )?(?:{NUMBER}|half|a) ", left, re.I):
+    if re.search(rf"\d\s?{_TIME}$|\b{_TIME}$", left) and re.search(
+        rf"^(?:about |only )?(?:{NUMBER}|half|a) ", left, re.I
+    ):
         return Remark(f"it was {_lowered(left)} {link} {right}", "clause")
     head = _head_noun(words)
     if _is_noun(head) or head in ("heat", "power", "hands") or re.match(rf"(?:only )?{NUMBER}\b", left, re.I):
         return Remark(f"used {_lowered(left)} {link} {right}", "you")
     if _is_noun(_head_noun(right.lower().split())) and all(re.fullmatch(r"[a-z-]+", w) for w in words):
-        thing = left if words[0] in DETERMINERS or head.endswith("s") else f"{article_for(left)} {_lowered(left)}"
+        thing = (
+            left if words[0] in DETERMINERS or head.endswith("s") else f"{article_for(left)} {_lowered(left)}"
+        )
         counted = _head_noun(right.lower().split()) in COUNTED
         return Remark(f"used {thing if counted else _lowered(left)} {link} {right}", "you")
     return Remark(f"it was {_lowered(left)} {link} {right}", "clause")
@@ -554,7 +689,7 @@ def _is_action(text: str, *, bare: bool) -> bool:
     if first != base:
         return _is_past(first) and not follower
     if _is_noun(first) or first in ("brush", "whisk", "water", "set"):
-        return first in _CUTTING and (bare or not follower) or follower in DETERMINERS
+        return (first in _CUTTING and (bare or not follower)) or follower in DETERMINERS
     return True
 
 
@@ -582,12 +717,29 @@ def _gerund_of(word: str) -> str:
 
 # -- actions -----------------------------------------------------------------------------------------------------
 
-_ALREADY: Final = ("while", "without", "by", "of", "before", "after", "than", "when", "using", "to", "instead", "for", "such", "that")
+_ALREADY: Final = (
+    "while",
+    "without",
+    "by",
+    "of",
+    "before",
+    "after",
+    "than",
+    "when",
+    "using",
+    "to",
+    "instead",
+    "for",
+    "such",
+    "that",
+)
 
 
 def _verbal(plain: str) -> Remark | None:
     """Read an action: its verbs go into the past."""
-    plain = re.sub(r"^([a-z]+)/([a-z]+)(?= )", lambda m: m[2] if _verb(m[1]) and _verb(m[2]) else m[0], plain, flags=re.I)
+    plain = re.sub(
+        r"^([a-z]+)/([a-z]+)(?= )", lambda m: m[2] if _verb(m[1]) and _verb(m[2]) else m[0], plain, flags=re.I
+    )
     if not _starts_action(plain):
         return None
     match = re.match(rf"^(?P<how>(?:{_ADVERB} )*)(?P<verb>[A-Za-z]+)(?P<mark>,?)(?P<rest>.*)$", plain, re.I)
@@ -619,16 +771,22 @@ _NEEDS_IT: Final = ("make", "place", "add", "invert", "replace", "transfer", "do
 
 def _with_object(verb: str, rest: str) -> str:
     """Add what the verb lacks: something that is spilled, and "for" before how long something lasts."""
-    if verb in ("spill", "drop", "splash") and re.match(r"(?:$| (?:while|when|and|out|outside|in|as|also)\b)", rest):
+    if verb in ("spill", "drop", "splash") and re.match(
+        r"(?:$| (?:while|when|and|out|outside|in|as|also)\b)", rest
+    ):
         rest = f" {'some' if verb != 'drop' else 'something'}{rest}"
-    if verb in _NEEDS_IT and re.match(r" (?:into|to|in|on|onto|with|from|for|using|before|after|while|too|hastily|parallel)\b(?! \d)", rest):
+    if verb in _NEEDS_IT and re.match(
+        r" (?:into|to|in|on|onto|with|from|for|using|before|after|while|too|hastily|parallel)\b(?! \d)", rest
+    ):
         rest = f" it{rest}"
     if verb == "season" and re.match(rf" {NUMBER}", rest):
         rest = f" with{rest}"
     if verb in ("undercook", "overcook") and not rest.strip(" ,"):
         rest = " it"
     return re.sub(
-        rf"^ (?P<much>(?:only |more than |less than |about )*(?:{NUMBER}|a|one) {_TIME}\b)", r" for \g<much>", rest
+        rf"^ (?P<much>(?:only |more than |less than |about )*(?:{NUMBER}|a|one) {_TIME}\b)",
+        r" for \g<much>",
+        rest,
     )
 
 
@@ -655,7 +813,9 @@ def _coordinated(rest: str) -> str:
             return f"{match['link']}{match['how']}{past(base)}"
         if word != base or (_is_noun(word) and follower not in DETERMINERS and follower not in _FOLLOWS_VERB):
             return match[0]
-        if re.search(r"\bto [a-z]+$", " ".join(before)) or re.search(r"\bto (?!the|a|an|it|your)[a-z]+ [^,]*$", " ".join(before)):
+        if re.search(r"\bto [a-z]+$", " ".join(before)) or re.search(
+            r"\bto (?!the|a|an|it|your)[a-z]+ [^,]*$", " ".join(before)
+        ):
             infinitive = re.search(r"\bto ([a-z]+)\b(?!.*\bto\b)", " ".join(before))
             if infinitive and infinitive[1] in VERBS and not _is_noun(infinitive[1]):
                 return match[0]
@@ -690,7 +850,9 @@ def _measured(plain: str) -> Remark | None:
         return Remark(f"did it {_lowered(plain)}", "you")
     if re.fullmatch(rf"(?:a )?(?:{_LEVEL}|lower|higher|lower-medium) (?:heat|power)", plain, re.I):
         return Remark(f"used {_lowered(plain)}", "you")
-    if re.fullmatch(rf"{degree} [a-z -]+?(?: of [a-z ]+)?", plain, re.I) and _is_noun(_head_noun(plain.lower().split())):
+    if re.fullmatch(rf"{degree} [a-z -]+?(?: of [a-z ]+)?", plain, re.I) and _is_noun(
+        _head_noun(plain.lower().split())
+    ):
         return Remark(f"used {_lowered(plain)}", "you")
     return None
 

@@ -51,9 +51,14 @@ _REPAIRS: Final = (
     (re.compile(r"\b(all|both) the the\b"), r"\1 the"),
 )  # fmt: skip
 _NUMBER_WORDS: Final = {
-    w: n for n, w in enumerate("zero one two three four five six seven eight nine ten".split())
+    w: n
+    for n, w in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    )
 }
-NUMBER: Final = rf"(?:\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?(?:(?: ?- ?| to | or )\d+(?:\.\d+)?)?|{'|'.join(_NUMBER_WORDS)})"
+NUMBER: Final = (
+    rf"(?:\d+ \d+/\d+|\d+/\d+|\d+(?:\.\d+)?(?:(?: ?- ?| to | or )\d+(?:\.\d+)?)?|{'|'.join(_NUMBER_WORDS)})"
+)
 """A number as remarks write it, ranges included; to be matched without regard to case."""
 
 
@@ -63,7 +68,9 @@ def plain_english(text: str) -> str:
     words = " ".join(text.split())
     for pattern, repair in _REPAIRS:
         words = pattern.sub(repair, words)
-    words = re.sub(r"(?<![\w-])[A-Za-z]+(?![\w-])", lambda m: _spelled(m[0], opens=_opens(words, m.start())), words)
+    words = re.sub(
+        r"(?<![\w-])[A-Za-z]+(?![\w-])", lambda m: _spelled(m[0], opens=_opens(words, m.start())), words
+    )
     return with_articles(agree(words))
 
 
@@ -93,9 +100,55 @@ _COUNT: Final = re.compile(
     re.I,
 )
 _AFTER_HEAD: Final = frozenset(
-    "of in on into onto to from with without at for and or but instead rather than as until before after while when "
-    "if so that which by per only more apart each together long is are was were has have had went came straight "
-    "additionally separately".split()
+    [
+        "of",
+        "in",
+        "on",
+        "into",
+        "onto",
+        "to",
+        "from",
+        "with",
+        "without",
+        "at",
+        "for",
+        "and",
+        "or",
+        "but",
+        "instead",
+        "rather",
+        "than",
+        "as",
+        "until",
+        "before",
+        "after",
+        "while",
+        "when",
+        "if",
+        "so",
+        "that",
+        "which",
+        "by",
+        "per",
+        "only",
+        "more",
+        "apart",
+        "each",
+        "together",
+        "long",
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "went",
+        "came",
+        "straight",
+        "additionally",
+        "separately",
+    ]
 )
 
 
@@ -135,41 +188,181 @@ def _is_many(number: str) -> bool:
 
 # -- articles ----------------------------------------------------------------------------------------------------
 
-_PLACES: Final = frozenset("in on into onto to from inside outside under over at off through".split())
+_PLACES: Final = frozenset(
+    ["in", "on", "into", "onto", "to", "from", "inside", "outside", "under", "over", "at", "off", "through"]
+)
 _MEANS: Final = frozenset(("with", "using", "of", "by", "without", "like", "than", "as", "for"))
 _LINKS: Final = frozenset(
-    "and or but then while when before after until till if so that which where because not only just also first "
-    "directly completely instead rather is are was were be been has have had you it them did do does".split()
+    [
+        "and",
+        "or",
+        "but",
+        "then",
+        "while",
+        "when",
+        "before",
+        "after",
+        "until",
+        "till",
+        "if",
+        "so",
+        "that",
+        "which",
+        "where",
+        "because",
+        "not",
+        "only",
+        "just",
+        "also",
+        "first",
+        "directly",
+        "completely",
+        "instead",
+        "rather",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "has",
+        "have",
+        "had",
+        "you",
+        "it",
+        "them",
+        "did",
+        "do",
+        "does",
+    ]
 )
 _NAMING: Final = frozenset(
-    "mixing measuring frying cutting chopping weighing buttering serving baking grinding coated stirring cooking rotating "
-    "hot cold clean sharp dry wet set open cool light level double".split()
+    [
+        "mixing",
+        "measuring",
+        "frying",
+        "cutting",
+        "chopping",
+        "weighing",
+        "buttering",
+        "serving",
+        "baking",
+        "grinding",
+        "coated",
+        "stirring",
+        "cooking",
+        "rotating",
+        "hot",
+        "cold",
+        "clean",
+        "sharp",
+        "dry",
+        "wet",
+        "set",
+        "open",
+        "cool",
+        "light",
+        "level",
+        "double",
+    ]
 )
 """Verb forms that stand before a noun as part of its name ("cutting board")."""
 _TAKING: Final = frozenset(("use", "take", "pick", "choose", "get", "need"))
 _SUBJECTS: Final = frozenset(
-    "you i we and or then but while without by just only not to did also when after before if should must can could "
-    "will would may might shall".split()
+    [
+        "you",
+        "i",
+        "we",
+        "and",
+        "or",
+        "then",
+        "but",
+        "while",
+        "without",
+        "by",
+        "just",
+        "only",
+        "not",
+        "to",
+        "did",
+        "also",
+        "when",
+        "after",
+        "before",
+        "if",
+        "should",
+        "must",
+        "can",
+        "could",
+        "will",
+        "would",
+        "may",
+        "might",
+        "shall",
+    ]
 )
 """Words after which a verb form is a verb, not part of a name."""
-_UNIQUE: Final = frozenset("microwave oven stove fridge sink countertop counter".split())
-_ANY: Final = frozenset("amount quantity motion layer".split())
+_UNIQUE: Final = frozenset(["microwave", "oven", "stove", "fridge", "sink", "countertop", "counter"])
+_ANY: Final = frozenset(["amount", "quantity", "motion", "layer"])
 _BOTH: Final = frozenset(
-    "cover slice hand can layer scoop scale blend file nail screw plug pump switch tape tap surface hole cube hook saw "
-    "pin pipe fan box bottle microwave drill hammer clip clamp brush whisk grate strain circle square chunk wedge".split()
+    [
+        "cover",
+        "slice",
+        "hand",
+        "can",
+        "layer",
+        "scoop",
+        "scale",
+        "blend",
+        "file",
+        "nail",
+        "screw",
+        "plug",
+        "pump",
+        "switch",
+        "tape",
+        "tap",
+        "surface",
+        "hole",
+        "cube",
+        "hook",
+        "saw",
+        "pin",
+        "pipe",
+        "fan",
+        "box",
+        "bottle",
+        "microwave",
+        "drill",
+        "hammer",
+        "clip",
+        "clamp",
+        "brush",
+        "whisk",
+        "grate",
+        "strain",
+        "circle",
+        "square",
+        "chunk",
+        "wedge",
+    ]
 )
 """Nouns that are verbs after "to"."""
 
 
 def article_for(word: str) -> str:
     """Return ``"a"`` or ``"an"`` for the word that follows."""
-    return "an" if re.match(r"(?!one\b|once\b|uni|use|euro|ukr|ute|uti)[aeiou]|hour|honest", word, re.I) else "a"
+    return (
+        "an" if re.match(r"(?!one\b|once\b|uni|use|euro|ukr|ute|uti)[aeiou]|hour|honest", word, re.I) else "a"
+    )
 
 
 def with_articles(text: str) -> str:
     """Put an article before bare nouns of things that are counted: ``"use bowl"`` → ``"use a bowl"``."""
     words = text.split(" ")
-    places = dict(_gaps(words, contrasts=re.search(r"\b(?:instead of|rather than|in place of)\b", text) is not None))
+    places = dict(
+        _gaps(words, contrasts=re.search(r"\b(?:instead of|rather than|in place of)\b", text) is not None)
+    )
     return " ".join(f"{places[n]} {w}" if n in places else w for n, w in enumerate(words))
 
 
@@ -177,7 +370,9 @@ def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
     """Yield where an article lacks, and which."""
     bare = [w.strip(",.;:!?()“”\"'").lower() for w in words]
     for n, noun in enumerate(bare):
-        if n == 0 or (noun not in COUNTED and noun not in FOODS and noun not in ("tbsp", "tsp", "cup", "one")):
+        if n == 0 or (
+            noun not in COUNTED and noun not in FOODS and noun not in ("tbsp", "tsp", "cup", "one")
+        ):
             continue
         if not _is_head(words, bare, n):
             continue
@@ -196,7 +391,9 @@ def _is_head(words: list[str], bare: list[str], n: int) -> bool:
     if n + 1 == len(words) or words[n][-1:] in ",.;:!?)":
         return True
     after = bare[n + 1]
-    return after in _AFTER_HEAD or after in _LINKS or after in _PLACES or after in _MEANS or after.endswith("ly")
+    return (
+        after in _AFTER_HEAD or after in _LINKS or after in _PLACES or after in _MEANS or after.endswith("ly")
+    )
 
 
 def _modifies(words: list[str], bare: list[str], n: int) -> bool:
@@ -233,12 +430,21 @@ def _article(bare: list[str], first: int, n: int, *, contrasts: bool) -> str:
     after = bare[n + 1] if n + 1 < len(bare) else ""
     if before in ("until", "till", "when", "if", "because") and after in ("is", "are", "was", "were"):
         return "the"
-    if before in DETERMINERS or before in _NUMBER_WORDS or before in _LINKS or not re.fullmatch(r"[a-z]+", before):
+    if (
+        before in DETERMINERS
+        or before in _NUMBER_WORDS
+        or before in _LINKS
+        or not re.fullmatch(r"[a-z]+", before)
+    ):
         return ""
     if before == "of":
         if two_before in ("instead", "place"):
             return "a"
-        return "the" if two_before in ("contents", "side", "top", "bottom", "out", "half", "edge", "base") else ""
+        return (
+            "the"
+            if two_before in ("contents", "side", "top", "bottom", "out", "half", "edge", "base")
+            else ""
+        )
     if before == "to" and noun in _BOTH:
         return ""
     if before in _PLACES:

@@ -205,10 +205,14 @@ def test_objections_of_the_linter_are_shown_beside_the_text() -> None:
     work = contexts.work_views()["work"]
     bad = AnswerCard("You used the sugar went into a cup instead of the jug.")
     template = environment().get_template("work.html.j2")
-    page = template.render(shell=contexts.ANA, view=replace(work, answers=(bad,), question="Did I used the the cup?"))
+    page = template.render(
+        shell=contexts.ANA, view=replace(work, answers=(bad,), question="Did I used the the cup?")
+    )
     assert "verb as a thing: “used the sugar went”" in page
     assert "doubled word: “the the”" in page
-    assert "Language:" not in template.render(shell=contexts.ANA, view=replace(work, answers=(AnswerCard("Take a tomato."),)))
+    assert "Language:" not in template.render(
+        shell=contexts.ANA, view=replace(work, answers=(AnswerCard("Take a tomato."),))
+    )
 
 
 def test_settled_question_is_not_asked_again_and_frozen_sheets_cannot_be_sent() -> None:
