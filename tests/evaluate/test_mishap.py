@@ -26,7 +26,7 @@ def mishap(type_, step, performed="", remark=""):
 @pytest.mark.parametrize(
     ("type_", "step", "performed", "contrast", "remedy"),
     [
-        ("measurement", "1", "Add 1 cup of plaster to the bucket", "you used 1 cup instead of 2 cups", "add another 1 cup"),
+        ("measurement", "1", "Add 1 cup of plaster to the bucket", "you used 1 cup instead of 2 cups", "add another cup"),
         ("measurement", "1", "Add 3 cups of plaster to the bucket", "you used 3 cups instead of 2 cups", "start over with 2 cups"),
         ("measurement", "4", "Take 6 screws", "you used 6 instead of 4", "set the surplus aside and go on with 4 only"),
         ("timing", "2", "Stir the plaster for 1 minute", "it was 1 minute instead of 3 minutes", "keep going for another 2 minutes"),

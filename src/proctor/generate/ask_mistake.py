@@ -93,6 +93,8 @@ class _Case:
         """(done with, asked for, is a tool or place) when exactly one thing was replaced by another."""
         if self.kind not in _BROAD or not self.performed:
             return None
+        if _verbs(self.step) & GROUPS["cut"]:
+            return None  # what something is cut into is made, not used
         return _replacement(self.instruction, self.performed)
 
     @cached_property

@@ -166,7 +166,7 @@ class Difference:
     def another(self) -> str:
         """What is lacking, behind "another": ``"30 seconds"``, ``"minute"``; empty when it cannot be computed."""
         rest = f"{self.remainder} {self.counted}" if self.dimension == "count" else self.remainder
-        return agree(re.sub(r"^1 (?=[a-z])", "", rest)) if self.remainder else ""
+        return re.sub(r"^1 (?=[a-z])", "", agree(rest)) if self.remainder else ""
 
 
 _LONGEST: Final = 40
