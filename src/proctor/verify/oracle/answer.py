@@ -49,6 +49,8 @@ class AnswerText:
         quantities: numbers with units.
         wanted: those among them that the answer asks for, not those it reports or rejects.
         excess: 1 when it says that there was too much of something, -1 when too little, 0 when neither.
+        optional: leaves what it says to taste ("if you like").
+        closing: tells to use what the activity made ("serve it", "enjoy").
         pronoun: speaks of "it" or "them", that is of what the question named.
         plain: normalised text.
     """
@@ -64,6 +66,8 @@ class AnswerText:
     quantities: tuple[Quantity, ...]
     wanted: tuple[Quantity, ...]
     excess: int
+    optional: bool
+    closing: bool
     pronoun: bool
     plain: str
 
@@ -87,6 +91,7 @@ _NOTHING = re.compile(
     r"\bnothing (?:else|more|is missing|was missed|left|is left|further|yet|needed|to)\b|^(?:nothing|none|zero|no steps?)\b|"
     r"\b(?:not|never|no) (?:\w+ ){0,2}(?:miss|missed|missing|forget|forgot|forgotten|skip|skipped|overlook|overlooked|"
     r"omit|omitted|left out|leave out|left anything|leave anything|left any)\b|"
+    r"\b(?:that|this) (?:is|was) (?:it|all|everything)\b(?! (?:wrong|right|fine|good))|"
     r"\bno (?:more|other|further|additional|missing|mistakes?|errors?|problems?|issues?|steps?|need)\b|"
     r"\b(?:do|does|did) not (?:need|have) to\b|\b(?:not|is not|are not) (?:necessary|needed|required)\b|\bthere (?:is|are) no\b"
 )
@@ -96,9 +101,10 @@ _WELL = re.compile(
     r"\beverything (?:[a-z]+ ){1,4}(?:has been|is|was) (?:[a-z]+ed|done|in place|there|put)\b|"
     r"\ball (?:good|set|right|fine|clear|done|finished|ready)\b|\bup to date\b|\bcorrectly\b|\bfine (?:so far|now|as)\b|"
     r"\b(?:is|was|are|were) (?:just |perfectly |totally )?(?:fine|okay|ok|alright|good|correct|right|perfect|accurate)\b|"
+    r"\b(?:is|are|was|were|would be) (?:just |already |quite )?(?:enough|sufficient|plenty)\b|"
     r"\bin the (?:right|correct) order\b|\b(?:done|added|completed|finished|followed|did|have|prepared|included|used) (?:everything|all (?:the|of|your|my|these|those|necessary|required|needed|previous|ingredients|steps|parts|components)|each|every)\b|"
     r"\bas (?:it should|instructed|required|expected|needed|planned)\b|\bgood to go\b|\bcarry on\b|"
-    r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
+    r"\b(?:can|may) (?:now )?(?:proceed|continue|move on|go ahead)\b(?!(?: the [a-z]+)? by\b)|\b(?:ready|okay|fine) to (?:proceed|continue|move|go)\b|"
     r"\b(?:all|necessary|required|previous|needed) (?:the )?(?:\w+ )?(?:steps?|ingredients?|parts?|components?|tools?|toppings?)\b.*\b(?:added|done|complete|completed|taken|in place|there)\b"
 )
 _HELD = re.compile(
@@ -113,8 +119,17 @@ _FINISHED = re.compile(
     r"\ball (?:done|finished|set)\b|\byou (?:are|have) (?:now )?(?:all )?(?:done|finished|completed?)\b|"
     r"\b(?:completed?|finished|done) (?:all|everything|every|the (?:recipe|task|procedure|process|activity|job))\b|"
     r"(?<!\bthat )(?<!\bit )(?<!\bthis )(?<!\bstep )\b(?:is|are|was) (?:now )?(?:done|finished|complete|completed)\b|\bready to (?:be )?(?:eat|eaten|serve|served|enjoy|enjoyed|use|used|go|drink|ship)\b|"
-    r"\b(?:is|are) (?:now |all )?ready$|\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
+    r"\b(?:is|are|and) (?:now |all )?ready(?: now)?(?=$|[,.;!])|\b(?:is|are) (?:now |all |good )+(?:set|over|made|finished|to (?:eat|serve|drink|use))\b|"
+    r"\bgood to (?:eat|serve|drink|use)\b|\b(?:reached|this is|that is|at) the end\b|\b(?:has|have) (?:now )?(?:been )?(?:finished|completed)\b|"
+    r"\b(?:last|final) step\b|\beverything (?:is|has been) (?:done|finished|complete|completed|added)\b|"
     r"\byou (?:can|may) (?:now )?(?:serve|enjoy|eat|use|relax)\b|\bnothing (?:else|more|left)\b|\btime to (?:eat|enjoy|serve)\b|^enjoy\b|\bno (?:more|further|other) steps?\b"
+)
+_OPTIONAL = re.compile(
+    r"\bif (?:you (?:[a-z]+ )?(?:like|want|wish|prefer|desire|feel|need)|desired|needed|necessary|wanted|preferred)\b|\boptional(?:ly)?\b|"
+    r"\bto (?:your )?(?:taste|liking)\b|\bas desired\b|\bfeel free\b|\bup to you\b|\byou (?:could|might)\b|\bnot (?:strictly )?(?:necessary|needed|required)\b"
+)
+_CLOSING = re.compile(
+    r"\b(?:serve|enjoy|eat|drink|savou?r|taste|relish|dig in|hand (?:it|them) (?:over|in|out)|put (?:it|them) to use)\b"
 )
 _PRAISE = re.compile(
     r"\b(?:correct(?:ly)?|perfect(?:ly)?|proper(?:ly)?|accurate(?:ly)?|as (?:instructed|required))\b|"
@@ -141,7 +156,9 @@ _DO = re.compile(
     r"\b(?:should|need|needs|must|have to|has to|can|could|may|next|now|then|remember|first|comes?|goes|please|let us|will|supposed)\b"
 )
 _DONE = re.compile(
-    r"\byou (?:went|moved|jumped|proceeded)\b|\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:just |correctly |properly )?(?:(?!need|miss|skip|omit|overlook)[a-z]+ed|put|made|cut|took|beat|ground|spread)\b|\b(?:has|have) been\b"
+    r"\byou (?:went|moved|jumped|proceeded)\b|\balready\b|\byou have\b(?! to\b)(?! not)|\byou did\b(?! not)|\byou (?:just |correctly |properly )?(?:(?!need|miss|skip|omit|overlook)[a-z]+ed|put|made|cut|took|beat|ground|spread)\b|\b(?:has|have) been\b|"
+    r"\b(?:is|are|was|were) (?:now |all |already |fully |both |well )*(?!need|miss|skip|requir|suppos|forg|overlook|omit|call|recommend|advis)"
+    r"(?:[a-z]+ed|ready|done|complete)\b|\byou are (?:now |all )?(?:done|finished|through)\b"
 )
 _CONTEXT = re.compile(
     r"\b(?:before|prior to|after|until|once|while|when|since|because|instead of|rather than|so that|for the next|in order to|if|"
@@ -244,7 +261,7 @@ def parse_answer(text: str) -> AnswerText:
         not undone
         and bool(_WELL.search(body) or _HELD.search(body) or _UNDER_WAY.search(whole))
         and not re.search(
-            r"\bnot (?:all\b|(?:[a-z]+ ){0,5}(?:on track|correct|correctly|properly|right|done|fine|well|as (?:expected|required|instructed|it should))\b)",
+            r"\bnot (?:all\b|(?:[a-z]+ ){0,5}(?:on track|enough|sufficient|correct|correctly|properly|right|done|fine|well|as (?:expected|required|instructed|it should))\b)",
             body,
         )
     )
@@ -261,6 +278,8 @@ def parse_answer(text: str) -> AnswerText:
         quantities=find_quantities(plain),
         wanted=find_quantities(_REPORTED.sub(" ", _OPPOSED.sub(" ", _USED.sub(" ", body)))),
         excess=excess_of(plain),
+        optional=bool(_OPTIONAL.search(plain)),
+        closing=bool(_CLOSING.search(body)),
         pronoun=bool(_PRONOUN.search(whole)),
         plain=plain,
     )

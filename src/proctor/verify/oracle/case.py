@@ -120,6 +120,9 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
     stems = (*stems, *(w for w in answer.stems("detail") if w in index.weights))
     if not any(not is_talk(w) for w in stems):
         stems = answer.stems("done")
+    listed = _read_list(answer, moment, index)
+    if listed is not None:
+        return listed
     solid = [w for w in stems if not is_talk(w)]
     actions, stated = answer.actions("do", "missed", "done"), frozenset(answer.quantities)
     own = index.read(stems, moment.mistake_stems, stated, actions=actions)
@@ -134,6 +137,26 @@ def _read_named(question: Question, answer: AnswerText, moment: Moment, index: S
     return replace(full, matches=fitting) if fitting else own
 
 
+def _read_list(answer: AnswerText, moment: Moment, index: StepIndex) -> Reading | None:
+    """Read "sand, glue and two screws" thing by thing; None when it is no bare list of things that steps know."""
+    plain = _OPENING.sub("", answer.plain)
+    items = [content(t) for t in _ITEMS.split(plain)]
+    if len(items) < _LISTED or not all(items):
+        return None
+    if any(not index.knows(w) or index.does(w) for t in items for w in t if not is_talk(w)):
+        return None
+    readings = [index.read(t, moment.mistake_stems) for t in items]
+    matches = {m.step_id: m for r in readings for m in r.matches[:1]}
+    if len(matches) < _LISTED:
+        return None
+    return Reading(tuple(matches.values()), 0.0, (), sum(r.weight for r in readings))
+
+
+_OPENING = re.compile(r"^(?:yes|no)\b[ ,.]*")
+_ITEMS = re.compile(r",? and |, ")
+_LISTED: Final = 2
+
+
 def _done_so(match: Match, actions: frozenset[str], index: StepIndex) -> bool:
     """True when the step, or one that fits as well, is done with one of these verbs."""
     return any(index.acts(i, actions) for i in match.alternatives)
@@ -144,6 +167,10 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
         if answer.clear:
             return "clear"
         return "steps" if named.weight or answer.quantities or answer.wrongness else "none"
+    praises = answer.praise and answer.polarity == "yes" and not _rectifies(answer)
+    if mistaken and praises and question.intent in ("check", "propose"):
+        # "was it meant to go in here?" "yes, that was right": says that nothing is wrong, whatever the yes is to
+        return "clear"
     if mistaken and question.permission:
         # "is it fine to cut it by hand?" of what went wrong: the no reports trouble, whatever the yes would mean else
         refuses = answer.polarity == "no" and not (answer.clear and answer.claims)
@@ -158,7 +185,9 @@ def _read_stance(question: Question, answer: AnswerText, named: Reading, mistake
     checks = question.intent in ("check", "order") or (
         mistaken and question.intent in ("other", "detail", "propose")
     )
-    if checks and not answer.clear and _rectifies(answer):
+    # "was it hot enough?" "yes, 90 degrees are fine": quantities correct a no, not a yes
+    rectifies = answer.polarity == "no" or answer.wrongness or any(c.role == "missed" for c in answer.claims)
+    if checks and not answer.clear and rectifies and _rectifies(answer):
         # "was it too little?" "no, it was too much": the no is to the guess, the rest tells what went wrong
         return "trouble"
     return "clear"
@@ -182,13 +211,20 @@ def _read_scope(question: Question, index: StepIndex) -> frozenset[str]:
     return frozenset.intersection(*found) or frozenset.union(*found)
 
 
-def pick(case: Case, preferred: Iterable[Standing]) -> tuple[str, ...]:
-    """Return for each match the alternative that stands best, so that equal texts never count against it."""
+def pick(case: Case, preferred: Iterable[Standing], other_than: str | None = None) -> tuple[str, ...]:
+    """Return for each match the alternative that stands best, so that equal texts never count against it.
+
+    Args:
+        case: the case.
+        preferred: standings, the best first.
+        other_than: a step that is not meant where another fits as well ("shall I do X?" "no, do Z first").
+    """
     order = list(preferred)
     chosen: list[str] = []
     for match in case.named.matches:
+        fitting = [i for i in match.alternatives if i != other_than] or match.alternatives
         # "what goes into the tubes?" "the sample": of steps that fit alike, those that were asked about
-        meant = [i for i in match.alternatives if i in case.scope] or match.alternatives
+        meant = [i for i in fitting if i in case.scope] or fitting
         standings = {case.moment.standing(i): i for i in reversed(meant)}
         best = next((standings[s] for s in order if s in standings), match.step_id)
         chosen.append(best)

@@ -7,7 +7,7 @@ from typing import Final
 
 from proctor.verify.oracle.answer import Role
 from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
-from proctor.verify.oracle.text import content, excess_of, is_talk, normalise, share_quantity
+from proctor.verify.oracle.text import content, excess_of, find_quantities, is_talk, normalise, share_quantity
 
 __all__ = ["judge_check", "judge_detail", "judge_order", "judge_place", "judge_relation"]
 
@@ -189,7 +189,7 @@ def _placed(case: Case) -> Ground | None:
         if broken:
             first = min(broken)
             return case.ground("places_step", 0.9, f"its order with {case.text(first)} was wrong", [first])
-        if overlap(case, moment.noted_stems) >= 0.5:
+        if overlap(case, moment.noted_stems | moment.disorder_stems) >= 0.5:
             return case.ground("retells_mistake", 0.6, "says what went wrong in the last step")
         first = min(steps)
         return case.ground("misplaces_step", -0.4, f"its order with {case.text(first)} was right", [first])
@@ -245,13 +245,21 @@ def judge_check(case: Case) -> Ground:
         if wrong:
             return case.ground("denies_mistake", -0.7, "says that it was right, but it was not")
         return case.ground("confirms_right", 0.6, "nothing went wrong there")
+    if not wrong or (case.question.adjusts and not moment.targets_mistake):
+        steps = pick(case, ("missing", "next", "stuck", "later", "done")) if case.names_steps else ()
+        if steps and steps[0] in moment.missing:
+            return case.ground("names_missing", 0.6, f"{case.text(steps[0])} is missing", steps)
+        # "should I stir it longer?" "no, pour it out"
+        if steps and steps[0] in moment.following and case.question.adjusts:
+            return case.ground("redirects", 0.6, f"{case.text(steps[0])} may be done next", steps)
     if not wrong:
-        if case.named.matches and moment.missing & set(case.named.matches[0].alternatives):
-            return case.ground("names_missing", 0.6, f"{case.text(case.named.matches[0].step_id)} is missing")
         return case.ground("trouble_none", -0.6, "says that something was wrong, but nothing was")
     stated = set(case.answer.quantities)
     if moment.targets_mistake and _said_excess(case) * moment.excess < 0:
         return case.ground("other_direction", -0.5, "says too much where it was too little, or the reverse")
+    noted = frozenset(q for t in moment.example.mistake_texts for q in find_quantities(normalise(t)))
+    if moment.targets_mistake and not share_quantity(stated, noted) and _other_mistake(case):
+        return case.ground("other_mistake", -0.1, "speaks of another mistake than the one asked about")
     if case.answer.wanted and moment.required_quantities and not _TOPS_UP.search(case.answer.plain):
         if share_quantity(case.answer.wanted, moment.required_quantities):
             return case.ground(
@@ -274,8 +282,8 @@ def judge_check(case: Case) -> Ground:
         return case.ground(
             "other_quantity", -0.1, "corrects the mistake with a quantity that the step does not hold"
         )
-    if moment.targets_mistake and _other_mistake(case):
-        return case.ground("other_mistake", 0.1, "speaks of another mistake than the one asked about")
+    if moment.targets_mistake and _other_kind(case):
+        return case.ground("other_kind", -0.3, "says that something went wrong that did not")
     if moment.targets_mistake:
         return case.ground("confirms_mistake", 0.8, "the last step went wrong, and the answer says so")
     if case.made_up:
@@ -301,7 +309,35 @@ def _other_mistake(case: Case) -> bool:
         for w in content(normalise(m.text))
     }
     stems = {w for w in case.answer.stems() if not is_talk(w)}
-    return bool(stems & others - own) and not stems & own
+    asked = others.intersection(case.question.stems) - own
+    return bool(stems & others - own) and not stems & own and not asked
+
+
+def _other_kind(case: Case) -> bool:
+    """True when the answer lays something to an amount or to the heat, and no mistake of the step is about that."""
+    moment = case.moment
+    kinds = {m.kind for m in moment.current_mistakes}
+    noted = " ".join([*(m.text for m in moment.current_mistakes), *moment.example.mistake_texts]).casefold()
+    return any(
+        said.search(case.answer.plain) and kind not in kinds and not about.search(noted)
+        for kind, said, about in _KINDS
+    )
+
+
+_KINDS: Final = (
+    (
+        "measurement",
+        re.compile(r"\btoo (?:much|many|little|few)\b|\bwrong (?:amount|quantity|number)\b"),
+        re.compile(
+            r"\d|\b(?:more|less|much|many|few|fewer|amount|half|full|spill\w*|extra|only|all|one|two|three)\b"
+        ),
+    ),
+    (
+        "temperature",
+        re.compile(r"\btoo (?:hot|cold)\b|\bwrong (?:power|heat|temperature|setting)\b"),
+        re.compile(r"\b(?:heat\w*|power|temperature|high|low|medium|hot|cold|boil\w*|warm)\b"),
+    ),
+)
 
 
 _DEMANDS = re.compile(

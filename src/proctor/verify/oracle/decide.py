@@ -19,6 +19,7 @@ from proctor.verify.oracle.correctness import (
 from proctor.verify.oracle.following import (
     beside_kind,
     beside_scope,
+    judge_end,
     judge_following,
     judge_named_following,
     judge_nothing_left,
@@ -31,6 +32,7 @@ from proctor.verify.oracle.omission import (
     expected_missing,
     judge_denial,
     judge_named_omission,
+    judge_needed,
     judge_omission,
     judge_reported,
     judge_skip,
@@ -53,6 +55,10 @@ def _by_intent(case: Case) -> Ground:
     intent = case.question.intent
     if case.answer.restart and not case.made_up:
         return _restart(case)
+    if intent in ("next", "left", "propose") or case.question.adjusts:
+        ended = None if case.moment.targets_mistake else judge_end(case)
+        if ended is not None:
+            return ended
     if case.moment.example.type == "order" and not case.named.matches and case.answer.stems("before"):
         return judge_order(case)
     related = judge_relation(case) if intent in ("propose", "order", "other") else None
@@ -67,7 +73,7 @@ def _by_intent(case: Case) -> Ground:
     if case.question.use and _use_is_step(case):
         return judge_proposal(case)
     if intent in ("forgot", "forgot_step", "all_good"):
-        return beside_kind(case, judge_omission(case))
+        return judge_omission(case)
     if intent == "propose":
         return judge_proposal(case)
     if intent == "order":
@@ -76,7 +82,8 @@ def _by_intent(case: Case) -> Ground:
             return judge_place(case)
         return judge_check(case) if timed else judge_order(case)
     if intent == "check":
-        return judge_check(case)
+        needed = None if case.moment.targets_mistake else judge_needed(case)
+        return needed or judge_check(case)
     if intent == "left":
         return beside_kind(case, within_scope(case, judge_following(case)))
     if intent == "next":

@@ -9,11 +9,13 @@ from proctor.verify.oracle.case import CERTAIN, FOREIGN, Case, Ground, pick, quo
 from proctor.verify.oracle.correctness import judge_check
 from proctor.verify.oracle.match import StepIndex
 from proctor.verify.oracle.moment import Standing
-from proctor.verify.oracle.text import concepts, stem
+from proctor.verify.oracle.omission import retells
+from proctor.verify.oracle.text import concepts, is_talk, stem
 
 __all__ = [
     "beside_kind",
     "beside_scope",
+    "judge_end",
     "judge_following",
     "judge_named_following",
     "judge_nothing_left",
@@ -28,12 +30,13 @@ _ORDER: Final[tuple[Standing, ...]] = ("missing", "next", "stuck", "later", "don
 def judge_following(case: Case) -> Ground:
     """Judge an answer to "what now" or "is there anything else"."""
     moment = case.moment
+    if retells(case):
+        return case.ground("retells_mistake", 0.4, "says what went wrong in a step that was done")
     for special in (_before_target, _redirects):
         ground = special(case)
         if ground is not None:
             return ground
-    closing = case.answer.finished and not moment.pending
-    if case.stance == "clear" and (closing or not _tells(case)):
+    if case.stance == "clear" and not _tells(case):
         return judge_nothing_left(case)
     if case.made_up or not case.named.matches:
         if not case.named.weight and case.stance == "trouble" and moment.pending:
@@ -46,10 +49,39 @@ def judge_following(case: Case) -> Ground:
     return judge_named_following(case)
 
 
+def judge_end(case: Case) -> Ground | None:
+    """Judge an answer given when every step is done; None when it tells to do more, or steps are left.
+
+    People let pass that the result is to be used, and what is left to taste.
+    """
+    answer = case.answer
+    if case.moment.pending or answer.restart:
+        return None
+    if answer.finished or answer.closing or (case.stance == "clear" and not _tells(case)):
+        return case.ground("finished", 0.95, "every step has been done")
+    if answer.optional or _BUT_MAY.search(answer.plain):
+        return case.ground(
+            "taste_at_end", 0.4, "every step has been done, and the answer leaves more to taste"
+        )
+    return None
+
+
 def _tells(case: Case) -> bool:
     """True when the answer tells to do a step of the graph, whatever else it says."""
     reading = case.index.read(case.answer.stems("do"))
-    return bool(reading.matches) and reading.foreign < FOREIGN and reading.matches[0].score > 0.6
+    if not reading.matches or reading.foreign >= FOREIGN or reading.matches[0].score <= 0.6:
+        return False
+    # "no, only the board needed sanding": says what had to be done, and that was all
+    spoken = (case.moment.standing(i) for m in reading.matches for i in m.alternatives)
+    return not _ONLY.search(case.answer.plain) or any(s != "done" for s in spoken)
+
+
+_EVERYTHING = re.compile(
+    r"\byou have (?:already )?[a-z]+ (?:everything|all)\b|\beverything (?:is|has been)\b"
+)
+_BUT_MAY = re.compile(r"\bbut (?:you|one) (?:can|may|could|might)\b")
+_READY = re.compile(r"\bready (?:to|for)\b")
+_ONLY = re.compile(r"\b(?:only|just)\b")
 
 
 def judge_nothing_left(case: Case) -> Ground:
@@ -59,14 +91,15 @@ def judge_nothing_left(case: Case) -> Ground:
         scope = frozenset()  # says more than was asked
     if not moment.pending:
         return case.ground("finished", 0.95, "every step has been done")
-    missing = moment.missing & scope if scope and case.question.now else moment.missing
+    missing = moment.missing & scope if scope else moment.missing
     if missing:
         step = next(i for i in moment.progress.missing if i in missing)
         lean = -0.4 if len(moment.missing) == 1 and moment.progress.blocked else -0.9
         return case.ground(
             "denies_missing", lean, f"says that nothing is left, but {case.text(step)} is missing", [step]
         )
-    if moment.example.type == "missing" and not case.answer.finished:
+    lasting = case.answer.finished or (_EVERYTHING.search(case.answer.plain) and moment.following & scope)
+    if moment.example.type == "missing" and not lasting:
         lean = -0.1 if moment.current_mistakes else 0.5
         return case.ground("nothing_overdue", lean, "steps are left, but none is overdue")
     left = moment.following if case.question.now and scope else moment.pending
@@ -132,7 +165,10 @@ def judge_named_following(case: Case) -> Ground:
     standings = [moment.standing(i) for i in steps]
     first, standing = steps[0], standings[0]
     sure = [i for i, m in zip(steps, case.named.matches, strict=True) if m.score >= CERTAIN]
-    redone = next((i for i in sure if moment.standing(i) == "done"), None)
+    # what hangs on the step has to be done again after it
+    redone = next(
+        (i for i in sure if moment.standing(i) == "done" and i not in moment.graph.descendants(first)), None
+    )
     if standing in ("missing", "next") and redone is not None:
         return case.ground(
             "names_some_done", -0.3, f"{case.text(redone)} has been done, other steps have not", steps
@@ -142,22 +178,43 @@ def judge_named_following(case: Case) -> Ground:
     if standing == "next":
         return judge_named_next(case, steps)
     if standing == "stuck":
-        lean = 0.4 if case.question.intent == "left" or len(moment.unmet(first)) == 1 else -0.5
+        ahead = bool(case.question.before) and case.question.intent == "left"
+        if case.question.intent == "left" and first in case.scope and len(moment.unmet(first)) == 1:
+            ahead = True  # of the very thing that was asked about
+        lean = 0.4 if ahead or _implies(case, first) else -0.2 if len(moment.unmet(first)) == 1 else -0.5
         return case.ground(
             "names_stuck",
             lean,
             f"{case.text(first)} is missing, but must wait for other missing steps",
             steps,
         )
+    of_thing = bool(frozenset(case.question.stems) & case.index.things_of(first)) and first in case.scope
+    if (
+        standing == "later"
+        and case.question.intent == "left"
+        and of_thing
+        and moment.unmet(first).isdisjoint(case.scope)
+    ):
+        return case.ground(
+            "names_later_of_thing", 0.3, f"{case.text(first)} comes next of what was asked about", steps
+        )
     if standing == "later":
         return case.ground("names_later", -0.6, f"{case.text(first)} is not due yet", steps)
     return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
 
 
+def _implies(case: Case, step_id: str) -> bool:
+    """True when all that a step still waits for is done to the same thing: "mince the garlic" implies to peel it."""
+    things = case.index.objects_of(step_id)
+    return all(things & case.index.objects_of(i) for i in case.moment.unmet(step_id))
+
+
 def _as_planned(case: Case, steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Put first what can be done first of "do this, then that", when that waits for nothing else."""
+    """Put first what can be done first of "do this, then that (again)", when that waits for nothing else."""
     moment = case.moment
-    ahead = moment.standing(steps[0]) == "later" and moment.unmet(steps[0]) <= set(steps)
+    unmet = moment.unmet(steps[0])
+    again = moment.standing(steps[0]) == "done" and not unmet.isdisjoint(steps)
+    ahead = again or (moment.standing(steps[0]) == "later" and unmet <= set(steps))
     if not ahead or not _PLAN.search(case.answer.plain):
         return steps
     return tuple(sorted(steps, key=lambda i: len(moment.unmet(i))))
@@ -176,7 +233,11 @@ def judge_named_next(case: Case, steps: tuple[str, ...]) -> Ground:
     if not moment.missing:
         return case.ground("names_next", 0.9, f"{case.text(first)} may be done next", steps)
     # "what do I do with the board now?": what is missing elsewhere was not asked about
-    scoped = case.question.intent == "next" and first in case.scope and moment.missing.isdisjoint(case.scope)
+    asked = frozenset(case.question.stems) & case.index.things_of(first)
+    apart = asked and all(asked.isdisjoint(case.index.things_of(i)) for i in moment.missing)
+    scoped = (case.question.intent == "propose" and apart) or (
+        case.question.intent == "next" and first in case.scope and moment.missing.isdisjoint(case.scope)
+    )
     unmet = [i for i in moment.progress.missing if i in moment.unmet(first)]
     some, few = case.text((unmet or moment.progress.missing)[0]), len(moment.missing) == 1
     if unmet:
@@ -193,8 +254,6 @@ def judge_named_next(case: Case, steps: tuple[str, ...]) -> Ground:
 def judge_proposal(case: Case) -> Ground:
     """Judge an answer to "shall I do this now"."""
     moment, graph = case.moment, case.moment.graph
-    if not moment.pending and case.answer.finished:
-        return case.ground("finished", 0.8, "every step has been done")
     if moment.targets_mistake and (not case.scope or moment.current_id in case.scope):
         return judge_check(case)
     asked = case.index.read(case.question.stems).matches
@@ -202,7 +261,12 @@ def judge_proposal(case: Case) -> Ground:
         return within_scope(case, judge_following(case))
     named = frozenset(i for m in case.named.matches for i in m.alternatives)
     elliptic = _same_thing(case) if case.answer.polarity == "yes" else frozenset[str]()
-    meant = named & case.scope or elliptic
+    if case.answer.polarity == "no":
+        # "shall I do X?" "no, do Z first": where both fit the question, it is about the one that is not told
+        told = named - frozenset(asked[0].alternatives) or named
+        meant = frozenset(asked[0].alternatives) - told
+    else:
+        meant = named & case.scope or elliptic
     standing = {moment.standing(i): i for i in meant or asked[0].alternatives}
     target = next(
         (standing[s] for s in _ORDER if s in standing),
@@ -222,6 +286,8 @@ def judge_proposal(case: Case) -> Ground:
             return case.ground(
                 "agrees_and_adds", 0.4, f"agrees and adds {case.text(steps[0])}, which is missing", steps
             )
+    if case.answer.polarity == "yes" and case.names_steps and apart and _READY.search(case.question.plain):
+        return judge_following(case)  # "is the lid ready to go on?" "yes, screw it on"
     if case.answer.polarity == "yes" and case.names_steps and apart:
         return case.ground(
             "beside_question", -0.4, "says yes, but speaks of another step than was asked about"
@@ -241,11 +307,15 @@ def judge_proposal(case: Case) -> Ground:
         return case.ground(
             "unknown_step", -0.8, f"no step speaks of {quoted(case.named.foreign_words)}", [target]
         )
-    steps = tuple(i for i in pick(case, _ORDER) if i != target)
+    steps = tuple(i for i in pick(case, _ORDER, target) if i != target)
     if steps and where == "done" and steps[0] in moment.following | moment.missing:
         return case.ground(
             "redirects", 0.8, f"{case.text(target)} is done, and {case.text(steps[0])} can be", steps
         )
+    unready = _unready(case) & wanted
+    if unready:
+        first = min(unready)
+        return case.ground("names_unmet", 0.6, f"{case.text(first)} has to come first", sorted(unready))
     if steps and set(steps) & wanted:
         return case.ground("names_unmet", 0.9, f"{case.text(steps[0])} has to come first", steps)
     if steps:
@@ -278,7 +348,7 @@ def within_scope(case: Case, ground: Ground) -> Ground:
     if ground.lean <= 0 or not ground.steps or not case.scope:
         return ground
     asked = frozenset(case.question.stems)
-    if _of_that_kind(case, ground.steps[0]):
+    if _of_that_kind(case, ground.steps[0]) or _of_that_thing(case, ground.steps[0]):
         return ground
     if not case.scope & set(ground.steps) and not any(asked & case.index.stems_of[i] for i in ground.steps):
         lean = -0.2 if case.question.intent == "left" else -0.4
@@ -367,6 +437,30 @@ def _of_that_kind(case: Case, step_id: str) -> bool:
     if any(w in index.weights and w not in verbs for w in case.question.stems):
         return False
     return index.acts(step_id, verbs)
+
+
+def _of_that_thing(case: Case, step_id: str) -> bool:
+    """True when a step that names no thing is told of what was asked about, or is missing for it.
+
+    "Is there more to do with the egg?" "Yes, microwave it" means the step "Microwave for 3 minutes".
+    """
+    moment, index = case.moment, case.index
+    spoken = case.answer.pronoun or not frozenset(case.question.stems).isdisjoint(case.answer.stems())
+    if spoken and not index.objects_of(step_id):
+        return True
+    return step_id in moment.missing and any(step_id in moment.graph.ancestors(i) for i in case.scope)
+
+
+def _unready(case: Case) -> frozenset[str]:
+    """Return the steps about what "the board is not ready yet" or "prepare the board first" speak of."""
+    if not _UNREADY.search(case.answer.plain):
+        return frozenset()
+    return frozenset(i for w in case.answer.stems() for i in case.index.speaking_of(w) if not is_talk(w))
+
+
+_UNREADY = re.compile(
+    r"\b(?:is|are) not (?:yet |quite |all |fully )*(?:ready|prepared|done|finished|complete)\b|\b(?:prepare|finish|complete) (?:the|your|all)\b"
+)
 
 
 def _described(standing: str) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "IRREGULAR",
     "NUMBER_WORDS",
     "TALK_WORDS",
+    "TOOL_WORDS",
     "UNITS",
     "UNIT_SCALE",
 ]
@@ -64,6 +65,14 @@ TALK_WORDS: Final = _words(
 )
 """Words for talking about any procedure. They carry intent and polarity, not the identity of a step."""
 
+TOOL_WORDS: Final = _words(
+    """
+    fork spoon spatula knife knives scissors tongs ladle brush tool utensil screwdriver wrench spanner pliers hammer
+    hand hands finger fingers glove gloves
+    """
+)
+"""Words for what work is done with. A text that names one which no step holds may still mean the step."""
+
 IRREGULAR: Final[dict[str, str]] = {
     "beaten": "beat", "bought": "buy", "broken": "break", "broke": "break", "brought": "bring", "built": "build",
     "chosen": "choose", "drawn": "draw", "drew": "draw", "felt": "feel", "filled": "fill", "froze": "freeze",
@@ -101,6 +110,7 @@ CONCEPTS: Final[tuple[frozenset[str], ...]] = tuple(
         "wait rest stand sit leave pause bloom soak steep",
         "take get grab pick fetch bring collect gather retrieve",
         "measure weigh scoop portion",
+        "crack break extract",
         "crush grind crack smash mash pound press mill",
         "roll wrap fold tuck",
         "flip turn rotate invert",

@@ -16,7 +16,15 @@ from typing import Final
 
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import render_step
-from proctor.verify.oracle.text import Quantity, concepts, content, find_quantities, is_talk, normalise
+from proctor.verify.oracle.text import (
+    Quantity,
+    concepts,
+    content,
+    find_quantities,
+    is_talk,
+    is_tool,
+    normalise,
+)
 
 __all__ = ["Match", "Reading", "StepIndex"]
 
@@ -30,6 +38,8 @@ DETAIL: Final = 0.35
 """Worth of words in brackets or behind "until" in a step text: people leave them out."""
 NEEDED_DETAIL: Final = 0.8
 """The same where the step text holds hardly anything else."""
+ASIDE: Final = 0.6
+"""Worth of such a word for explaining a text: "microwave it" does not mean "... after the microwave stops"."""
 IN_FULL: Final = 0.55
 """Score of a step that is named in full, however much else is said."""
 ENOUGH: Final = 0.42
@@ -45,7 +55,7 @@ LEFTOVER: Final = 0.25
 TIE: Final = 0.06
 """Steps within this distance of the best are as good as it."""
 
-_DETAIL = re.compile(r"\([^)]*\)|\b(?:until|so that|about)\b.*")
+_DETAIL = re.compile(r"\([^)]*\)|\b(?:until|so that|about)\b.*|(?<=[a-z]{2})[.;] .*")
 _INDIRECT = re.compile(r"(?<=[a-z] )(?:to|into|in|on|onto|over|with|from|at|for|of|until|off|by)\b")
 """What stands behind the thing that a step is done to."""
 
@@ -146,7 +156,8 @@ class StepIndex:
             if known is not None:
                 weighted[word] = known
             elif not is_talk(word) and len(word) > 1:
-                weighted[word] = self._rare * (OTHER_VERB if word in extra or word in strange else 1.0)
+                loose = word in extra or word in strange or is_tool(word)
+                weighted[word] = self._rare * (OTHER_VERB if loose else 1.0)
         return weighted
 
     def read(
@@ -170,7 +181,7 @@ class StepIndex:
         if all(is_talk(w) for w in weighted):
             return Reading((), 0.0, (), 0.0)
         total = sum(weighted.values())
-        foreign = tuple(w for w in weighted if not self.knows(w) and w not in extra)
+        foreign = tuple(w for w in weighted if not self.knows(w) and w not in extra and not is_tool(w))
         left, matches, taken = dict(weighted), list[Match](), set[str]()
         while left and len(matches) < limit:
             best = self._best(left, taken, stated)
@@ -206,10 +217,13 @@ class StepIndex:
         if top < ENOUGH + self._bonus(weighted, pairs, best, stated - self._telling):
             return None
         told = _explained(words, best)
+        # "stir it": where nothing but the action is named, every step that is done so fits
+        bare = told == {best.action}
         close = tuple(
             p.step_id
             for score, p in scored
-            if score >= top - TIE and 2 * len(_explained(words, p) & told) >= len(told)
+            if (score >= top - TIE and 2 * len(_explained(words, p) & told) >= len(told))
+            or (bare and p.action == best.action)
         )
         return Match(best.step_id, min(1.0, top), close)
 
@@ -243,7 +257,7 @@ class StepIndex:
         for word, weight, families in words:
             own = stems.get(word)
             if own is not None:
-                explained += weight
+                explained += weight if own >= weight else ASIDE * weight
                 named += own
                 exact += own
             elif families and any(f in known and not known[f] <= named_words for f in families):
@@ -259,6 +273,10 @@ class StepIndex:
     def action_of(self, step_id: str) -> str:
         """Return the stem of what is done in a step; empty when its text has no content."""
         return self._actions[step_id]
+
+    def does(self, word: str) -> bool:
+        """True when a stem is what is done in one of the steps."""
+        return word in self._actions.values()
 
     def acts(self, step_id: str, actions: frozenset[str]) -> bool:
         """True when a step is done with one of these verbs, or with one of the same family."""

@@ -147,6 +147,12 @@ class Moment:
         return frozenset(w for t in self.example.mistake_texts for w in content(normalise(t)))
 
     @cached_property
+    def disorder_stems(self) -> frozenset[str]:
+        """Content stems of what annotators wrote about the place of the step just performed."""
+        texts = [m.text for m in self.current_mistakes if m.kind == "order"]
+        return frozenset(w for t in texts for w in content(normalise(t)))
+
+    @cached_property
     def target_stems(self) -> frozenset[str]:
         """Content stems of the mistakes of the current step and of its instruction."""
         texts = [m.text for m in self.current_mistakes] + list(self.example.mistake_texts)

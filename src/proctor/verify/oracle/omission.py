@@ -15,10 +15,12 @@ __all__ = [
     "expected_missing",
     "judge_denial",
     "judge_named_omission",
+    "judge_needed",
     "judge_omission",
     "judge_reported",
     "judge_skip",
     "judge_unnamed",
+    "retells",
 ]
 
 
@@ -48,7 +50,7 @@ def judge_omission(case: Case) -> Ground:
             return ground
     inside, outside = expected_missing(case)
     if case.stance == "clear" and not _corrects(case):
-        return _denial_with_steps(case, judge_denial(case, inside, outside))
+        return _moves_on(case) or _denial_with_steps(case, judge_denial(case, inside, outside))
     left = case.moment.pending & case.scope
     if case.completion and case.scope and not case.names_steps and not case.made_up:
         if left:
@@ -68,7 +70,7 @@ def _certain_step(case: Case) -> Ground | None:
     asked = case.index.read(case.question.stems).matches
     if not asked or asked[0].score < CERTAIN:
         return None
-    order: tuple[Standing, ...] = ("missing", "stuck", "later", "next", "done")
+    order: tuple[Standing, ...] = ("missing", "stuck", "done", "next", "later")
     target = min(asked[0].alternatives, key=lambda i: order.index(moment.standing(i)))
     forgotten = target in moment.missing
     if case.stance == "clear":
@@ -133,6 +135,16 @@ _LACKS: Final = re.compile(r"\b(?:should|but|not|forgot|missed|skipped|need|need
 _NEEDED: Final = re.compile(
     r"(?:should (?:i|we) have|(?:was|were) (?:i|we) (?:supposed|meant) to|did (?:i|we) (?:need|have) to|ought (?:i|we))\b"
 )
+
+
+def judge_needed(case: Case) -> Ground | None:
+    """Judge "should I have done X by now?" of a step that is still to be done; None when it is not that."""
+    if case.question.wh or not _NEEDED.match(case.question.plain):
+        return None
+    asked = case.index.read(case.question.stems).matches
+    if not asked or asked[0].score < CERTAIN or not case.moment.pending.issuperset(asked[0].alternatives):
+        return None
+    return _certain_step(case)
 
 
 def judge_skip(case: Case) -> Ground:
@@ -228,7 +240,7 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
             "names_some_missing", 0.4, f"{case.text(hits[0])} is missing, other steps are not", steps
         )
     first = steps[0]
-    if _retells(case) and not _on_time(case, first):
+    if retells(case) and not _on_time(case, first):
         return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done", steps)
     if _postpones(case) and moment.standing(first) != "done" and not inside:
         return case.ground("postpones", 0.5, f"{case.text(first)} may wait, as the answer says", steps)
@@ -237,14 +249,17 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
     standing = moment.standing(first)
     if standing == "done":
         if _went_wrong(case, first):
+            # of what has just gone wrong people want to hear, of what went wrong long ago they do not
+            lean = 0.3 if first == moment.current_id else -0.2
             return case.ground(
-                "names_mistake", -0.2, f"{case.text(first)} was done, if not as it should be", steps
+                "names_mistake", lean, f"{case.text(first)} was done, if not as it should be", steps
             )
         return case.ground("names_done", -0.8, f"{case.text(first)} has been done", steps)
     if case.completion and first in moment.following:
         return case.ground("names_next", 0.7, f"{case.text(first)} is still to be done", steps)
     if first in _ahead(case) or not case.question.past:
-        lean = 0.3 if case.stance != "clear" else -0.5
+        accuses = first not in _ahead(case) and bool(_FORGOTTEN.search(case.answer.plain))
+        lean = -0.5 if case.stance == "clear" else -0.3 if accuses else 0.3
         return case.ground("names_pending", lean, f"{case.text(first)} is still to be done", steps)
     return case.ground("names_not_due", -0.3, f"{case.text(first)} was not due yet", steps)
 
@@ -262,6 +277,8 @@ def judge_unnamed(case: Case) -> Ground:
     moment = case.moment
     if moment.missing and _EVERYTHING.search(case.answer.plain):
         return case.ground("trouble_missing", 0.5, "says that something is missing, and something is")
+    if retells(case):
+        return case.ground("retells_mistake", 0.5, "says what went wrong in a step that was done")
     if case.made_up:
         if overlap(case, case.moment.target_stems) >= 0.5 and moment.targets_mistake:
             return case.ground("retells_mistake", 0.5, "says what the annotator wrote about the mistake")
@@ -298,6 +315,9 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
     moment = case.moment
     first = pick(case, ("next", "missing", "stuck", "later", "done"))[0]
     standing = moment.standing(first)
+    echoed = {i for m in case.index.read(case.question.before).matches for i in m.alternatives}
+    if first in echoed or (standing == "done" and _ONLY.search(case.answer.plain)):
+        return ground
     if standing == "done" and not _went_wrong(case, first) and not case.answer.clear:
         return case.ground("names_done", -0.5, f"{case.text(first)} has been done", [first])
     accused = any(c.role == "missed" for c in case.answer.claims)
@@ -306,13 +326,27 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
     return ground
 
 
+def _moves_on(case: Case) -> Ground | None:
+    """Judge "is the board done?" "yes, now lay it on the brackets" by what comes next; None when it is not that."""
+    moment = case.moment
+    if not (case.completion and case.scope and case.names_steps) or moment.missing:
+        return None
+    first = pick(case, ("next", "later", "done"))[0]
+    if moment.standing(first) != "next":
+        return None
+    return case.ground("moves_on", 0.4, f"goes on to {case.text(first)}, which may be done next", [first])
+
+
 def _names_missing(case: Case) -> bool:
     return case.names_steps and bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
 
 
 def _corrects(case: Case) -> bool:
     """True for "no, but you need to ...": an answer that opens well and then names a missing step."""
-    if case.answer.clear or not case.names_steps or case.answer.already:
+    if not case.names_steps or case.answer.already:
+        return False
+    # "you are doing well, but you missed sanding the board": what was missed says more than the praise
+    if case.answer.clear and not any(c.role == "missed" for c in case.answer.claims):
         return False
     return bool(frozenset(case.named.matches[0].alternatives) & case.moment.missing)
 
@@ -322,7 +356,7 @@ _EVERYTHING: Final = re.compile(
 )
 
 
-def _retells(case: Case) -> bool:
+def retells(case: Case) -> bool:
     """True when the answer speaks of something done wrongly, in the words of a mistake that was noted."""
     if case.moment.targets_mistake and case.moment.own_mistakes:
         return overlap(case, case.moment.target_stems) >= 0.5
@@ -339,6 +373,8 @@ def _postpones(case: Case) -> bool:
     return bool(asked and case.answer.polarity == "no" and _LATER.search(case.answer.plain))
 
 
+_FORGOTTEN: Final = re.compile(r"\b(?:forgot|forgotten|missed|skipped|overlooked|omitted)\b")
+_ONLY: Final = re.compile(r"\bonly\b")
 _LATER: Final = re.compile(r"\b(?:can|may|could)\b.*\b(?:later|afterwards|after that|at any time|any time)\b")
 
 

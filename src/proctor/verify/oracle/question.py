@@ -65,6 +65,7 @@ class Question:
         completion: asks whether the whole activity is over, not whether it went well so far.
         place: asks whether something is to come first, or before something else.
         use: asks whether what the activity makes can be used ("can I hand it over?").
+        adjusts: asks whether to do something more, longer or otherwise, and not whether it was right.
         permission: asks whether something is fine to do ("is it okay to cut it by hand?").
         plain: the normalised text.
     """
@@ -80,6 +81,7 @@ class Question:
     completion: bool
     place: bool
     use: bool
+    adjusts: bool
     permission: bool
     plain: str
 
@@ -150,7 +152,7 @@ _SHOULD_HAVE = re.compile(
     r"did (?:i|we) have to|(?:i|we) needed to|was i meant|needed to have|ought to have|supposed to have|could i have)\b"
 )
 _ORDER = re.compile(
-    r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|place|to)|(?:right|correct|proper|good) (?:order|time|moment|place)|"
+    r"\b(?:too (?:early|soon|late)|was it (?:the )?time|(?:come|came|have come|to come|wait) (?:before|first|after|for)|wrong (?:order|time|moment|to)|(?:right|correct|proper|good) (?:order|time|moment)|"
     r"earlier|later|sooner|ahead of myself|out of (?:order|turn|sequence)|ahead of (?:its|my|the) (?:time|turn)|sequence|"
     r"prematurely|premature|order|(?:its|their|my|our|whose) turn|jump(?:ed|ing)? (?:ahead|the gun)|"
     r"(?:get|got|getting|run|ran|running) ahead|(?:late|early|hasty) with)\b"
@@ -170,8 +172,12 @@ _LEADS = re.compile(r"\bfirst\b")
 _PLACED_BY = re.compile(
     r"\b(?:supposed|meant|expected|come|go|gone|have been|be|first (?:thing|step|part|one|to))\b"
 )
+_WAS_TIME = re.compile(
+    r"(?:was|were) (?:it|that|this)(?: really| already)? (?:the |a )?(?:right |good |proper |correct |best )?(?:time|moment|point)\b|"
+    r"(?:was|were) (?:i|we) (?:really |already )?ready (?:to|for)\b"
+)
 _GOOD_ORDER = re.compile(
-    r"\b(?:right|correct|proper|good) (?:order|time|moment|place)\b|\bin (?:order|sequence|turn)\b"
+    r"\b(?:right|correct|proper|good) (?:order|time|moment)\b|\bin (?:order|sequence|turn)\b"
 )
 _GOOD = re.compile(
     r"\b(?:right|correct|correctly|properly|proper|okay|ok|fine|alright|enough|accurate|accurately|good|"
@@ -181,7 +187,7 @@ _GOOD = re.compile(
 )
 _BAD = re.compile(
     r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?!early|soon|late|to\b)[a-z]+|"
-    r"off|mess|messed|"
+    r"(?:anything|something|nothing|what is|is it|was it) (?:[a-z]+ )?off|^(?:is|was|are|were) .* off$|mess|messed|"
     r"differently|to correct|issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
     r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mix(?:ed)? up|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"
@@ -193,6 +199,10 @@ _MORE_OF = re.compile(
     r"\b(?:more|other|additional|further) (?!with\b|than\b|time\b|to\b|or\b|now\b|heat\b)[a-z]+"
 )
 _ADJUST = re.compile(r"\bshould (?:the|my|this)\b.*\bbe\b|\bneeds? to be [a-z]+er\b")
+_BE_DONE = re.compile(
+    r"^should (?:the|my|this|these|those|both) (?:[a-z]+ ){1,4}be [a-z]+ed\b(?!.*(?:er|re|ss)\b)"
+)
+"""Asks whether a thing is to be worked on ("should the board be sanded"), not whether it is to be otherwise."""
 _WHOLE = re.compile(
     r"\b(?:everything|every (?:\w+ )?(?:step|ingredient|part|thing|item|instruction)|"
     r"all (?:(?:of |the |my )*(?:\w+ )?(?:steps|ingredients|parts|items|components|tools|instructions|things)|set|good|done)|"
@@ -225,17 +235,22 @@ _NOT_DONE = re.compile(
     r"\b(?:anything|something|steps?|things?|parts?|ingredients?)(?: that| which)? (?:i|we) (?:have|had|did) not\b|"
     r"\b(?:have|did) (?:i|we) not (?:do|done)\b|\b(?:anything|something)\b.*\b(?:yet to|still to) (?:do|be)\b"
 )
+_REMAINS = re.compile(
+    r"(?:is|are) there (?:still |any |some |more )*(?:[a-z]+ ){1,4}(?:left|remaining|to go)\b"
+)
 _NOT_YET_DONE = re.compile(r"(?:what|which)\b.*\b(?:have|did) (?:i|we) not\b")
 _WAS_THERE = re.compile(r"(?:was|were) there (?:anything|something|any|a|an|some)\b")
 _STATE = re.compile(
     r"(?:is|are) (?:the|my|our|this|these|those|both|all) (?:[a-z]+ ){1,5}?(?:now |all |already |fully )*"
-    r"(?:ready|complete|completed|finished|done|set)(?: now| yet| already| at this point| for use)?$"
+    r"(?:ready|complete|completed|finished|done|set)(?: [a-z]+ing)?(?: now| yet| already| at this point| for use)?$"
 )
 _STATE_TO_USE = re.compile(
     rf"((?:is|are) .*\bready) (?:to {_USE}|for (?:serving|eating|drinking|shipping))\b"
 )
 _END = re.compile(
-    r"\b(?:is|are|was) (?:this|that|it|everything|all) (?:all|over|complete|completed)\b|\bthe end of the\b"
+    r"\b(?:is|are|was) (?:this|that|it|everything|all) (?:really )?(?:all|over|complete|completed|the end)\b|\bthe end of the\b|"
+    r"^(?:is|was) the (?:whole )?(?:recipe|procedure|task|process|activity|job|work) (?:now |already )?over\b|"
+    r"^(?:is|was) (?:this|that) (?:it|everything)\b"
 )
 _ALTHOUGH = re.compile(r"\b(?:although|even though|without|even if|despite)\b")
 _GO_ON = re.compile(r"\b(?:go|move|carry|keep) (?:on|ahead|going|forward)\b|\b(?:continue|proceed)\b")
@@ -272,15 +287,16 @@ _PLACED = re.compile(r"\b(?:wrong|right|correct|proper) (?:order|sequence)\b|\bo
 _MODAL = re.compile(
     r"^do (?:i|we)\b|\b(?:should (?:i|we)|do (?:i|we) (?:need|have|still)|am i supposed|are we supposed|is it (?:time|okay|ok|safe|alright|"
     r"fine|right)|can (?:i|we)|may (?:i|we)|could (?:i|we)|shall (?:i|we)|am i ready|are we ready|must (?:i|we)|am i (?:about|going|allowed)|"
-    r"time to|is it my turn|is it (?:necessary|required|needed)|(?:necessary|required|needed)$|would it be|ready to|is now|ought (?:i|we)|would (?:you|i|we))\b"
+    r"time to|is it my turn|is it (?:necessary|required|needed)|(?:necessary|required|needed)$|would it be|ready (?:to|for)|is now|ought (?:i|we)|would (?:you|i|we))\b"
 )
 _PROPOSAL = re.compile(
     r"\b(?:(?:is it|would it be|is now|is this) (?:an? |the )?(?:okay|ok|alright|fine|right|good|safe|time|moment|point)(?: time| moment)? (?:to|if|for)|"
-    r"time to|should (?:i|we)|can (?:i|we)|may (?:i|we)|am i supposed to|ready to|shall (?:i|we)|could (?:i|we))\b"
+    r"time to|should (?:i|we)|can (?:i|we)|may (?:i|we)|am i supposed to|ready (?:to|for)|shall (?:i|we)|could (?:i|we))\b"
 )
 _PERMISSION = re.compile(
     r"(?:is it|would it be|am i|are we) (?:really |still |also )?(?:okay|ok|fine|alright|all right|acceptable|allowed|good|safe)"
-    r"(?: for (?:me|us))? (?:to|if|that)\b|(?:can|may|could) (?:i|we)\b(?!.*\b(?:now|next|then|yet)\b)"
+    r"(?: for (?:me|us))? (?:to|if|that)\b|(?:can|may|could) (?:i|we)\b(?!.*\b(?:now|next|then|yet)\b)|"
+    r"(?:should|shall|can|may|could|do) (?:i|we) (?:just |still |really )*(?:keep|leave|maintain|stay)\b"
 )
 _AT_ONCE = re.compile(r"\b(?:now|yet|currently|immediately|at (?:this|the) (?:point|moment|stage)|already)\b")
 _COMPLETION = re.compile(
@@ -290,7 +306,7 @@ _SO_FAR = re.compile(
     r"\b(?:so far|up to (?:now|this|here)|until now|by now|yet|before|earlier|previous|for the)\b"
 )
 _IDIOM = re.compile(
-    r"\b(?:mix(?:ed)? up|put right|come to|get through|jump(?:ed|ing)? (?:ahead|the gun)|(?:get|got|run|ran) ahead|"
+    r"\b(?:next move|mix(?:ed)? up|put right|come to|get through|jump(?:ed|ing)? (?:ahead|the gun)|(?:get|got|run|ran) ahead|"
     r"(?:was|were|am|are) (?:i|we) (?:meant|allowed))\b"
 )
 _POINTS_BACK = re.compile(r"\b(?:that|this|it|these|those)\b")
@@ -331,6 +347,9 @@ def parse_question(text: str) -> Question:
             or bool(_COMPLETION.search(parts.asked) and not _SO_FAR.search(parts.asked))
             or bool(_LAST.match(parts.asked))
             or bool(
+                _END.search(parts.asked) and not (_SO_FAR.search(parts.asked) or _GOOD.search(parts.head))
+            )
+            or bool(
                 _PERFORMED.match(parts.asked)
                 and not _asks_whole(parts.asked)
                 and not _GOOD.search(parts.head)
@@ -338,6 +357,9 @@ def parse_question(text: str) -> Question:
         ),
         place=place,
         use=use,
+        adjusts=intent == "check"
+        and _adjusts(parts)
+        and not (_BAD.search(parts.head) or _GOOD.search(parts.head)),
         permission=intent == "propose"
         and bool(_PERMISSION.match(parts.asked) and not _CHANGE.search(parts.asked)),
         plain=parts.plain,
@@ -416,7 +438,7 @@ def _intent(parts: _Parts) -> Intent:
         return "forgot_step"
     if _NOT_YET_DONE.match(asked):
         return "next"
-    if not parts.wh and _PLACED.search(head):
+    if not parts.wh and (_PLACED.search(head) or _WAS_TIME.match(asked)):
         return "order"
     if not parts.wh and _LAST.match(asked):
         return "all_good"
@@ -486,14 +508,14 @@ def _present(parts: _Parts) -> Intent:
         return "check"
     if _MORE_OF.search(head) and _MODAL.search(asked):
         return "left"
-    changes = _CHANGE.search(head) and not _ANYTHING.search(head.replace("another", ""))
-    if _ADJUST.search(head) or (changes and _MODAL.search(asked)):
+    be_done = bool(_BE_DONE.match(asked)) and not _ORDER.search(asked)
+    if (_ADJUST.search(head) and not be_done) or _adjusts(parts):
         return "order" if _ORDER.search(asked) else "check"
-    if _ANYTHING.search(head):
+    if _ANYTHING.search(head) or _REMAINS.match(asked):
         return "left"
     if _ORDER.search(head) and not _PROPOSAL.search(asked):
         return "order"
-    if _MODAL.search(asked):
+    if be_done or _MODAL.search(asked):
         return "propose"
     if _REMIND.search(asked):
         return "next"
@@ -503,6 +525,12 @@ def _present(parts: _Parts) -> Intent:
     if bare and _REACHES_ON.search(asked):
         return "next"
     return "all_good" if _PERFORMED.match(asked) else "other"
+
+
+def _adjusts(parts: _Parts) -> bool:
+    """True for "should I stir it longer", "do I need another spoon"; "anything more" asks what is left."""
+    changes = _CHANGE.search(parts.head) and not _ANYTHING.search(parts.head.replace("another", ""))
+    return bool(changes and _MODAL.search(parts.asked))
 
 
 def _about(text: str) -> bool:
@@ -518,7 +546,8 @@ def _trouble(intent: Intent, parts: _Parts) -> Literal["yes", "no"]:
             return "yes"
         return "no" if _GOOD.search(parts.head) else "yes"
     if intent == "order":
-        good = _GOOD_ORDER.search(parts.asked) or (_GOOD.search(parts.head) and not _BAD.search(parts.head))
+        timely = _GOOD_ORDER.search(parts.asked) or _WAS_TIME.match(parts.asked)
+        good = timely or (_GOOD.search(parts.head) and not _BAD.search(parts.head))
         return "no" if good else "yes"
     return "yes"
 

@@ -20,6 +20,7 @@ from proctor.verify.oracle.lexicon import (
     IRREGULAR,
     NUMBER_WORDS,
     TALK_WORDS,
+    TOOL_WORDS,
     UNIT_SCALE,
     UNITS,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "find_quantities",
     "is_english",
     "is_talk",
+    "is_tool",
     "normalise",
     "opening_action",
     "share_quantity",
@@ -103,6 +105,7 @@ def stem(word: str) -> str:
 
 
 _TALK_STEMS: Final = frozenset(stem(w) for w in TALK_WORDS)
+_TOOL_STEMS: Final = frozenset(stem(w) for w in TOOL_WORDS)
 _CONCEPT_OF: Final[dict[str, frozenset[int]]] = {}
 for _number, _group in enumerate(CONCEPTS):
     for _word in _group:
@@ -115,12 +118,18 @@ def concepts(stemmed: str) -> frozenset[int]:
     return _CONCEPT_OF.get(stemmed, frozenset())
 
 
+_DESCRIBES: Final = re.compile(
+    r"\b(?:[^\W\d_]+-|(?:microwave|oven|heat|freezer) )(?:safe|proof|resistant)\b|\b(?:dry|wet) (?=ingredients?\b|components?\b)"
+)
+"""Says what a thing is like in words that elsewhere say what is done: a "microwave-safe" bowl, the "dry" ingredients."""
+
+
 @lru_cache(maxsize=8_192)
 def content(plain: str) -> tuple[str, ...]:
     """Return the stems of a normalised text that can identify a step: no function words, numbers or units."""
     return tuple(
         stem(w)
-        for w in words(plain)
+        for w in words(_DESCRIBES.sub(" ", plain))
         if w not in FUNCTION_WORDS and w not in UNITS and not w[0].isdigit() and w not in NUMBER_WORDS
     )
 
@@ -167,6 +176,11 @@ def opening_action(plain: str) -> str | None:
 def is_talk(stemmed: str) -> bool:
     """True for stems of words that people use to talk about any procedure (step, order, correctly, ...)."""
     return stemmed in _TALK_STEMS
+
+
+def is_tool(stemmed: str) -> bool:
+    """True for stems of words that say with what work is done."""
+    return stemmed in _TOOL_STEMS
 
 
 def is_english(tokens: Sequence[str], vocabulary: Container[str]) -> bool:
