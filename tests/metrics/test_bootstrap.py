@@ -9,6 +9,7 @@ from proctor.metrics.bootstrap import (
     bootstrap_mean_intervals,
     bootstrap_replicates,
     cluster_sums,
+    interval_tails,
     iter_resamples,
     mean_of_sums,
     strata_of_clusters,
@@ -57,6 +58,7 @@ def test_interval_agrees_with_scipy_on_independent_items(method):
         (np.array(values),),
         np.mean,
         n_resamples=20_000,
+        confidence_level=1 - 2 * interval_tails(0.95, 60)[0],
         method=method if method == "percentile" else "BCa",
         rng=np.random.default_rng(1),
     ).confidence_interval
@@ -167,6 +169,30 @@ def test_coverage_of_the_clustered_interval():
     assert 0.90 <= hits / 200 <= 0.985
 
 
+def test_tails_are_those_of_hesterberg():
+    """Table of section 5.3: at n = 10 the percentile interval is read at 0.0083, at 20 at 0.0157 (two-sided 95 %)."""
+    assert interval_tails(0.95, 10)[0] == pytest.approx(
+        stats.norm.cdf(-np.sqrt(10 / 9) * stats.t.ppf(0.975, 9))
+    )
+    assert interval_tails(0.95, 10) == pytest.approx([0.0086, 0.9914], abs=2e-4)
+    assert interval_tails(0.9, 100_000) == pytest.approx([0.05, 0.95], abs=1e-5)
+    assert 0 < interval_tails(0.95, 2)[0] == interval_tails(0.95, 0)[0] < 1e-8
+
+
+@pytest.mark.parametrize(("ease", "least"), [(0.5, 0.92), (0.9, 0.90)])
+def test_twelve_clusters_are_covered(ease, least):
+    """Plain BCa covers .90 and .87 here (benchmarks/coverage.py has the whole table)."""
+    rng = np.random.default_rng(5)
+    names = [f"{i:02}" for i in range(12) for _ in range(8)]
+    hits = 0
+    for trial in range(400):
+        each = rng.beta(9 * ease, 9 * (1 - ease), 12).repeat(8)
+        values = (rng.random(96) < each).astype(float)
+        interval = bootstrap_interval(sums_of(values, names), resamples=400, seed=trial)
+        hits += interval.low <= ease <= interval.high
+    assert hits / 400 >= least
+
+
 # -- strata ----------------------------------------------------------------------------------------------------
 
 
@@ -236,7 +262,7 @@ def test_stratified_bca_equals_the_loop():
     influence = np.concatenate([(p - p.mean()) / p.size * (p.size / 37) for p in parts])
     acceleration = (influence**3).sum() / (6 * (influence**2).sum() ** 1.5)
     bias = stats.norm.ppf((draws < values.mean()).mean())
-    z = bias + stats.norm.ppf([0.025, 0.975])
+    z = bias + stats.norm.ppf(interval_tails(0.95, 36))  # 37 clusters in two strata
     low, high = np.quantile(draws, stats.norm.cdf(bias + z / (1 - acceleration * z)))
     assert ours.low == pytest.approx(low, abs=0.05)
     assert ours.high == pytest.approx(high, abs=0.2)  # read at the quantile 0.997, where draws are few

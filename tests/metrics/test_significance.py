@@ -80,6 +80,60 @@ def test_one_cluster_is_defined_and_noted():
     assert "only 1 difference is not zero" in found.note
 
 
+def few_clusters(count, seed):
+    """Marks of two systems on a few recordings, some of which both answer alike."""
+    rng = np.random.default_rng(seed)
+    clusters = {f"i{k}": f"r{k % count}" for k in range(4 * count)}
+    a = {i: float(rng.random() < 0.6) for i in clusters}
+    gain = rng.random()
+    b = {i: 1.0 if rng.random() < 0.4 * gain else value for i, value in a.items()}
+    return a, b, clusters
+
+
+@pytest.mark.parametrize("test", ["sign-flip", "mcnemar", "mcnemar-mid-p"])
+@pytest.mark.parametrize("count", [3, 6, 8, 10, 13, 16, 40])
+def test_interval_and_p_never_contradict_each_other(test, count):
+    decided = set()
+    for seed in range(25):
+        found = compare_paired(*few_clusters(count, seed), test=test, resamples=999, seed=seed)
+        if found.low is not None:
+            assert found.low <= found.difference <= found.high
+            assert (found.p > 0.05) == (found.low <= 0.0 <= found.high)
+            decided.add(found.p > 0.05)
+    assert decided >= {True, False} or count < 16
+
+
+def test_few_clusters_have_the_ends_of_all_their_parts():
+    """Six clusters: the ends at 95 % are the smallest and the largest cluster mean; five have none."""
+    marks = dict(zip("abcdef", [0.3, -0.1, 0.5, 0.2, 0.7, 0.4], strict=True))
+    zeros = dict.fromkeys(marks, 0.0)
+    found = compare_paired(zeros, marks, {i: i for i in marks})
+    assert (found.low, found.high) == pytest.approx((-0.1, 0.7))
+    del marks["f"], zeros["f"]
+    five = compare_paired(zeros, marks, {i: i for i in marks})
+    assert (five.low, five.high) == (None, None)
+    assert "5 clusters are too few: no sign-flip test of them reaches p = 0.05" in five.note
+    ninety = compare_paired(zeros, marks, {i: i for i in marks}, confidence=0.9)
+    assert (ninety.low, ninety.high) == pytest.approx((-0.1, 0.7))
+
+
+def test_interval_holds_exactly_the_means_that_the_test_does_not_reject():
+    """Move the differences by a mean just inside and just outside the interval and test again."""
+    rng = np.random.default_rng(3)
+    clusters = {f"i{k}": f"r{k % 9}" for k in range(40)}
+    b = {i: float(x) for i, x in zip(clusters, rng.normal(0.3, 1, 40), strict=True)}
+    found = compare_paired(dict.fromkeys(b, 0.0), b, clusters)
+    names = [clusters[i] for i in b]
+    for mean, rejected in (
+        (found.low - 1e-6, True),
+        (found.low + 1e-6, False),
+        (found.high - 1e-6, False),
+        (found.high + 1e-6, True),
+    ):
+        moved = sign_flip_test([x - mean for x in b.values()], names)
+        assert (moved.p <= 0.05) == rejected
+
+
 def test_all_pairs_are_corrected_together():
     a, b, clusters = runs()
     found = compare_all_pairs({"x": a, "y": b, "z": a}, clusters, resamples=2_000)
@@ -108,22 +162,14 @@ def test_comparison_never_holds_a_silent_nan(items):
     assert 0 < found.p <= 1
 
 
-def test_all_pairs_equal_each_pair_alone_with_holes_and_strata():
+def test_all_pairs_equal_each_pair_alone_with_holes():
     a, b, clusters = runs(60)
     c = {i: (None if k % 7 == 0 else v) for k, (i, v) in enumerate(b.items())}
-    strata = {i: f"s{int(r[1:]) % 2}" for i, r in clusters.items()}
     everything = {"a": a, "b": b, "c": c}
-    for parts in (None, strata):
-        for pair in compare_all_pairs(everything, clusters, strata=parts, resamples=300):
-            alone = compare_paired(
-                everything[pair.a],
-                everything[pair.b],
-                clusters,
-                strata=parts,
-                names=(pair.a, pair.b),
-                resamples=300,
-            )
-            assert replace(pair, p_holm=None) == alone
+    for pair in compare_all_pairs(everything, clusters, resamples=300):
+        names = (pair.a, pair.b)
+        alone = compare_paired(everything[pair.a], everything[pair.b], clusters, names=names, resamples=300)
+        assert replace(pair, p_holm=None) == alone
     only = compare_all_pairs(everything, clusters, reference="b", resamples=300)
     assert [(p.a, p.b) for p in only] == [("b", "a"), ("b", "c")]
     assert replace(only[1], p_holm=None) == compare_paired(b, c, clusters, names=("b", "c"), resamples=300)
@@ -177,11 +223,9 @@ def test_mcnemar_can_be_asked_for():
         compare_paired(a, b, alone, test="t")
 
 
-def test_bad_marks_and_strata_are_named():
+def test_bad_marks_are_named():
     with pytest.raises(MetricInputError, match=r"item 'y' of 'b' has nan.*write None"):
         compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": math.nan}, {"x": "x", "y": "y"})
-    with pytest.raises(MetricInputError, match="1 items have no stratum, such as 'y'"):
-        compare_paired({"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 0.0}, {"x": "x", "y": "y"}, strata={"x": "s"})
     with pytest.raises(MetricInputError, match="too large"):
         compare_paired({"x": 1e300}, {"x": -1e300}, {"x": "x"})
 

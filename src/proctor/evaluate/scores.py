@@ -257,7 +257,6 @@ def _row(
 def compare_runs(
     tables: Sequence[ScoreTable],
     *,
-    method: BootstrapMethod = "bca",
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -279,7 +278,6 @@ def compare_runs(
             {table.predictor: table.item_marks for table in tables},
             clusters,
             signatures={table.predictor: Signature.parse(table.row("all").signature) for table in tables},
-            method=method,
             confidence=confidence,
             resamples=resamples,
             seed=seed,

@@ -32,7 +32,7 @@ import numpy as np
 from proctor.evaluate.estimate import Draws, Estimate, cluster_t_test, difference_of_means
 from proctor.evaluate.judge_marks import JudgeMarks
 from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
-from proctor.metrics.hypothesis_tests import holm, sign_flip_test
+from proctor.metrics.hypothesis_tests import holm, sign_flip_intervals, sign_flip_test
 from proctor.metrics.score import Signature
 
 __all__ = ["Preference", "PreferenceCell", "SelfPreference", "analyse_self_preference", "model_family"]
@@ -346,13 +346,16 @@ class _Tables:
         keys = sorted(differences)
         groups = [(clusters or self.recordings)[k] for k in keys]
         values = [differences[k] for k in keys]
-        interval = bootstrap_interval(
-            cluster_sums([values, [1.0] * len(values)], groups),
+        test = sign_flip_test(values, groups, resamples=self.draws.resamples, seed=self.draws.seed)
+        sums = cluster_sums([values, [1.0] * len(values)], groups)
+        (interval,) = sign_flip_intervals(
+            sums[:, :1],
+            sums[:, 1:],
+            [test.p],
             confidence=self.draws.confidence,
             resamples=self.draws.resamples,
             seed=self.draws.seed,
         )
-        test = sign_flip_test(values, groups, resamples=self.draws.resamples, seed=self.draws.seed)
         estimate = Estimate.with_interval(_mean(values), interval, len(values), signature)
         notes = "; ".join(dict.fromkeys(filter(None, (estimate.note, test.note))))
         return msgspec.structs.replace(estimate, p=test.p, note=notes)

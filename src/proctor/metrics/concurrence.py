@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from proctor.metrics.bootstrap import Floats, cluster_sums, iter_resamples
+from proctor.metrics.bootstrap import Floats, cluster_sums, interval_tails, iter_resamples
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.metric import Metric
@@ -220,7 +220,7 @@ def concurrence_interval(
     defined = draws[np.isfinite(draws)]
     if not defined.size:
         return Interval(None, None, name, "no resample has a defined value")
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(defined, interval_tails(confidence, min(map(len, sums))))
     lost = resamples - defined.size
     return Interval(float(low), float(high), name, f"{lost:,} undefined draws left out" if lost else "")
 

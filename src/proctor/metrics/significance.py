@@ -19,15 +19,16 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.bootstrap import (
-    BootstrapMethod,
-    Floats,
-    bootstrap_mean_intervals,
-    cluster_sums,
-    require_sizes,
-)
+from proctor.metrics.bootstrap import Floats, cluster_sums, require_sizes
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.hypothesis_tests import PValue, discordant_counts, holm, mcnemar, sign_flip_tests
+from proctor.metrics.hypothesis_tests import (
+    PValue,
+    discordant_counts,
+    holm,
+    mcnemar,
+    sign_flip_intervals,
+    sign_flip_tests,
+)
 from proctor.metrics.interval import Interval
 from proctor.metrics.metric import Metric
 from proctor.metrics.power import detectable_difference
@@ -117,11 +118,9 @@ def compare_paired(
     b: Marks,
     clusters: Mapping[str, str],
     *,
-    strata: Mapping[str, str] | None = None,
     names: tuple[str, str] = ("a", "b"),
     signatures: tuple[Signature, Signature] | None = None,
     test: PairedTest = "sign-flip",
-    method: BootstrapMethod = "bca",
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -132,12 +131,10 @@ def compare_paired(
         a: marks of the reference run by item id.
         b: marks of the other run, same ids.
         clusters: recording of each item id.
-        strata: stratum of each item id, where the make-up of the benchmark was fixed; for the interval.
         names: of the runs, for messages and for the record.
         signatures: of both runs' scores; refused when they differ.
         test: ``sign-flip`` (any marks, clustered), ``mcnemar`` or ``mcnemar-mid-p`` (marks 0 and 1, items taken
             as independent).
-        method: of the interval, see ``bootstrap_interval``.
         confidence: of the interval.
         resamples: of interval and test.
         seed: of interval and test.
@@ -151,9 +148,8 @@ def compare_paired(
         ((0, 1),),
         names,
         clusters,
-        strata,
         signatures,
-        _Options(test, method, confidence, resamples, seed),
+        _Options(test, confidence, resamples, seed),
     )
     return found[0]
 
@@ -163,10 +159,8 @@ def compare_all_pairs(
     clusters: Mapping[str, str],
     *,
     reference: str | None = None,
-    strata: Mapping[str, str] | None = None,
     signatures: Mapping[str, Signature] | None = None,
     test: PairedTest = "sign-flip",
-    method: BootstrapMethod = "bca",
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -194,9 +188,8 @@ def compare_all_pairs(
         pairs,
         names,
         clusters,
-        strata,
         None if signatures is None else [signatures[name] for name in names],
-        _Options(test, method, confidence, resamples, seed),
+        _Options(test, confidence, resamples, seed),
     )
     corrected = holm([c.p for c in found])
     return tuple(replace(c, p_holm=p) for c, p in zip(found, corrected, strict=True))
@@ -205,14 +198,13 @@ def compare_all_pairs(
 @dataclass(frozen=True, slots=True)
 class _Options:
     test: PairedTest
-    method: BootstrapMethod
     confidence: float
     resamples: int
     seed: int
 
     def __str__(self) -> str:
         test = "cluster-sign-flip" if self.test == "sign-flip" else self.test
-        return f"{self.method}-{100 * self.confidence:g}|{test}|resamples:{self.resamples}|seed:{self.seed}"
+        return f"sign-flip-{100 * self.confidence:g}|{test}|resamples:{self.resamples}|seed:{self.seed}"
 
 
 def _compare(
@@ -220,7 +212,6 @@ def _compare(
     pairs: Sequence[tuple[int, int]],
     names: Sequence[str],
     clusters: Mapping[str, str],
-    strata: Mapping[str, str] | None,
     signatures: Sequence[Signature] | None,
     options: _Options,
 ) -> list[Comparison]:
@@ -235,19 +226,20 @@ def _compare(
         return []
     ids = sorted(runs[0])
     groups = [clusters[i] for i in ids]
-    parts = None if strata is None else _strata_of(ids, strata)
     marks = _matrix(runs, names, ids)
     differences = np.stack([marks[j] - marks[i] for i, j in pairs])
-    intervals = bootstrap_mean_intervals(
-        differences,
-        groups,
-        strata=parts,
-        method=options.method,
+    # McNemar's test takes items as independent, and so must its interval.
+    drawn = groups if options.test == "sign-flip" else ids
+    totals = cluster_sums(np.nan_to_num(differences, nan=0.0), drawn)
+    tests = _tests(marks, pairs, differences, totals, groups, options)
+    intervals = sign_flip_intervals(
+        totals,
+        cluster_sums((~np.isnan(differences)).astype(np.float64), drawn),
+        [test.p for test in tests],
         confidence=options.confidence,
         resamples=options.resamples,
         seed=options.seed,
     )
-    tests = _tests(marks, pairs, differences, groups, options)
     index = (
         np.unique(np.asarray(groups, dtype=np.str_), return_inverse=True)[1]
         if groups
@@ -257,13 +249,6 @@ def _compare(
         _comparison((names[i], names[j]), marks[i], marks[j], index, interval, test, options)
         for (i, j), interval, test in zip(pairs, intervals, tests, strict=True)
     ]
-
-
-def _strata_of(ids: Sequence[str], strata: Mapping[str, str]) -> list[str]:
-    unknown = [i for i in ids if i not in strata]
-    if unknown:
-        raise MetricInputError(f"{len(unknown)} items have no stratum, such as {unknown[0]!r}")
-    return [strata[i] for i in ids]
 
 
 def _matrix(runs: Sequence[Marks], names: Sequence[str], ids: Sequence[str]) -> Floats:
@@ -289,11 +274,11 @@ def _tests(
     marks: Floats,
     pairs: Sequence[tuple[int, int]],
     differences: Floats,
+    totals: Floats,
     groups: Sequence[str],
     options: _Options,
 ) -> tuple[PValue, ...]:
     if options.test == "sign-flip":
-        totals = cluster_sums(np.nan_to_num(differences, nan=0.0), groups)
         return sign_flip_tests(totals, resamples=options.resamples, seed=options.seed)
     mid = options.test == "mcnemar-mid-p"
     clustered = len(set(groups)) < len(groups)
@@ -356,11 +341,12 @@ METRICS: tuple[Metric, ...] = (
         label="difference",
         family="significance",
         function="significance:compare_paired",
-        signature="paired_difference|clusters:yes|confidence:0.95|interval:bca|resamples:10000|seed:0|strata:no",
+        signature="paired_difference|clusters:yes|confidence:0.95|interval:sign-flip|resamples:10000|seed:0",
         range="unit of the marks",
         direction="neither",
-        definition="Mean of b - a over the items that both systems answered, with a bootstrap interval over clusters.",
-        citation="Miller 2024",
+        definition="Mean of b - a over the items that both systems answered, with all values that the sign-flip test over "
+        "clusters does not reject: the interval leaves 0 out exactly where p is at most 1 - confidence.",
+        citation="Miller 2024; Hartigan 1969",
         traps="Intervals of the two means may overlap although the paired difference is clear, and the other way "
         "round. Items that failed in either system leave the pair and are counted.",
     ),

@@ -9,7 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from proctor.metrics.bootstrap import FEW_CLUSTERS, Floats, bootstrap_replicates, cluster_sums
+from proctor.metrics.bootstrap import (
+    FEW_CLUSTERS,
+    FEW_CLUSTERS_NOTE,
+    Floats,
+    bootstrap_replicates,
+    cluster_sums,
+    interval_tails,
+    iter_draws,
+)
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score, Signature
 
@@ -63,7 +71,7 @@ def require_resampling(confidence: float, resamples: int, seed: int = 0) -> None
 
 
 def resampled_interval(
-    sums: Floats,
+    sums: Floats | int,
     statistic: Callable[[Floats], Floats],
     *,
     confidence: float = 0.95,
@@ -76,7 +84,8 @@ def resampled_interval(
     columns.
 
     Args:
-        sums: one row a cluster, as from ``cluster_sums``.
+        sums: one row a cluster, as from ``cluster_sums``; or the number of clusters, and ``statistic`` gets how often
+            each was drawn.
         statistic: rows of sums to one number a row, ``nan`` where undefined.
         confidence: coverage aimed at.
         resamples: number of draws; 0 for no interval.
@@ -88,13 +97,18 @@ def resampled_interval(
     require_resampling(confidence, resamples, seed)
     if resamples == 0:
         return Resampled(None, None)
-    if len(sums) < 2:
-        return interval_of_draws(np.empty(0), clusters=len(sums), confidence=confidence)
+    clusters = sums if isinstance(sums, int) else len(sums)
+    if clusters < 2:
+        return interval_of_draws(np.empty(0), clusters=clusters, confidence=confidence)
     rng = np.random.default_rng(seed)
+    if isinstance(sums, int):
+        drawn = iter_draws(clusters, resamples=resamples, rng=rng)
+        draws = np.concatenate([statistic(rows) for rows in drawn])
+        return interval_of_draws(draws, clusters=clusters, confidence=confidence)
     rows = max(1, _BLOCK // sums.shape[1])
     sizes = [min(rows, resamples - first) for first in range(0, resamples, rows)]
     draws = np.concatenate([bootstrap_replicates(sums, statistic, resamples=k, rng=rng) for k in sizes])
-    return interval_of_draws(draws, clusters=len(sums), confidence=confidence)
+    return interval_of_draws(draws, clusters=clusters, confidence=confidence)
 
 
 def interval_of_draws(draws: Floats, *, clusters: int, confidence: float = 0.95) -> Resampled:
@@ -121,8 +135,8 @@ def interval_of_draws(draws: Floats, *, clusters: int, confidence: float = 0.95)
         notes.append("no variation between clusters: the interval has no width")
         return Resampled(float(defined[0]), float(defined[0]), undefined, "; ".join(notes))
     if clusters < FEW_CLUSTERS:
-        notes.append(f"only {clusters} clusters: the interval is too narrow")
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+        notes.append(f"only {clusters} clusters: {FEW_CLUSTERS_NOTE}")
+    low, high = np.quantile(defined, interval_tails(confidence, clusters))
     return Resampled(float(low), float(high), undefined, "; ".join(notes))
 
 

@@ -23,6 +23,7 @@ from proctor.metrics.hypothesis_tests.groups import MannWhitneyMethod, mann_whit
 from proctor.metrics.hypothesis_tests.paired import (
     discordant_counts,
     mcnemar,
+    sign_flip_intervals,
     sign_flip_test,
     sign_flip_tests,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "mann_whitney",
     "mcnemar",
     "permutation_test",
+    "sign_flip_intervals",
     "sign_flip_test",
     "sign_flip_tests",
 ]

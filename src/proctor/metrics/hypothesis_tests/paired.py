@@ -18,9 +18,10 @@ from proctor.metrics.hypothesis_tests.inputs import (
     yes_no_marks,
 )
 from proctor.metrics.hypothesis_tests.results import PValue
+from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.score import Signature
 
-__all__ = ["discordant_counts", "mcnemar", "sign_flip_test", "sign_flip_tests"]
+__all__ = ["discordant_counts", "mcnemar", "sign_flip_intervals", "sign_flip_test", "sign_flip_tests"]
 
 
 _EXACT_SIGNS = 30
@@ -224,3 +225,96 @@ def _coin_tosses(columns: int, rows: int, rng: np.random.Generator) -> Iterator[
         size = min(step, rows - first)
         packed = np.frombuffer(rng.bytes(size * width), dtype=np.uint8).reshape(size, width)
         yield np.unpackbits(packed, axis=1, count=columns).astype(np.float64)
+
+
+def sign_flip_intervals(
+    totals: Floats,
+    counts: Floats,
+    p: Sequence[float | None],
+    *,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[Interval, ...]:
+    """Intervals of mean differences that agree with their tests: all means that the sign-flip test does not reject.
+
+    The test of "the mean is m" flips signs of ``total - m * count``. A pattern reaches the observed sum exactly when
+    the mean of the clusters that it flips (or of the others) is at most m, so the interval lies between two ordered
+    means of random parts of the clusters (Hartigan 1969, typical values). All parts are taken where they are no more
+    than ``resamples``, else as many are drawn. Where an exact p-value and drawn parts differ about 0, p decides.
+
+    Args:
+        totals: summed difference, shape (clusters, pairs).
+        counts: items behind each sum, same shape; a cluster with 0 says nothing about that pair.
+        p: p-value of each pair, see ``sign_flip_tests`` and ``mcnemar``.
+        confidence: coverage, one minus the level of the test.
+        resamples: parts to draw where not all are taken.
+        seed: of the draws; with that of the test the draws are the same.
+
+    Returns:
+        One interval a column. It has no ends where the clusters are too few for the test to reject anything.
+
+    Raises:
+        MetricInputError: if shapes differ or an option is out of range.
+    """
+    require_confidence(confidence)
+    require_resamples(resamples)
+    if totals.shape != counts.shape or totals.ndim != 2 or len(p) != totals.shape[1]:
+        raise MetricInputError(f"totals of shape {totals.shape}, counts of {counts.shape}, {len(p)} p-values")
+    every = len(totals) < 60 and 2 ** len(totals) <= resamples
+    parts = _part_means(totals, counts, resamples, seed, every=every)
+    # All patterns hold the observed one; of drawn patterns it is one more (Phipson and Smyth 2010).
+    rank = math.floor((1 - confidence) * (parts.shape[0] // 2 + (not every)) + 1e-9) + every
+    method = f"sign-flip-{100 * confidence:g}"
+    return tuple(
+        _flip_interval(parts[:, j], totals[:, j], counts[:, j], p[j], rank, confidence, method)
+        for j in range(totals.shape[1])
+    )
+
+
+def _part_means(totals: Floats, counts: Floats, resamples: int, seed: int, *, every: bool) -> Floats:
+    """Means of parts of the clusters and of their complements, nan where a part is empty; shape (2 · parts, pairs)."""
+    clusters = len(totals)
+    if every:
+        patterns: Iterator[Floats] = iter(
+            [(np.arange(2**clusters)[:, None] >> np.arange(clusters) & 1).astype(np.float64)]
+        )
+    else:
+        patterns = _coin_tosses(clusters, resamples, np.random.default_rng(seed))
+    means = []
+    whole, items = totals.sum(axis=0), counts.sum(axis=0)
+    for bits in patterns:
+        total, count = bits @ totals, bits @ counts
+        for above, below in ((total, count), (whole - total, items - count)):
+            means.append(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0))
+    return np.concatenate(means) if means else np.full((0, totals.shape[1]), np.nan)
+
+
+def _flip_interval(
+    parts: Floats,
+    totals: Floats,
+    counts: Floats,
+    p: float | None,
+    rank: int,
+    confidence: float,
+    method: str,
+) -> Interval:
+    clusters = int(np.count_nonzero(counts))
+    if clusters < 2:
+        seen = "one cluster" if clusters else "nothing"
+        return Interval(None, None, method, f"{seen} was observed: variation between clusters is unknown")
+    parts = np.where(np.abs(parts) <= 1e-12 * float(np.abs(totals).max()), 0.0, parts)
+    defined = np.sort(parts[~np.isnan(parts)])
+    empty = parts.size - defined.size  # they reach every observed sum, from below and from above
+    if rank - empty < 1:
+        level = f"{1 - confidence:.3g}"
+        why = f"{clusters} clusters are too few: no sign-flip test of them reaches p = {level}, so there is no interval"
+        return Interval(None, None, method, why)
+    low, high = float(defined[rank - empty - 1]), float(defined[empty - rank])
+    if p is not None and p > 1 - confidence:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif p is not None and low <= 0 <= high:
+        beyond = defined[defined > 0] if totals.sum() > 0 else defined[defined < 0]
+        low, high = (float(beyond[0]), high) if totals.sum() > 0 else (low, float(beyond[-1]))
+    note = "no variation between clusters: the interval has no width" if low == high else ""
+    return Interval(low, high, method, note)

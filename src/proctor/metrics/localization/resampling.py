@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from proctor.metrics.bootstrap import FEW_CLUSTERS
+from proctor.metrics.bootstrap import FEW_CLUSTERS, FEW_CLUSTERS_NOTE, interval_tails
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.localization.matching import Matches
@@ -137,8 +137,8 @@ def centred_intervals(
         MetricInputError: if the confidence is out of range.
     """
     _require(confidence)
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    few = f"only {clusters} videos: the interval is too narrow" if clusters < FEW_CLUSTERS else ""
+    tails = interval_tails(confidence, clusters)
+    few = f"only {clusters} videos: {FEW_CLUSTERS_NOTE}" if clusters < FEW_CLUSTERS else ""
     out = []
     for value, column in zip(estimate, draws.T, strict=True):
         column = column[np.isfinite(column)]

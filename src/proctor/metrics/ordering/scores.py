@@ -11,12 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from proctor.metrics.bootstrap import FEW_CLUSTERS, bootstrap_replicates, cluster_sums
+from proctor.metrics.bootstrap import (
+    FEW_CLUSTERS,
+    FEW_CLUSTERS_NOTE,
+    bootstrap_replicates,
+    cluster_sums,
+    interval_tails,
+)
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
 from proctor.metrics.ordering.measures import Floats, Integers, OrderMeasures
@@ -347,8 +353,8 @@ def _interval(values: Floats, weights: Floats, confidence: float, method: str, u
     if np.ptp(draws) <= 1e-12 * max(1.0, float(np.abs(draws).max())):
         value = float(draws[0])
         return Interval(value, value, method, "no variation: the interval has no width")
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
-    note = f"only {units} independent units: the interval is too narrow" if units < FEW_CLUSTERS else ""
+    low, high = np.quantile(draws, interval_tails(confidence, units))
+    note = f"only {units} independent units: {FEW_CLUSTERS_NOTE}" if units < FEW_CLUSTERS else ""
     return Interval(float(low), float(high), method, note)
 
 
@@ -374,7 +380,7 @@ def compare_orders(
         items: name of each sequence.
         clusters: what is drawn together, one name a sequence; every sequence alone when not given.
         names: of the systems.
-        confidence: of the percentile intervals of the differences.
+        confidence: of the intervals of the differences, see ``sign_flip_intervals``.
         resamples: of the bootstrap and of the sign-flip test; 0 leaves the intervals out, the test then draws 10,000.
         seed: of both.
 
@@ -391,7 +397,7 @@ def compare_orders(
             f"{len(a)} and {len(b)} measured sequences for {len(set(items))} different names of {len(items)}",
             "pass the same sequences for both systems, each with its own name",
         )
-    from proctor.metrics.hypothesis_tests import mcnemar, sign_flip_tests
+    from proctor.metrics.hypothesis_tests import mcnemar, sign_flip_intervals, sign_flip_tests
 
     columns = [column for column in ORDER_COLUMNS if not column.name.startswith("micro")]
     if not len(items):
@@ -408,7 +414,16 @@ def compare_orders(
         at = [column.name for column in columns].index(_PERFECT)
         tests[at] = mcnemar(int((differences[at] < 0).sum()), int((differences[at] > 0).sum()))
         methods[at] = "mcnemar-exact"
-    intervals = _intervals(differences, np.ones_like(differences), clusters, confidence, resamples, seed)
+    intervals = sign_flip_intervals(
+        sums,
+        cluster_sums(np.ones_like(differences), items if clusters is None else clusters),
+        [test.p for test in tests],
+        confidence=confidence,
+        resamples=draws,
+        seed=seed,
+    )
+    if not resamples:
+        intervals = tuple(replace(interval, low=None, high=None) for interval in intervals)
     means = [found.mean(axis=1) for found in (*marks, differences)]
     found = {}
     for i, column in enumerate(columns):

@@ -73,8 +73,8 @@ class Drawing:
     resamples: int = 10_000
     seed: int = 0
 
-    def signature(self, name: str, **parameters: str) -> Signature:
-        """Return the signature of a bootstrapped number."""
+    def signature(self, name: str, *, interval: str = "bca", **parameters: str) -> Signature:
+        """Return the signature of a number whose interval is drawn."""
         if not self.resamples:
             return Signature(name, parameters)
         return Signature(
@@ -82,7 +82,7 @@ class Drawing:
             {
                 **parameters,
                 "confidence": f"{self.confidence:g}",
-                "interval": "bca",
+                "interval": interval,
                 "resamples": str(self.resamples),
                 "seed": str(self.seed),
             },

@@ -69,7 +69,6 @@ def _paired(marks: Marks, test: Any, reference: str | None, drawing: Drawing) ->
         {name: {i: row.get(i) for i in marks.items} for name, row in marks.systems.items()},
         {item: marks.cluster_of(item) for item in marks.items},
         reference=reference,
-        strata=marks.strata,
         test=test,
         **drawing.arguments,
     )
@@ -107,6 +106,12 @@ def _unpaired(marks: Marks, a: str, b: str, test: Test, drawing: Drawing) -> Pai
     if marks.clusters is not None:
         notes.append("the test takes items as independent, the interval draws clusters")
     interval = _unpaired_interval(marks, rows, drawing)
+    if found.p is not None and interval.low is not None and interval.high is not None:
+        apart = not interval.low <= 0.0 <= interval.high
+        if apart != (found.p <= 1 - drawing.confidence):
+            notes.append(
+                "interval and test disagree, so the difference is not settled: more items are needed"
+            )
     means = [math.fsum(values) / len(values) if values else None for values in (first, second)]
     difference = None if means[0] is None or means[1] is None else means[1] - means[0]
     comparison = Comparison(

@@ -53,10 +53,13 @@ def pair_rows(marks: Marks, pair: Pair, wanted: float | None, drawing: Drawing, 
             note="" if defined else why,
         )
 
-    paired = "paired_difference" if pair.test.name in ("sign_flip", "mcnemar") else "difference"
-    difference = score(
-        found.difference, drawing.signature(paired, **grouping_words(marks)), low=found.low, high=found.high
-    )
+    paired = pair.test.name in ("sign_flip", "mcnemar")
+    if paired:
+        clusters = grouping_words(marks)["clusters"] if pair.test.name == "sign_flip" else "no"
+        signature = drawing.signature("paired_difference", interval="sign-flip", clusters=clusters)
+    else:
+        signature = drawing.signature("difference", **grouping_words(marks))
+    difference = score(found.difference, signature, low=found.low, high=found.high)
     rows = [
         ScoreRow("difference", replace(difference, note=found.note), pair.name, digits=digits),
         ScoreRow("p", score(found.p, pair.test), pair.name, digits=4),
@@ -65,7 +68,7 @@ def pair_rows(marks: Marks, pair: Pair, wanted: float | None, drawing: Drawing, 
         ),
     ]
     if found.effect is not None:
-        kind = "paired" if paired == "paired_difference" else "pooled"
+        kind = "paired" if paired else "pooled"
         rows.append(ScoreRow("effect", score(found.effect, Signature("cohen_d", {"kind": kind})), pair.name))
     if found.detectable is not None:
         signature = Signature(
