@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from nltk.metrics.agreement import AnnotationTask
 from nltk.metrics.distance import interval_distance
 
-from proctor.metrics.bootstrap import interval_tails
 from proctor.metrics import krippendorff as module
 from proctor.metrics.agreement import fleiss_kappa
+from proctor.metrics.bootstrap import interval_tails
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.krippendorff import METRICS, coincidence_matrix, krippendorff_alpha
 from proctor.metrics.score import Signature

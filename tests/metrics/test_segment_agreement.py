@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.metrics.bootstrap import interval_tails
 from proctor.metrics import segment_agreement as module
+from proctor.metrics.bootstrap import interval_tails
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Signature
 from proctor.metrics.segment_agreement import (
