@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.metrics.score import Score, Signature, require_comparable, require_comparable_scores
+from proctor.version import __version__
 
 part = st.text(st.characters(blacklist_characters="|", blacklist_categories=("Cs",)), min_size=1, max_size=12)
 key = part.filter(lambda text: ":" not in text)
@@ -52,17 +53,44 @@ def test_require_comparable_names_what_differs():
     require_comparable(one, Signature("mean", {"judge": "rules-1", "benchmark": "v1"}))
     with pytest.raises(ValueError, match=r"judge \('rules-1' against 'rules-2'\)"):
         require_comparable(one, one.having(judge="rules-2"))
-    with pytest.raises(ValueError, match=r"seed \('unset' against '1'\)"):
-        require_comparable(one, one.having(seed="1"))
-    require_comparable(one, one.having(seed="1"), ignoring={"seed"})
+    require_comparable(one, one.having(judge="rules-2", seed="1"), ignoring={"judge"})
+
+
+def test_another_seed_of_the_bootstrap_is_comparable():
+    one = Signature("mean", {"judge": "rules-1", "seed": "0"})
+    require_comparable(one, one.having(seed="1"))
+    require_comparable(one, Signature("mean", {"judge": "rules-1"}))
+    require_comparable_scores(Score(0.5, one, 4), Score(0.6, one.having(seed="1"), 4))
+
+
+def test_videos_that_count_as_not_found_do_not_forbid_a_comparison():
+    counted = Signature("map", {"failed": "not-found"})
+    require_comparable_scores(Score(0.5, counted, 10), Score(0.7, counted, 8, failed=2))
+
+
+def test_a_score_is_a_number_formats_and_has_a_dictionary():
+    score = Score(0.8693, Signature("m", {"judge": "rules"}), 10, 0.8, 0.9, failed=2)
+    assert (float(score), f"{score:.2f}", f"{score:.1%}", f"{score}") == (0.8693, "0.87", "86.9%", str(score))
+    assert score.to_dict() == {
+        "value": 0.8693, "low": 0.8, "high": 0.9, "n": 10, "failed": 2, "skipped": 0, "note": "",
+        "signature": f"m|judge:rules|version:{__version__}",
+    }  # fmt: skip
+    undefined = Score(math.nan, Signature("m"), 0, note="nothing")
+    assert (undefined.to_dict()["value"], f"{undefined:.2f}") == (None, "undefined")
+    other = Score(0.8693, Signature("m", {"judge": "rules"}), 10, 0.8, 0.9, failed=2, version="9")
+    assert other == score
+    assert Score.parse(str(other)).version == "9"
 
 
 def test_score_prints_value_interval_and_denominator():
     signature = Signature("mean", {"judge": "rules"})
     score = Score(44.125, signature, 399, 40.0, 48.25, failed=2, skipped=1)
-    assert str(score) == "mean|judge:rules = 44.125 [40, 48.25] (n=399, 2 failed, 1 skipped)"
+    assert (
+        str(score)
+        == f"mean|judge:rules|version:{__version__} = 44.125 [40, 48.25] (n=399, 2 failed, 1 skipped)"
+    )
     assert score.total == 402
-    assert str(Score(0.8693, signature, 10)) == "mean|judge:rules = 0.8693 (n=10)"
+    assert str(Score(0.8693, signature, 10)) == f"mean|judge:rules|version:{__version__} = 0.8693 (n=10)"
     assert "undefined (n=0; nothing)" in str(Score(math.nan, signature, 0, note="nothing"))
 
 

@@ -9,22 +9,35 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.patience import effort
 
+from proctor.metrics import text_statistics
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.text_statistics import (
-    METRICS,
-    count_tokens,
-    count_words,
-    distinct_n,
-    distinct_texts,
-    first_words,
-    hd_d,
-    mean_tokens,
-    mean_words,
-    moving_average_ttr,
-    tokenize,
-    type_token_ratio,
-    vocabulary_share,
+from proctor.metrics.text_statistics import METRICS, count_tokens, count_words, first_words, tokenize
+
+
+def value_of(name):
+    """The function of this name, the value of its score alone."""
+    return lambda *arguments: float(getattr(text_statistics, name)(*arguments))
+
+
+distinct_n, distinct_texts, hd_d, mean_tokens, mean_words = map(
+    value_of, ("distinct_n", "distinct_texts", "hd_d", "mean_tokens", "mean_words")
 )
+moving_average_ttr, type_token_ratio, vocabulary_share = map(
+    value_of, ("moving_average_ttr", "type_token_ratio", "vocabulary_share")
+)
+
+
+@pytest.mark.parametrize("entry", METRICS, ids=lambda entry: entry.name)
+def test_scores_have_the_signatures_of_the_catalogue_and_say_why_they_are_undefined(entry):
+    function = getattr(text_statistics, entry.name)
+    more = {"distinct_n": (2,), "vocabulary_share": ([],)}.get(entry.name, ())
+    undefined = function([], *more)
+    assert math.isnan(undefined.value)
+    assert undefined.note
+    assert str(undefined.signature) == entry.signature
+    for texts in ("one text", [None], 3):
+        with pytest.raises(MetricInputError):
+            function(texts, *more)
 
 
 @pytest.mark.parametrize(

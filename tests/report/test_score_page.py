@@ -19,6 +19,7 @@ from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.report.score_page import FAMILY_TITLES, render_score_page, write_score_page
 from proctor.report.score_table import render_scores
+from proctor.version import __version__
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 
@@ -132,7 +133,7 @@ def test_the_page_holds_every_score_note_count_and_signature(
     for row in table.rows:
         if row.score.value == row.score.value:
             assert f"{row.score.value:.3f}" in everything
-        assert str(row.score.signature) in found.text("code")
+        assert str(row.score.full_signature) in found.text("code")
     assert "802" in found.text("dd")
     assert table.notes[0] in found.text("ul")
     assert "a constant score has no threshold" in found.text("ol")
@@ -272,7 +273,8 @@ def test_a_failed_page_leaves_the_old_one(tmp_path: Path) -> None:
 def test_signatures_that_differ_in_a_choice_are_joined_and_unfold() -> None:
     rows = tuple(ScoreRow(f"mAP@{t}", Score(0.5, Signature("map", {"tiou": t}), 3)) for t in ("0.1", "0.3"))
     found = outline(render_score_page(ScoreTable("localization", rows)))
-    assert found.text("code") == "map|tiou:{0.1 0.3} map|tiou:0.1 map|tiou:0.3"
+    made = f"|version:{__version__}"
+    assert found.text("code") == f"map|tiou:{{0.1 0.3}}{made} map|tiou:0.1{made} map|tiou:0.3{made}"
     assert "2 signatures in full" in found.text("summary")
     assert "In braces" in found.text("main")
 

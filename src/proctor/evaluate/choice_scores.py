@@ -128,7 +128,9 @@ def score_choices(
         circular=circular,
         answers=len(choices),
         letters=letters,
-        recall_spread=_known(recall_spread([row.right / row.gold if row.gold else None for row in letters])),
+        recall_spread=_known(
+            recall_spread([row.right / row.gold if row.gold else None for row in letters]).value
+        ),
         balance_p=_known(letter_balance([row.said for row in letters]).p) if len(letters) > 1 else None,
     )
 

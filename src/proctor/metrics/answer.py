@@ -124,6 +124,7 @@ class StyleOverlap:
         none_percent: share that no classifier claims.
         own_percent: share whose true style is among the claims; ``nan`` when the true styles are not known.
         matrix: picture of the percentage claimed, true styles by classifiers; None when true styles are not known.
+        note: why shares are undefined.
     """
 
     n: int
@@ -131,6 +132,7 @@ class StyleOverlap:
     none_percent: float
     own_percent: float
     matrix: Matrix | None = None
+    note: str = ""
 
 
 def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | None = None) -> StyleOverlap:
@@ -146,7 +148,7 @@ def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | No
     Reference: SMMQG A2.4, Table 8 (4.3, 0.0, 4.9, 2.8, 20.0 by true style). The paper reports the overlap only; a
     question that no classifier claims is as ambiguous and counts as no overlap there.
     """
-    if any(isinstance(styles, str) for styles in positives):
+    if any(isinstance(styles, str | bytes) for styles in positives):
         raise MetricInputError(
             "the styles of a question are a collection, got one text", "put it into a list"
         )
@@ -155,7 +157,7 @@ def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | No
     claims = [frozenset(styles) for styles in positives]
     n = len(claims)
     if not n:
-        return StyleOverlap(0, math.nan, math.nan, math.nan)
+        return StyleOverlap(0, math.nan, math.nan, math.nan, note="there are no questions")
     own = math.nan
     if true is not None:
         own = 100 * sum(t in c for t, c in zip(true, claims, strict=True)) / n
@@ -165,6 +167,7 @@ def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | No
         none_percent=100 * sum(not c for c in claims) / n,
         own_percent=own,
         matrix=None if true is None else _style_matrix(true, claims),
+        note="the true styles are not known" if true is None else "",
     )
 
 
@@ -239,6 +242,10 @@ def mean_score(
     Raises:
         ValueError: if lengths differ or a value is not finite.
     """
+    if isinstance(clusters, str):
+        raise MetricInputError(
+            f"clusters are a list, got the text {clusters[:60]!r}", "name one for each item"
+        )
     if len(values) != len(clusters):
         raise ValueError(f"{len(values)} values for {len(clusters)} clusters")
     kept = [(v, c) for v, c in zip(values, clusters, strict=True) if v is not None]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["MetricInputError"]
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["MetricInputError", "require_options", "require_texts"]
 
 
 class MetricInputError(ValueError):
@@ -24,3 +27,39 @@ class MetricInputError(ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Keep both parts when the error comes from another process."""
         return type(self), (self.message, self.hint)
+
+
+def require_options(given: Iterable[str], known: Iterable[str]) -> None:
+    """Make sure that every option is known: a misspelt one would be without effect.
+
+    Raises:
+        MetricInputError: naming the first unknown option and the one that was probably meant.
+    """
+    names = sorted(known)
+    for name in sorted(set(given) - set(names)):
+        near = get_close_matches(name, names, 1)
+        raise MetricInputError(
+            f"there is no option {name!r}",
+            f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(names)}",
+        )
+
+
+def require_texts(texts: object, what: str = "texts") -> list[str]:
+    """Return several texts as a list.
+
+    Raises:
+        MetricInputError: if it is one text, of which every letter would count, or an entry is no text.
+    """
+    if isinstance(texts, str | bytes):
+        raise MetricInputError(
+            f"{what}: a list was expected, got the text {texts[:60]!r}", "put it into a list"
+        )
+    if not isinstance(texts, Iterable):
+        raise MetricInputError(f"{what}: a list was expected, got {texts!r:.60}")
+    found = list(texts)
+    for row, text in enumerate(found):
+        if not isinstance(text, str):
+            raise MetricInputError(
+                f"{what}: entry {row} is no text but {text!r:.60}", "leave it out, or write it out"
+            )
+    return found

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from proctor.version import __version__
+
 __all__ = ["Score", "Signature", "require_comparable", "require_comparable_scores"]
 
 _PRINTED = re.compile(
@@ -76,10 +78,12 @@ class Signature:
 def require_comparable(a: Signature, b: Signature, *, ignoring: Collection[str] = ()) -> None:
     """Refuse to set two numbers side by side that were not measured alike.
 
+    Another ``seed`` is no other measure: it moves ends of intervals by the noise of the resampling.
+
     Raises:
         ValueError: naming every choice that differs and both of its values.
     """
-    keys = a.differing(b, ignoring=ignoring)
+    keys = a.differing(b, ignoring={*ignoring, "seed"})
     if keys:
         pairs = [
             f"{k} ({a.name if k == 'name' else a.parameters.get(k, 'unset')!r} against "
@@ -102,6 +106,8 @@ class Score:
             they count as (``failed:not-found``).
         skipped: items that were not asked.
         note: why something is undefined, or what to beware of.
+        version: of the package that made it; printed as a part of the signature, and without a say in whether two
+            scores are equal or comparable.
 
     Raises:
         ValueError: if the value is undefined without a note, a count is negative or the interval has one end.
@@ -115,8 +121,11 @@ class Score:
     failed: int = 0
     skipped: int = 0
     note: str = ""
+    version: str = field(default=__version__, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.signature, Signature):
+            raise ValueError(f"the signature of a score is a Signature, got {self.signature!r:.60}")
         if math.isnan(self.value) and not self.note:
             raise ValueError("a score without a value needs a note that says why")
         if min(self.n, self.failed, self.skipped) < 0:
@@ -131,6 +140,34 @@ class Score:
         """Items that should have been scored: the denominator that two runs must share."""
         return self.n + self.failed + self.skipped
 
+    def __float__(self) -> float:
+        """The value alone, ``nan`` where it is undefined."""
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """The value in this format (``.3f``, ``.1%``), ``undefined`` where it is; everything without a format."""
+        if not spec:
+            return str(self)
+        return "undefined" if math.isnan(self.value) else format(self.value, spec)
+
+    def to_dict(self) -> dict[str, float | int | str | None]:
+        """Everything as JSON has it; ``value`` is None where it is undefined."""
+        return {
+            "value": self.value if math.isfinite(self.value) else None,
+            "low": self.low if self.low is not None and math.isfinite(self.low) else None,
+            "high": self.high if self.high is not None and math.isfinite(self.high) else None,
+            "n": self.n,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "note": self.note,
+            "signature": str(self.full_signature),
+        }
+
+    @property
+    def full_signature(self) -> Signature:
+        """The signature with the version of the package, as it is printed."""
+        return self.signature.having(version=self.version) if self.version else self.signature
+
     def __str__(self) -> str:
         value = "undefined" if math.isnan(self.value) else f"{self.value:.10g}"
         interval = (
@@ -138,7 +175,7 @@ class Score:
         )
         rest = f", {self.failed} failed, {self.skipped} skipped" if self.failed or self.skipped else ""
         note = f"; {self.note}" if self.note else ""
-        return f"{self.signature} = {value}{interval} (n={self.n}{rest}{note})"
+        return f"{self.full_signature} = {value}{interval} (n={self.n}{rest}{note})"
 
     @classmethod
     def parse(cls, text: str) -> Score:
@@ -151,9 +188,12 @@ class Score:
         if not found:
             raise ValueError(f"a printed score reads 'signature = value [low, high] (n=…)', got {text!r}")
         part = found.groupdict()
+        printed = Signature.parse(part["signature"])
+        kept = {key: value for key, value in printed.parameters.items() if key != "version"}
         return cls(
             value=math.nan if part["value"] == "undefined" else float(part["value"]),
-            signature=Signature.parse(part["signature"]),
+            signature=Signature(printed.name, kept),
+            version=printed.parameters.get("version", ""),
             n=int(part["n"]),
             low=None if part["low"] is None else float(part["low"]),
             high=None if part["high"] is None else float(part["high"]),

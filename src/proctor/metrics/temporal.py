@@ -6,6 +6,7 @@ start has no length and overlaps nothing.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -31,10 +32,16 @@ def temporal_iou(
         end: seconds, broadcast with ``start``.
         other_start: seconds, broadcast.
         other_end: seconds, broadcast.
+
+    Raises:
+        MetricInputError: if a time is not finite: the overlap would be 0 without a word.
     """
     a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
     c, d = np.asarray(other_start, dtype=np.float64), np.asarray(other_end, dtype=np.float64)
-    if max(float(np.abs(times).max(initial=0.0)) for times in (a, b, c, d)) > _SUMMABLE:
+    latest = [float(np.abs(times).max(initial=0.0)) for times in (a, b, c, d)]
+    if not all(map(math.isfinite, latest)):
+        raise MetricInputError("a time is not finite", "remove the segment or repair its times")
+    if max(latest) > _SUMMABLE:
         a, b, c, d = a / 8, b / 8, c / 8, d / 8  # a ratio does not depend on the unit
     first, second = np.maximum(b - a, 0.0), np.maximum(d - c, 0.0)
     shared = np.maximum(np.minimum(b, d) - np.maximum(a, c), 0.0)

@@ -4,7 +4,7 @@ Conventions: words are counted in two ways, because published tables do not agre
 8.91 and 11.82 words a question and an answer are tokens including punctuation, 7.87 and 9.97 by white space).
 ``tokenize`` follows the rules that matter of the usual English tokenizers: contractions are two tokens, marks of
 punctuation one each, ``1/2`` one, ``non-stick`` three. Measures of variety leave punctuation out and fold the letter
-case. Undefined values (nothing to count) are ``nan``, as each docstring says; who prints them says why.
+case. Undefined values (nothing to count) have a note that says why.
 
 Every share of different words falls with the amount of text, so it compares only collections of like size, except
 ``hd_d`` and ``moving_average_ttr``, which look at samples of one size.
@@ -18,12 +18,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from proctor.metrics.errors import MetricInputError
+from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.metric import Metric
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "HD_D_SAMPLE",
@@ -77,14 +78,34 @@ def count_tokens(text: str) -> int:
     return len(tokenize(text))
 
 
-def mean_words(texts: Sequence[str]) -> float:
-    """Mean number of words between white space; ``nan`` for no texts."""
-    return sum(map(count_words, texts)) / len(texts) if texts else math.nan
+def mean_words(texts: Sequence[str]) -> Score:
+    """Mean number of words between white space; undefined for no texts.
+
+    Raises:
+        MetricInputError: if ``texts`` is one text, or an entry is none. So with all functions here.
+    """
+    return _mean_of(count_words, texts, Signature("mean_words", {"split": "white-space"}))
 
 
-def mean_tokens(texts: Sequence[str]) -> float:
-    """Mean number of tokens, punctuation included; ``nan`` for no texts."""
-    return sum(map(count_tokens, texts)) / len(texts) if texts else math.nan
+def mean_tokens(texts: Sequence[str]) -> Score:
+    """Mean number of tokens, punctuation included; undefined for no texts."""
+    parts = {"punctuation": "counted", "tokeniser": "proctor-1"}
+    return _mean_of(count_tokens, texts, Signature("mean_tokens", parts))
+
+
+def _mean_of(count: Callable[[str], int], texts: Sequence[str], signature: Signature) -> Score:
+    given = require_texts(texts)
+    return _share(sum(map(count, given)), len(given), signature, "there are no texts", n=len(given))
+
+
+def _share(top: float, bottom: int, signature: Signature, why: str, *, n: int) -> Score:
+    """A quotient of counts from ``n`` texts; undefined, with the reason, where there is nothing to divide by."""
+    if not bottom:
+        return Score(math.nan, signature, n, note=why)
+    return Score(top / bottom, signature, n)
+
+
+_LOWER: Final = {"case": "lower", "punctuation": "out"}
 
 
 def _words(text: str) -> list[str]:
@@ -92,8 +113,8 @@ def _words(text: str) -> list[str]:
     return [token.lower() for token in tokenize(text) if any(c.isalnum() for c in token)]
 
 
-def type_token_ratio(texts: Iterable[str]) -> float:
-    """Different words over all words (lower case, punctuation left out); ``nan`` when there is no word.
+def type_token_ratio(texts: Iterable[str]) -> Score:
+    """Different words over all words (lower case, punctuation left out), 0 to 1; undefined when there is no word.
 
     It falls with the amount of text: compare only collections of like size, or use ``hd_d``.
 
@@ -101,16 +122,18 @@ def type_token_ratio(texts: Iterable[str]) -> float:
     definition gives 0.21 there. Only dividing by the vocabulary of all generated questions and answers gives 0.093
     (``vocabulary_share``), which is no property of the 50 questions alone.
     """
-    words = [word for text in texts for word in _words(text)]
-    return len(set(words)) / len(words) if words else math.nan
+    given = require_texts(texts)
+    words = [word for text in given for word in _words(text)]
+    signature = Signature("type_token_ratio", _LOWER)
+    return _share(len(set(words)), len(words), signature, "there is no word", n=len(given))
 
 
-def vocabulary_share(texts: Iterable[str], all_texts: Iterable[str]) -> float:
+def vocabulary_share(texts: Iterable[str], all_texts: Iterable[str]) -> Score:
     """Different words of some texts over the different words of all texts: the reading of ProMQA's 0.09.
 
     Args:
         texts: the texts that are described.
-        all_texts: the collection that they are part of; ``nan`` when it has no word.
+        all_texts: the collection that they are part of; the share is undefined when it has no word.
 
     Returns:
         0 to 1. It grows with the amount of ``texts`` where the type-token ratio falls.
@@ -118,17 +141,20 @@ def vocabulary_share(texts: Iterable[str], all_texts: Iterable[str]) -> float:
     Raises:
         MetricInputError: if ``texts`` has a word that ``all_texts`` lacks.
     """
-    some = {word for text in texts for word in _words(text)}
-    every = {word for text in all_texts for word in _words(text)}
+    given = require_texts(texts)
+    some = {word for text in given for word in _words(text)}
+    every = {word for text in require_texts(all_texts, "all texts") for word in _words(text)}
     if missing := some - every:
         raise MetricInputError(
             f"{len(missing)} words are not among all texts, {min(missing)!r} for one",
             "the second argument must hold the first",
         )
-    return len(some) / len(every) if every else math.nan
+    return _share(
+        len(some), len(every), Signature("vocabulary_share", _LOWER), "there is no word", n=len(given)
+    )
 
 
-def hd_d(texts: Iterable[str], sample: int = HD_D_SAMPLE) -> float:
+def hd_d(texts: Iterable[str], sample: int = HD_D_SAMPLE) -> Score:
     """Expected type-token ratio of so many words drawn at random without replacement: variety whatever the length.
 
     Each word contributes the probability that the sample holds it (hypergeometric). Neither the amount of text nor
@@ -139,7 +165,7 @@ def hd_d(texts: Iterable[str], sample: int = HD_D_SAMPLE) -> float:
         sample: words in a sample.
 
     Returns:
-        1/sample to 1; ``nan`` with fewer words than a sample.
+        1/sample to 1; undefined with fewer words than a sample.
 
     Raises:
         MetricInputError: if ``sample`` is not positive.
@@ -148,12 +174,15 @@ def hd_d(texts: Iterable[str], sample: int = HD_D_SAMPLE) -> float:
     """
     if sample < 1:
         raise MetricInputError(f"a sample has at least one word, got {sample}")
-    counts = Counter(word for text in texts for word in _words(text))
+    given = require_texts(texts)
+    counts = Counter(word for text in given for word in _words(text))
     total = counts.total()
+    signature = Signature("hd_d", {**_LOWER, "sample": str(sample)})
     if total < sample:
-        return math.nan
+        return Score(math.nan, signature, len(given), note=f"fewer than {sample} words")
     often = Counter(counts.values())  # few different frequencies, however many words
-    return math.fsum(n * (1 - _absent(total, f, sample)) for f, n in sorted(often.items())) / sample
+    value = math.fsum(n * (1 - _absent(total, f, sample)) for f, n in sorted(often.items())) / sample
+    return Score(value, signature, len(given))
 
 
 def _absent(total: int, frequency: int, sample: int) -> float:
@@ -165,13 +194,13 @@ def _absent(total: int, frequency: int, sample: int) -> float:
     return math.prod((total - frequency - i) / (total - i) for i in range(sample))
 
 
-def moving_average_ttr(texts: Iterable[str], window: int = MOVING_WINDOW) -> float:
+def moving_average_ttr(texts: Iterable[str], window: int = MOVING_WINDOW) -> Score:
     """Mean type-token ratio of all runs of ``window`` words, the texts read one after the other.
 
     Runs cross the borders of texts, so the order of the texts matters; ``hd_d`` has no such dependence.
 
     Returns:
-        1/window to 1; ``nan`` with fewer words than a window.
+        1/window to 1; undefined with fewer words than a window.
 
     Raises:
         MetricInputError: if ``window`` is not positive.
@@ -180,9 +209,11 @@ def moving_average_ttr(texts: Iterable[str], window: int = MOVING_WINDOW) -> flo
     """
     if window < 1:
         raise MetricInputError(f"a window has at least one word, got {window}")
-    words = [word for text in texts for word in _words(text)]
+    given = require_texts(texts)
+    words = [word for text in given for word in _words(text)]
+    signature = Signature("moving_average_ttr", {**_LOWER, "window": str(window)})
     if len(words) < window:
-        return math.nan
+        return Score(math.nan, signature, len(given), note=f"fewer than {window} words")
     inside = Counter(words[:window])
     different = types = len(inside)
     for old, new in zip(words, words[window:], strict=False):
@@ -190,38 +221,43 @@ def moving_average_ttr(texts: Iterable[str], window: int = MOVING_WINDOW) -> flo
         types += (inside[new] == 0) - (inside[old] == 0)
         inside[new] += 1
         different += types
-    return different / (window * (len(words) - window + 1))
+    return Score(different / (window * (len(words) - window + 1)), signature, len(given))
 
 
-def distinct_texts(texts: Sequence[str]) -> float:
-    """Different texts over all texts, letter case and white space aside; ``nan`` for no texts.
+def distinct_texts(texts: Sequence[str]) -> Score:
+    """Different texts over all texts, letter case and white space aside, 0 to 1; undefined for no texts.
 
     ProMQA has 351 different questions among 401; the most frequent one occurs 11 times.
     """
-    return len({" ".join(text.casefold().split()) for text in texts}) / len(texts) if texts else math.nan
+    given = require_texts(texts)
+    different = len({" ".join(text.casefold().split()) for text in given})
+    signature = Signature("distinct_texts", {"case": "folded", "white-space": "collapsed"})
+    return _share(different, len(given), signature, "there are no texts", n=len(given))
 
 
-def distinct_n(texts: Iterable[str], n: int) -> float:
-    """Different n-grams over all n-grams, none across texts (Li et al. 2016); ``nan`` when there is none.
+def distinct_n(texts: Iterable[str], n: int) -> Score:
+    """Different n-grams over all n-grams, none across texts (Li et al. 2016), 0 to 1; undefined when there is none.
 
     Raises:
-        ValueError: if ``n`` is not positive.
+        MetricInputError: if ``n`` is not positive.
     """
     if n < 1:
-        raise ValueError(f"n must be positive, got {n}")
+        raise MetricInputError(f"n must be positive, got {n}")
+    given = require_texts(texts)
     grams: Counter[tuple[str, ...]] = Counter()
-    for text in texts:
+    for text in given:
         words = _words(text)
         if n == 2:
             grams.update(pairwise(words))
         else:
             grams.update(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-    return len(grams) / total if (total := grams.total()) else math.nan
+    signature = Signature("distinct_n", {"across-texts": "no", **_LOWER, "n": str(n)})
+    return _share(len(grams), grams.total(), signature, f"there is no run of {n} words", n=len(given))
 
 
 def first_words(texts: Iterable[str]) -> list[tuple[str, int]]:
     """How often each first word occurs (lower case), most frequent first, ties by alphabet."""
-    counts = Counter(words[0] for text in texts if (words := _words(text)))
+    counts = Counter(words[0] for text in require_texts(texts) if (words := _words(text)))
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

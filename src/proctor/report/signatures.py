@@ -32,7 +32,7 @@ def group_signatures(rows: Sequence[ScoreRow]) -> list[SignatureGroup]:
     """Return the groups in the order of their first score."""
     alike: dict[tuple[str, tuple[str, ...]], list[ScoreRow]] = {}
     for row in rows:
-        signature = row.score.signature
+        signature = row.score.full_signature
         alike.setdefault((signature.name, tuple(sorted(signature.parameters))), []).append(row)
     return [_group(group) for group in alike.values()]
 
@@ -40,10 +40,10 @@ def group_signatures(rows: Sequence[ScoreRow]) -> list[SignatureGroup]:
 def _group(rows: Sequence[ScoreRow]) -> SignatureGroup:
     first: dict[str, ScoreRow] = {}
     for row in rows:
-        first.setdefault(str(row.score.signature), row)
+        first.setdefault(str(row.score.full_signature), row)
     metrics = tuple(dict.fromkeys(row.metric for row in rows))
     each = tuple((row, text) for text, row in first.items())
-    joined = _joined([row.score.signature for row in first.values()])
+    joined = _joined([row.score.full_signature for row in first.values()])
     return SignatureGroup(metrics, all(row.chance for row in rows), joined, each)
 
 

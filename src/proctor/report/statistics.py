@@ -253,7 +253,7 @@ def _spread(values: Iterable[float]) -> Spread:
 
 
 def _count_words(texts: Sequence[str]) -> WordCount:
-    return WordCount(mean_words(texts), mean_tokens(texts)) if texts else WordCount(None, None)
+    return WordCount(mean_words(texts).value, mean_tokens(texts).value) if texts else WordCount(None, None)
 
 
 def _top_words(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -53,16 +53,21 @@ def test_selection_bias_golden():
     gold = ["A", "B", "C", "D"] * 3
     recalls = recall_by_letter(gold, ["A"] * 12, 4)
     assert recalls == {"A": 1.0, "B": 0.0, "C": 0.0, "D": 0.0}
-    assert recall_spread(list(recalls.values())) == pytest.approx(math.sqrt(3) / 4)
-    assert recall_spread(list(recall_by_letter(gold, gold, 4).values())) == 0.0
+    assert float(recall_spread(list(recalls.values()))) == pytest.approx(math.sqrt(3) / 4)
+    assert float(recall_spread(list(recall_by_letter(gold, gold, 4).values()))) == 0.0
     assert recall_by_letter(["A"], [None], 2) == {"A": 0.0, "B": None}
-    assert math.isnan(recall_spread([0.5, None]))
+    undefined = recall_spread([0.5, None])
+    assert math.isnan(undefined.value)
+    assert undefined.note == "fewer than two letters have a recall"
+    with pytest.raises(MetricInputError, match="between 0 and 1, got nan"):
+        recall_spread([math.nan, 0.5])
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=9))
 def test_recall_spread_is_numpy_s_population_deviation(recalls):
-    assert 0 <= recall_spread(recalls) <= 0.5 + 1e-12
-    assert recall_spread(recalls) == pytest.approx(np.std(recalls), abs=1e-9)
+    spread = float(recall_spread(recalls))
+    assert 0 <= spread <= 0.5 + 1e-12
+    assert spread == pytest.approx(np.std(recalls), abs=1e-9)
 
 
 def test_confusion():

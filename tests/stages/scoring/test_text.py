@@ -130,7 +130,7 @@ def test_first_words_picture(describe):
 def test_texts_without_words_are_undefined_and_say_why(describe):
     found = values(describe([{"text": "?"}, {"text": "..."}]))
     assert math.isnan(found["TTR", "all"].value)
-    assert found["TTR", "all"].note == "no word"
+    assert found["TTR", "all"].note == "there is no word"
     assert found["tokens", "all"].value == 1.0
 
 

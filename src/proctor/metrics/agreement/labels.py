@@ -76,6 +76,8 @@ def sorted_labels(seen: set[Any], values: Sequence[Label] | None) -> tuple[Label
 
 
 def _listed(labels: Labels) -> list[Label]:
+    if isinstance(labels, str | bytes):
+        raise MetricInputError(f"labels are a list, got the text {labels[:60]!r}", "put them into a list")
     if isinstance(labels, np.ndarray):
         listed: list[Label] = labels.tolist()
         return listed

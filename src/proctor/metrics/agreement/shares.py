@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from proctor.metrics.agreement.labels import Label, Labels, coded_labels
+from proctor.metrics.agreement.labels import Label, Labels, coded_labels, distinct_labels, sorted_labels
 from proctor.metrics.agreement.resampling import bootstrap_signature, ratio_score, require_resampling
 from proctor.metrics.bootstrap import Floats
 from proctor.metrics.interval import wilson_interval
@@ -108,6 +108,7 @@ def _part(label: Label) -> str:
 def _uses_of(a: Labels, b: Labels, label: Label) -> tuple[Floats, int]:
     """Per item: twice whether both used the label, how many did, and two."""
     labels, one, two = coded_labels(a, b)
+    sorted_labels({*labels, *distinct_labels([label])}, None)  # a label of another type occurs nowhere
     place = labels.index(label) if label in labels else -1
     first, second = (one == place).astype(np.float64), (two == place).astype(np.float64)
     return np.stack([2 * first * second, first + second, np.full(len(one), 2.0)]), len(one)

@@ -45,10 +45,13 @@ def letter_balance(*counts: Sequence[int]) -> LetterBalance:
     """
     chi2, df, smallest, total = 0.0, 0, math.inf, 0
     for group in counts:
-        values = [int(c) for c in group]
+        try:
+            values = [int(c) for c in group]
+        except (TypeError, ValueError, OverflowError):
+            values = []
         if len(values) < 2 or min(values) < 0 or any(v != c for v, c in zip(values, group, strict=True)):
             raise MetricInputError(
-                f"counts of at least two letters are wanted, none negative, got {list(group)}"
+                f"counts of at least two letters are wanted, whole and none negative, got {group!r:.60}"
             )
         if not sum(values):
             continue

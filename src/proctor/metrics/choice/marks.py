@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from proctor.metrics.choice.letters import LETTERS, letter_counts, require_letter, require_options
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Matrix
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "ChoiceCounts",
@@ -65,6 +66,8 @@ def choice_accuracy(gold: Sequence[str], predicted: Sequence[str | None]) -> Cho
 
     Reference: InstructionBench B1.5; chance is ``chance_accuracy``.
     """
+    if isinstance(gold, str) or isinstance(predicted, str):
+        raise MetricInputError("letters are a list, got one text", "put them into a list")
     if len(gold) != len(predicted):
         raise MetricInputError(f"{len(gold)} gold letters for {len(predicted)} predictions")
     for i, (wanted, said) in enumerate(zip(gold, predicted, strict=True)):
@@ -100,19 +103,26 @@ def recall_by_letter(
     return {letter: right[letter] / n if n else None for letter, n in asked.items()}
 
 
-def recall_spread(recalls: Sequence[float | None]) -> float:
-    """Standard deviation of the recalls by letter (RStd): 0 without selection bias; ``nan`` with fewer than 2.
+def recall_spread(recalls: Sequence[float | None]) -> Score:
+    """Standard deviation of the recalls by letter (RStd): 0 without selection bias; undefined with fewer than 2.
 
     The population form (divided by the number of letters). It measures bias also when gold letters are not balanced,
     which the balance of predicted letters does not.
 
+    Raises:
+        MetricInputError: if a recall does not lie between 0 and 1.
+
     Reference: Zheng et al. 2024.
     """
     known = [r for r in recalls if r is not None]
+    for recall in known:
+        if not 0 <= recall <= 1:
+            raise MetricInputError(f"a recall lies between 0 and 1, got {recall!r:.60}")
+    signature = Signature("recall_spread", {"deviation": "population"})
     if len(known) < 2:
-        return math.nan
+        return Score(math.nan, signature, len(known), note="fewer than two letters have a recall")
     mean = math.fsum(known) / len(known)
-    return math.sqrt(math.fsum((r - mean) ** 2 for r in known) / len(known))
+    return Score(math.sqrt(math.fsum((r - mean) ** 2 for r in known) / len(known)), signature, len(known))
 
 
 def letter_confusion(

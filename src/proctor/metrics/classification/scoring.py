@@ -8,6 +8,7 @@ from typing import Final, TypedDict
 import numpy as np
 
 from proctor.metrics.bootstrap import Floats, bootstrap_interval
+from proctor.metrics.errors import require_options
 from proctor.metrics.interval import Interval
 from proctor.metrics.score import Score, Signature
 
@@ -58,7 +59,12 @@ def why_undefined(name: str, n: int, positives: int) -> str:
 
 
 def given_settings(options: Options) -> Mapping[str, str]:
-    """Further parts of the signature, as the caller gave them."""
+    """Further parts of the signature, as the caller gave them.
+
+    Raises:
+        MetricInputError: if an option is not one of ``Options``: a misspelt one would be without effect.
+    """
+    require_options(options, Options.__annotations__)
     return options.get("settings", {})
 
 

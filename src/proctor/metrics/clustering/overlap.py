@@ -70,7 +70,7 @@ def count_overlap(
             "sample both at the same rate",
         )
     require_choice(background, BACKGROUNDS, "background")
-    truth, found = np.asarray([str(x) for x in reference]), np.asarray([str(x) for x in predicted])
+    truth, found = _label_texts(reference, "reference"), _label_texts(predicted, "predicted")
     if background == "dropped" and len(truth):
         kept = truth != background_label
         truth, found = truth[kept], found[kept]
@@ -86,6 +86,20 @@ def count_overlap(
         cells.reshape(len(classes), len(clusters)).astype(np.int64),
         names.index(background_label) if background_label in names else None,
     )
+
+
+def _label_texts(labels: Sequence[object], what: str) -> NDArray[np.str_]:
+    """Labels as they print; None and nan would print as labels of their own."""
+    if isinstance(labels, str | bytes):
+        raise MetricInputError(
+            f"{what} is a list of labels, got the text {labels[:60]!r}", "put them into a list"
+        )
+    for row, label in enumerate(labels):
+        if label is None or isinstance(label, bytes) or label != label:
+            raise MetricInputError(
+                f"the {what} label of frame {row} is {label!r}", "give every frame a label"
+            )
+    return np.asarray([str(label) for label in labels])
 
 
 def require_choice(value: str, allowed: Sequence[str], name: str) -> None:

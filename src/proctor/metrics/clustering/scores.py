@@ -19,7 +19,7 @@ from proctor.metrics.clustering.overlap import (
     require_choice,
     stacked_counts,
 )
-from proctor.metrics.errors import MetricInputError
+from proctor.metrics.errors import require_options
 from proctor.metrics.interval import Interval
 from proctor.metrics.score import Score, Signature
 
@@ -71,9 +71,7 @@ def key_step_f1(reference: Sequence[object], predicted: Sequence[object], **opti
 def _of_frames(
     measure: int, reference: Sequence[object], predicted: Sequence[object], options: Mapping[str, str]
 ) -> Score:
-    unknown = sorted(set(options) - {"average", "background", "background_label"})
-    if unknown:
-        raise MetricInputError(f"there is no option {unknown[0]!r}")
+    require_options(options, ("average", "background", "background_label"))
     average, background = options.get("average", "per-key-step"), options.get("background", "class")
     require_choice(average, AVERAGES, "average")
     require_choice(background, BACKGROUNDS, "background")

@@ -67,7 +67,8 @@ def rank_gold(gold: Sequence[Gold], rankings: Sequence[Sequence[Hashable]]) -> R
 
     Raises:
         MetricInputError: if the lists are not parallel, a question has no gold source, a ranking is a text instead
-            of a list, an id cannot be one, or a gain is not finite.
+            of a list, an id cannot be one, gold and rankings write ids as texts and as numbers, or a gain is not
+            finite.
     """
     if len(gold) != len(rankings):
         raise MetricInputError(
@@ -87,6 +88,12 @@ def rank_gold(gold: Sequence[Gold], rankings: Sequence[Sequence[Hashable]]) -> R
         rank += _ranks(gains, distinct)
         gain += gains.values()
         counts.append((len(gains), len(distinct), given - len(gains), offered - len(distinct)))
+    offered_types = {isinstance(one, str) for ranking in rankings for one in ranking}
+    if source and offered_types and not offered_types & {isinstance(one, str) for one in source}:
+        raise MetricInputError(
+            f"ids of gold sources are {type(source[0]).__name__}, ids in rankings are another type",
+            "write both as texts, or both as numbers: otherwise nothing is found",
+        )
     needed, retrieved, repeated_gold, repeated_ranked = (
         np.array(counts, dtype=np.int64).reshape(len(counts), 4).T
     )

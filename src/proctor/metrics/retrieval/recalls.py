@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.errors import MetricInputError
+from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.retrieval.ranking import Floats, Gold, RankedGold, rank_gold
 
 __all__ = [
@@ -91,6 +91,7 @@ def part_recalls_at_k(ranked: RankedGold, parts: Sequence[str], k: int) -> dict[
     Raises:
         MetricInputError: if ``parts`` is not parallel to the rows.
     """
+    parts = require_texts(parts, "kinds of sources")
     if len(parts) != len(ranked.rank):
         raise MetricInputError(f"{len(parts)} kinds for {len(ranked.rank)} gold sources")
     hits, names = rows_found(ranked, k), np.asarray(parts, dtype=np.str_)

@@ -43,7 +43,7 @@ def letter_report(
             "p": predicted.p,
         },
         "recall_by_letter": recalls,
-        "recall_spread": recall_spread(list(recalls.values())),
+        "recall_spread": recall_spread(list(recalls.values())).value,
     }
     notes = []
     unparsed = sum(letter is None for letter in said)

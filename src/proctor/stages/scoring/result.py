@@ -6,7 +6,6 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from proctor.metrics.score import Score
 from proctor.metrics.table import ScoreRow, ScoreTable
 
 __all__ = ["table_as_json"]
@@ -31,20 +30,7 @@ def table_as_json(table: ScoreTable) -> dict[str, Any]:
 
 
 def _row(row: ScoreRow) -> dict[str, Any]:
-    return {"metric": row.metric, "slice": row.slice, "chance": row.chance, **_score(row.score)}
-
-
-def _score(score: Score) -> dict[str, Any]:
-    return {
-        "value": _plain(score.value),
-        "low": _plain(score.low),
-        "high": _plain(score.high),
-        "n": score.n,
-        "failed": score.failed,
-        "skipped": score.skipped,
-        "note": score.note,
-        "signature": str(score.signature),
-    }
+    return {"metric": row.metric, "slice": row.slice, "chance": row.chance, **row.score.to_dict()}
 
 
 def _plain(value: Any) -> Any:

@@ -41,13 +41,16 @@ def pair_rows(marks: Marks, pair: Pair, wanted: float | None, drawing: Drawing, 
     digits = marks.digits
     why = found.note or "undefined"
 
-    def score(value: float | None, signature: Signature, **ends: float | None) -> Score:
+    def score(
+        value: float | None, signature: Signature, *, low: float | None = None, high: float | None = None
+    ) -> Score:
         defined = value is not None
         return Score(
             math.nan if value is None else value,
             signature,
             found.n,
-            **(ends if defined else {}),
+            low if defined else None,
+            high if defined else None,
             failed=found.failed,
             skipped=pair.skipped,
             note="" if defined else why,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, Final
@@ -26,7 +26,6 @@ from proctor.metrics.figure import Bars, Figure
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.metrics.text_statistics import (
-    HD_D_SAMPLE,
     MOVING_WINDOW,
     count_tokens,
     count_words,
@@ -50,7 +49,6 @@ _NEAREST_SHOWN: Final = 10
 _FEW_VALUES: Final = 200
 """Values of a column to slice by, beyond which it is taken for an id."""
 _NO_INTERVAL: Final = "no interval: drawing texts again repeats them, which lowers variety"
-_PLAIN: Final = {"case": "lower", "punctuation": "out"}
 _UNREADABLE: Final = (OSError, ValueError, EOFError, MemoryError, SyntaxError, TokenError, BadZipFile)
 """What NumPy raises for files that are cut off, damaged or of another kind."""
 
@@ -270,41 +268,26 @@ def _describe(
             seed=settings.seed,
         )
         rows.append(ScoreRow(label, score, part, digits=2))
-    few = "fewer words than a sample of {}"
-    variety: list[tuple[str, str, float, dict[str, str], str]] = [
-        ("TTR", "type_token_ratio", type_token_ratio(texts), _PLAIN, "no word"),
-        ("HD-D", "hd_d", hd_d(texts), {**_PLAIN, "sample": str(HD_D_SAMPLE)}, few.format(HD_D_SAMPLE)),
-        (
-            "MATTR",
-            "moving_average_ttr",
-            moving_average_ttr(texts, settings.window),
-            {**_PLAIN, "order": "file", "window": str(settings.window)},
-            few.format(settings.window),
-        ),
-        *(
-            (
-                f"distinct-{n}",
-                "distinct_n",
-                distinct_n(texts, n),
-                {**_PLAIN, "across-texts": "no", "n": str(n)},
-                f"no text has {n} words",
-            )
-            for n in (1, 2)
-        ),
-        (
-            "distinct texts",
-            "distinct_texts",
-            distinct_texts(texts),
-            {"case": "folded", "white-space": "collapsed"},
-            "no text",
-        ),
+    variety: list[tuple[str, Score, dict[str, str]]] = [
+        ("TTR", type_token_ratio(texts), {}),
+        ("HD-D", hd_d(texts), {}),
+        ("MATTR", moving_average_ttr(texts, settings.window), {"order": "file"}),
+        *((f"distinct-{n}", distinct_n(texts, n), {}) for n in (1, 2)),
+        ("distinct texts", distinct_texts(texts), {}),
     ]
     if part != _ALL:
-        share = vocabulary_share(texts, [t.text for t in every])
-        variety.append(("vocabulary", "vocabulary_share", share, {**_PLAIN, "of": _ALL}, "no word"))
+        variety.append(("vocabulary", vocabulary_share(texts, [t.text for t in every]), {"of": _ALL}))
     rows += [
-        ScoreRow(label, _plain(value, Signature(name, {**words, **_slice(part)}), len(texts), why), part)
-        for label, name, value, words, why in variety
+        ScoreRow(
+            label,
+            replace(
+                score,
+                signature=score.signature.having(**more, **_slice(part)),
+                note=score.note or _NO_INTERVAL,
+            ),
+            part,
+        )
+        for label, score, more in variety
     ]
     return rows
 
