@@ -18,6 +18,7 @@ from proctor.report.score_table import (
     show_number,
     show_score,
 )
+from proctor.version import __version__
 
 EVIL = "<script>|\\&%$#_{}~^`*\n\u202e\x00"
 
@@ -67,7 +68,7 @@ def test_markdown() -> None:
 def test_latex_uses_booktabs_brackets_and_a_rule_before_chance() -> None:
     assert render_scores(TWO, "latex") == (
         "% needs \\usepackage{booktabs}\n"
-        "% f1|v:1\n"
+        f"% f1|v:1|version:{__version__}\n"
         "\\begin{tabular}{lrrr}\n"
         "\\toprule\n"
         " & F1 & AUC & n \\\\\n"

@@ -6,7 +6,7 @@ from proctor.report.signatures import group_signatures
 
 
 def row(metric: str, name: str, slice_: str = "all", **parameters: str) -> ScoreRow:
-    return ScoreRow(metric, Score(0.5, Signature(name, parameters), 3), slice_)
+    return ScoreRow(metric, Score(0.5, Signature(name, parameters), 3, version=""), slice_)
 
 
 def test_one_measure_is_said_once_with_what_differs_in_braces() -> None:
@@ -35,6 +35,11 @@ def test_equal_signatures_are_one() -> None:
     (group,) = group_signatures(rows)
     assert group.joined == "f1|v:1"
     assert [(found.slice, text) for found, text in group.each] == [("a", "f1|v:1")]
+
+
+def test_the_version_is_a_part_of_what_is_printed() -> None:
+    (group,) = group_signatures([ScoreRow("F1", Score(0.5, Signature("f1"), 3, version="1.2.3"))])
+    assert group.joined == "f1|version:1.2.3"
 
 
 def test_no_scores_no_signatures() -> None:

@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from proctor.version import __version__
+
 LABELS = """unit,annotator,label,recording,type
 u1,ana,yes,r1,next
 u1,ben,yes,r1,next
@@ -86,7 +88,7 @@ def test_references_of_alternatives(proctor, files):
         "--json",
     )
     assert quorum.json["scores"][0]["signature"].endswith(
-        "penalty:union|pooling:pair_mean|resamples:100|seed:0"
+        f"penalty:union|pooling:pair_mean|resamples:100|seed:0|version:{__version__}"
     )
 
 
@@ -99,6 +101,7 @@ def test_options_reach_the_signature(proctor, files):
     assert (
         signatures["α"]
         == "krippendorff_alpha|cluster:type|interval:percentile-90|level:ordinal|resamples:100|seed:7"
+        f"|version:{__version__}"
     )
     assert "κ quadratic" in signatures
     result = run(proctor, files["segments"], "--kind", "segments", "--threshold", 0.75, "--json").json
