@@ -307,14 +307,14 @@ def test_vocabulary_recognises_steps_by_the_words_that_tell(shelf):
 
 def test_grammar_of_time_is_linear():
     for text in (
-        "not " * 200_000,
-        "a" * 1_000_000,
-        "1/2 " * 200_000,
-        "no, " * 200_000,
-        "yes no" * 150_000,
-        "- " * 300_000,
+        "not " * 20_000,
+        "a" * 100_000,
+        "1/2 " * 20_000,
+        "no, " * 20_000,
+        "yes no" * 15_000,
+        "- " * 30_000,
     ):
-        with effort(12, text[:10]):
+        with effort(2, text[:10]):
             read_answer(text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +11,7 @@ import av
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Recipe", "make_audio", "make_grey_video", "make_video", "number_in"]
+__all__ = ["Recipe", "make_audio", "make_grey_video", "make_grey_videos", "make_video", "number_in"]
 
 BITS = 10
 
@@ -123,3 +123,16 @@ def make_grey_video(path: Path, seconds: int, every: int = 1) -> None:
             grey = np.full((48, 64, 3), second % 250, dtype=np.uint8)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(grey, format="rgb24")))
         container.mux(stream.encode())
+
+
+def make_grey_videos(folder: Path, seconds: Mapping[str, float]) -> None:
+    """Give each name a tiny video that is at least so long, with a frame every ten seconds; those of a length are one file."""
+    made: dict[int, Path] = {}
+    for name, least in seconds.items():
+        length = -int(-(least + 12) // 300) * 300
+        path = folder / name
+        if length in made:
+            path.hardlink_to(made[length])
+        else:
+            make_grey_video(path, length, every=10)
+            made[length] = path

@@ -406,7 +406,7 @@ def killed(root: Path, standin: Standin, after: int, *arguments: str) -> int:
     return standin.count if status == -signal.SIGKILL else -1
 
 
-@pytest.mark.parametrize("after", [1, 5, 11, 19, 27])
+@pytest.mark.parametrize("after", [1, 19])
 def test_killed_while_it_generates_it_ends_the_same_and_pays_for_nothing_stored_twice(
     derived: Path, tmp_path: Path, standin: Standin, after: int
 ) -> None:
@@ -429,7 +429,7 @@ def test_killed_while_it_generates_it_ends_the_same_and_pays_for_nothing_stored_
         assert (rough / file).read_bytes() == (calm / file).read_bytes()
 
 
-@pytest.mark.parametrize("after", [3, 20])
+@pytest.mark.parametrize("after", [20])
 def test_killed_while_it_verifies_it_goes_on(
     derived: Path, tmp_path: Path, standin: Standin, after: int
 ) -> None:

@@ -150,8 +150,10 @@ def numbers(data: bytes) -> list[int]:
 # -- frames --------------------------------------------------------------------------------------------------------
 
 
-@EVERY
-@pytest.mark.parametrize("sampling", ["uniform", "fps", "published", "steps"])
+@pytest.mark.parametrize(
+    ("provider", "sampling"),
+    list(zip(MODELS, ["uniform", "fps", "published", "steps"], strict=True)),
+)
 def test_the_frames_that_arrive_are_those_of_the_record(
     bench: Path, standin: Standin, shown: Shown, videos: Path, provider: str, sampling: str
 ) -> None:

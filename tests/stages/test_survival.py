@@ -23,7 +23,7 @@ Contents = Callable[[Path], dict[str, bytes]]
 
 NAMES = ("read", "derive", "generate", "verify", "build", "predict", "judge", "score", "report")
 TOUCHES = ("open", "os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree", "sqlite3.connect")
-POINTS = 5
+POINTS = 3
 
 
 def count_touches(root: Path, at: Callable[[int], None]) -> None:
@@ -173,7 +173,7 @@ def stored(path: Path) -> int:
         connection.close()
 
 
-@pytest.mark.parametrize("limit", [0, 300, 5_000])
+@pytest.mark.parametrize("limit", [0, 5_000])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disk(
     name: str,
@@ -221,18 +221,17 @@ def test_a_demo_that_was_killed_goes_on(
     folder = tmp_path / "demo"
     run(folder)
     expected = contents(folder)
-    for part in ("sample", "items", "runs/"):
-        for path in sorted(folder.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
 
-        def killed(tell: Callable[[dict[str, Any]], None], part: str = part) -> None:
-            def hook(event: str, arguments: tuple[object, ...]) -> None:
-                if event == "os.rename" and part in str(arguments[1]):
-                    die()
+    def killed(tell: Callable[[dict[str, Any]], None]) -> None:
+        def hook(event: str, arguments: tuple[object, ...]) -> None:
+            if event == "os.rename" and "items" in str(arguments[1]):
+                die()
 
-            sys.addaudithook(hook)
-            run(folder)
-
-        assert in_child(killed).signal == signal.SIGKILL, part
+        sys.addaudithook(hook)
         run(folder)
-        assert contents(folder) == expected
+
+    assert in_child(killed).signal == signal.SIGKILL
+    run(folder)
+    assert contents(folder) == expected

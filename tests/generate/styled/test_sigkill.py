@@ -1,33 +1,24 @@
-"""SIGKILL at 20 seeded points: no stored call is made again, none is lost, and the end is the same to the byte."""
+"""SIGKILL at seeded points: no stored call is made again, none is lost, and the end is the same to the byte."""
 
 from __future__ import annotations
 
-import json
-import random
-import shutil
-import signal
-import sqlite3
-import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.generate.styled.killed import Lives
+from tests.lives import Lives, answered, end_many_lives, outcomes, settle
 
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.standin import Standin
 from proctor.llm.standin.script import Latency, Script
 from proctor.stages.rehearsal.player import Rehearsal
 
-KILLS = 20
-PATIENCE = 60.0
 FILES = ("styled.jsonl", "styled.attempts.jsonl", "styled.json")
 
 
 @pytest.fixture(scope="module")
 def lives() -> Iterator[Lives]:
-    made = Lives()
+    made = Lives("tests.generate.styled.killed:live")
     yield made
     made.close()
 
@@ -50,82 +41,22 @@ def written(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in FILES if (folder / name).exists()}
 
 
-def outcomes(folder: Path) -> dict[str, str]:
-    """Return the stored outcomes by the key of their call, as SQLite itself sees them."""
-    path = folder / "calls.sqlite"
-    if not path.exists():
-        return {}
-    connection = sqlite3.connect(path)
-    try:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proctor_calls'").fetchone():
-            return {}
-        return dict(connection.execute("SELECT key, outcome FROM proctor_calls WHERE outcome IS NOT NULL"))
-    finally:
-        connection.close()
-
-
-def answered(stored: dict[str, str]) -> Counter[str]:
-    """Count stored calls by the first 20 digits of the server's own key; draws of one request are the same to a server."""
-    names = (json.loads(text)["provider_id"] for text in stored.values())
-    return Counter(name.removeprefix("chatcmpl-").partition("-")[0] for name in names)
-
-
-def settle(server: Standin) -> Counter[str]:
-    """Wait until nothing is on its way and return how often each request came."""
-    before, quiet = -1, 0
-    while quiet < 5:
-        now = server.count
-        quiet = quiet + 1 if now == before and not server.log.in_flight else 0
-        before = now
-        time.sleep(0.02)
-    return Counter({key[:20]: n for key, n in server.counts.items()})
-
-
-def test_killed_20_times_it_ends_as_if_nothing_had_happened(lives: Lives, server: Standin, tmp_path: Path):
-    calm = workspace(tmp_path / "calm")
-    assert lives.ended(lives.start(calm, server.url)) == 0, (calm / "printed").read_text()
-    once = settle(server)
-    expected = written(calm)
+def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
+    lives: Lives, server: Standin, tmp_path: Path
+) -> None:
+    calm, rough, printed = workspace(tmp_path / "calm"), workspace(tmp_path / "rough"), tmp_path / "printed"
+    assert lives.ended(lives.start(printed, calm, server.url)) == 0, printed.read_text()
+    once, expected = settle(server), written(calm)
     assert set(expected) == set(FILES)
     assert once == answered(outcomes(calm)), "every call was made once"
     assert once.total() >= 120
     server.reset()
 
-    rough = workspace(tmp_path / "rough")
-    rng = random.Random(7)
-    kept: dict[str, str] = {}
-    seen: Counter[str] = Counter()
-    kills = busy = 0
-    while kills < KILLS:
-        before = answered(kept)
-        start = server.count
-        pid = lives.start(rough, server.url)
-        # a share of what is left, so that the last lives have something to do as well
-        left = once.total() - before.total()
-        wanted = start + rng.randint(1, max(1, left // (KILLS - kills + 1)))
-        limit = time.monotonic() + PATIENCE
-        while server.count < wanted and lives.ended(pid, patient=False) is None and time.monotonic() < limit:
-            time.sleep(0.002)
-        time.sleep(rng.random() * 0.1)
-        busy += server.log.in_flight > 0
-        status = lives.kill(pid)
-        assert status in (-signal.SIGKILL, 0), (rough / "printed").read_text()
-        kills += status != 0  # a life may come to its end before it is killed
-        now = settle(server)
-        assert now - seen <= once - before, "calls were made again that were stored"
-        seen = now
-        after = outcomes(rough)
-        assert kept.items() <= after.items(), "something finished was lost or replaced"
-        kept = after
+    def check() -> None:
         assert written(rough).items() <= expected.items(), "a file is half-written"
-        if status == 0:
-            (rough / FILES[0]).unlink()
-            assert kills >= KILLS // 2, "the calls were made before they could be interrupted"
-            break
-    assert lives.ended(lives.start(rough, server.url)) == 0, (rough / "printed").read_text()
-    last = settle(server) - seen
-    assert last <= once - answered(kept)
+
+    def start() -> int:
+        return lives.start(printed, rough, server.url)
+
+    end_many_lives(lives, start, rough, server, once, printed=printed, check=check)
     assert written(rough) == expected
-    assert answered(outcomes(rough)) == once, "nothing else was asked, and nothing is lacking"
-    assert busy >= KILLS // 4, "some of them died while calls were on their way"
-    shutil.rmtree(rough)

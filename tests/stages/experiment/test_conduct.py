@@ -115,13 +115,13 @@ def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(
     other.mkdir()
     shutil.copy(root / FENCE_FILE, other / FENCE_FILE)
     stops = []
-    for most in (10, 60, 70, 10_000):
+    for most in (10, 70, 10_000):
         done, server = rehearsed(other, plan, source=sample, limits=Limits(max_calls=most))
         assert server.count <= most
         stops.append((bool(done.stopped), done.parts[-1].name, bool(done.report)))
         count -= server.count
     assert stops[0] == (True, "generate", False)
-    assert [stopped for stopped, _, _ in stops] == [True, True, True, False]
+    assert [stopped for stopped, _, _ in stops] == [True, True, False]
     assert stops[-1][1:] == ("report", True)
     assert count == 0
     wanted, found = fingerprints(root), fingerprints(other)

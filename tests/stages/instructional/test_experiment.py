@@ -104,12 +104,12 @@ def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(finished: Fini
     root, data, _, count = finished
     other = same_secret(root, tmp_path / "bench")
     stops = []
-    for most in (20, 60, 90, 10_000):
+    for most in (20, 90, 10_000):
         done, server = rehearsed(other, plan(data), limits=Limits(max_calls=most))
         assert server.count <= most
         stops.append((bool(done.stopped), bool(done.report)))
         count -= server.count
-    assert stops == [(True, False)] * 3 + [(False, True)]
+    assert stops == [(True, False)] * 2 + [(False, True)]
     assert count == 0, "nothing is paid twice"
     assert fingerprints(other) == fingerprints(root)
 

@@ -17,7 +17,7 @@ from tests.patience import wait_until
 from proctor.stages.studio import open_desk
 from proctor.verify.desk import people
 
-KILLS = 4
+KILLS = 2
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -33,7 +33,7 @@ def test_every_acknowledged_save_survives_sigkill(
     crew, rng = hire(database), random.Random(11)
     for _ in range(KILLS):
         server, stop = serve(bench, database), threading.Event()
-        before, wanted = crew.submitted, rng.randint(8, 24)
+        before, wanted = crew.submitted, rng.randint(12, 24)
         threads = crew.load(server, stop)
         wait_until(lambda b=before, w=wanted: crew.submitted >= b + w)  # type: ignore[misc]
         time.sleep(rng.uniform(0.0, 0.1))
