@@ -13,7 +13,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -64,12 +64,15 @@ class Limits(NamedTuple):
     Attributes:
         writes_per_second: of one person, in the long run.
         writes_at_once: that may come together.
-        sign_ins: wrong ones per minute, for one name and for one address.
+        sign_ins: wrong ones per minute, for one name from one address.
+        sign_ins_together: wrong ones per minute, for one address with all names, and for one name from all addresses. A
+            class room or an office often has one address: whoever mistypes there must not keep the others out.
     """
 
     writes_per_second: float = 10.0
     writes_at_once: int = 30
     sign_ins: int = 5
+    sign_ins_together: int = 100
 
 
 class RefusedError(UserError):
@@ -121,40 +124,42 @@ class Attempts:
     """At most so many attempts in a sliding minute, by key.
 
     Args:
-        most: in a minute.
         clock: seconds that never go back.
         keys: remembered at most; the longest unused is forgotten.
     """
 
-    def __init__(self, most: int, *, clock: Callable[[], float] = time.monotonic, keys: int = 20_000) -> None:
-        self._most = most
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, keys: int = 20_000) -> None:
         self._clock = clock
         self._keys = keys
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def take(self, *keys: str) -> float:
-        """Note an attempt under all keys and return 0; if one has none left, note nothing and return seconds."""
+    def take(self, limits: Mapping[str, int]) -> float:
+        """Note an attempt under all keys and return 0; if one has none left, note nothing and return seconds.
+
+        Args:
+            limits: key to how many it has in a minute.
+        """
         now = self._clock()
-        wait = max(self._wait(key, now) for key in keys)
+        wait = max(self._wait(key, now, most) for key, most in limits.items())
         if wait <= 0:
-            for key in keys:
+            for key in limits:
                 self._times.setdefault(key, deque()).append(now)
                 self._times.move_to_end(key)
             while len(self._times) > self._keys:
                 self._times.popitem(last=False)
         return max(0.0, wait)
 
-    def give_back(self, *keys: str) -> None:
+    def give_back(self, keys: Iterable[str]) -> None:
         """Take the last attempt back: it was right."""
         for key in keys:
             with suppress(IndexError):
                 self._times.get(key, deque()).pop()
 
-    def _wait(self, key: str, now: float) -> float:
+    def _wait(self, key: str, now: float, most: int) -> float:
         times = self._times.get(key)
         while times and now - times[0] >= 60.0:
             times.popleft()
-        return 60.0 - (now - times[0]) if times and len(times) >= self._most else 0.0
+        return 60.0 - (now - times[0]) if times and len(times) >= most else 0.0
 
 
 class Rate:
@@ -222,7 +227,8 @@ class Auth:
         self.cookie = _cookie_name(origin)
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._seen: dict[str, float] = {}
-        self._attempts = Attempts(limits.sign_ins, clock=clock)
+        self._limits = limits
+        self._attempts = Attempts(clock=clock)
         self._writes = Rate(limits.writes_per_second, limits.writes_at_once, clock=clock)
 
     def close(self) -> None:
@@ -262,7 +268,8 @@ class Auth:
             who it is, and the token for ``set_cookie``.
 
         Raises:
-            SlowDownError: after five wrong attempts in a minute for this name, or from this address.
+            SlowDownError: after five wrong attempts in a minute for this name from this address, or after many more for the
+                name from anywhere, or from the address for any names (``Limits``).
             RefusedError: if nobody signs in with that.
         """
         person, hashed = await self._checked(request, handle, password)
@@ -283,9 +290,11 @@ class Auth:
         await self._checked(request, person.handle, password)
 
     async def _checked(self, request: Request, handle: str, password: str) -> tuple[Person, str]:
-        keys = (f"name {_handle_key(handle)}", f"from {_address(request)}")
+        name, place = f"name {_handle_key(handle)}", f"from {_address(request)}"
+        together = self._limits.sign_ins_together
+        limits = {f"{name} {place}": self._limits.sign_ins, name: together, place: together}
         # Taken before the work is done, or a hundred attempts at once would all pass; given back when it was right.
-        wait = self._attempts.take(*keys)
+        wait = self._attempts.take(limits)
         if wait > 0:
             raise SlowDownError(wait)
         person, hashed = await to_thread.run_sync(
@@ -294,7 +303,7 @@ class Auth:
         right = await self.passwords.verify(hashed, password)
         if person is None or not right:
             raise RefusedError
-        self._attempts.give_back(*keys)
+        self._attempts.give_back(limits)
         return person, hashed
 
     async def open(self, request: Request, person: Person, *, keep_hash: str = "") -> str:

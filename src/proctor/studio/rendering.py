@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from proctor.drawing.text import show_text
 from proctor.errors import UserError
 from proctor.studio.context import studio_of
 from proctor.studio.views import NavLink, Shell, Viewer
@@ -83,10 +84,15 @@ def static_version() -> str:
 
 @cache
 def environment() -> Environment:
-    """Return the templates: everything is escaped, and a name that is missing is an error."""
+    """Return the templates: everything is escaped, and a name that is missing is an error.
+
+    Characters that turn the reading direction or have no shape are made visible in everything that is shown. What goes
+    back with a form must come back as it was: ``| e`` in the template keeps it.
+    """
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -94,6 +100,10 @@ def environment() -> Environment:
     )
     made.globals["static"] = static_url
     return made
+
+
+def _shown(value: object) -> object:
+    return show_text(value) if type(value) is str else value  # Markup is escaped already, and ours
 
 
 def compile_templates() -> None:

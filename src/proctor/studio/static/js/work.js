@@ -636,15 +636,21 @@ function showTab(name) {
   if (tab instanceof HTMLInputElement) tab.checked = true;
 }
 
-/** Bring the current step into the graph's window, which is often smaller than the graph. */
+/** Bring the current step into the windows of the graph and of the list, which are often smaller than these. */
 function showCurrentStep() {
-  const scroll = document.querySelector("#graph-panel .graph-scroll");
-  const node = scroll?.querySelector(".is-current");
-  if (!scroll || !node) return;
-  const window_ = scroll.getBoundingClientRect();
-  const step = node.getBoundingClientRect();
-  scroll.scrollTop += step.top - window_.top - (window_.height - step.height) / 2;
-  scroll.scrollLeft += step.left - window_.left - (window_.width - step.width) / 2;
+  for (const scroll of document.querySelectorAll("#graph-panel .graph-scroll, #steps-panel .steps-scroll")) {
+    const node = scroll.querySelector(".is-current");
+    if (!node) continue;
+    const window_ = scroll.getBoundingClientRect();
+    const step = node.getBoundingClientRect();
+    scroll.scrollTop += step.top - window_.top - (window_.height - step.height) / 2;
+    scroll.scrollLeft += step.left - window_.left - (window_.width - step.width) / 2;
+  }
+}
+
+/** Where the list is a tab it is as long as it is, and the page scrolls. */
+function showCurrentRow() {
+  document.querySelector("#steps-panel .graph-step.is-current")?.scrollIntoView({ block: "center" });
 }
 
 function fullScreen() {
@@ -679,6 +685,7 @@ function main() {
   player?.bindKeys();
   linkSteps(player);
   showCurrentStep();
+  document.getElementById("tab-steps")?.addEventListener("change", showCurrentRow);
   if (!person || !(form instanceof HTMLFormElement)) return;
   listen(person);
   const page = new WorkPage(form, person);
