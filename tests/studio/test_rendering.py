@@ -13,7 +13,9 @@ pytest.importorskip("starlette", reason="needs the extra `studio`")
 from proctor.studio.rendering import environment
 
 _TURNED = "\u202egnp.exe\u2066 x\u200b"
-_FIELD = re.compile(r'<(?:input|option|button)\b[^>]*? value="\{\{(.*?)\}\}"|<textarea[^>]*?>\{\{(.*?)\}\}</textarea>')
+_FIELD = re.compile(
+    r'<(?:input|option|button)\b[^>]*? value="\{\{(.*?)\}\}"|<textarea[^>]*?>\{\{(.*?)\}\}</textarea>'
+)
 
 
 def test_what_turns_the_reading_direction_is_shown_and_not_obeyed() -> None:
