@@ -23,11 +23,23 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, Thre
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["HERE", "Failure", "Outcome", "Place", "map_items", "on_ray", "processes", "threads"]
+__all__ = [
+    "HERE",
+    "Failure",
+    "Outcome",
+    "Place",
+    "batches",
+    "map_items",
+    "on_ray",
+    "place_of",
+    "processes",
+    "threads",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,6 +96,33 @@ def on_ray(address: str = "auto") -> Place:
     if not address.strip():
         raise UserError("the address of the Ray cluster is empty.", hint="give host:port, or auto")
     return Place("ray", address=address.strip())
+
+
+def place_of(workers: str | None) -> Place:
+    """Return where ``--workers`` wants functions to run: so many processes here, or a Ray cluster.
+
+    Args:
+        workers: a number, ``ray://HOST:PORT``, or ``ray://auto`` for a cluster on this machine; None for no workers.
+
+    Raises:
+        UserError: if it is none of them.
+    """
+    if workers is None or workers == "1":
+        return HERE
+    if workers.startswith("ray://"):
+        return on_ray(workers.removeprefix("ray://"))
+    if not workers.isascii() or not workers.isdigit():
+        raise UserError(
+            f"--workers is {workers!r}.", hint="give a number of processes, ray://HOST:PORT or ray://auto"
+        )
+    return processes(int(workers))
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
+    """Yield the items in tuples of ``size``, the last one shorter: one item is often too little work to send away."""
+    rest = iter(items)
+    while batch := tuple(islice(rest, size)):
+        yield batch
 
 
 def _at_least_one(workers: int) -> int:

@@ -28,6 +28,7 @@ __all__ = [
     "canonical_json",
     "content_hash",
     "decode",
+    "encode_jsonl",
     "file_sha256",
     "is_there",
     "iter_jsonl",
@@ -345,6 +346,12 @@ def write_jsonl(path: Path, records: Iterable[object], *, seen: Callable[[], Non
             if seen is not None:
                 seen()
     return count
+
+
+def encode_jsonl(records: Iterable[object]) -> bytes:
+    """Return the lines that ``write_jsonl`` writes."""
+    encoder = msgspec.json.Encoder()
+    return b"".join(encoder.encode(record) + b"\n" for record in records)
 
 
 def append_jsonl(path: Path, record: object) -> None:

@@ -200,7 +200,4 @@ def test_sources_are_embedded_beforehand_by_processes_too(tmp_path: Path, procto
     assert (made.json["sources"], made.json["dimension"]) == (6, 4)
     again = proctor("corpus", "embed", tmp_path / "w", "-e", "lsa:4", "--json")
     assert again.json == made.json
-    both = proctor("corpus", "embed", tmp_path / "w", "--workers", "2", "--ray", "auto")
-    assert both.status == 2
-    assert "exclude each other" in both.err
     assert proctor("corpus", "embed", tmp_path / "w", "-e", "word2vec").status == 2

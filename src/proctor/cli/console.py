@@ -26,6 +26,7 @@ __all__ = [
     "JsonFlag",
     "LimitOption",
     "SeedOption",
+    "WorkersOption",
     "WorkspaceArgument",
     "command_app",
     "emit",
@@ -44,6 +45,14 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object fo
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, help="Stop after so many.")]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.")
+]
+WorkersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--workers",
+        metavar="N|ray://HOST:PORT",
+        help="Processes on this machine, or a Ray cluster; the files are the same to the byte.",
+    ),
 ]
 
 _PLAIN_EVERY_SECONDS: Final = 15.0

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.console import (
+    JsonFlag,
+    WorkersOption,
+    WorkspaceArgument,
+    command_app,
+    emit,
+    progress,
+    table,
+    warn,
+)
 from proctor.cli.models import closing_text, with_limits
-from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits
@@ -137,13 +145,7 @@ def embed(
             "--embedder", "-e", help="lsa, onnx/PATH, st/PATH, clip/PATH, compat/NAME@URL, openai/NAME."
         ),
     ] = "lsa",
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes on this machine.")] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Ray cluster: host:port, or auto; each machine needs the model."
-        ),
-    ] = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Embed all sources before they are needed, in processes or on a Ray cluster.
@@ -153,17 +155,12 @@ def embed(
 
     Example: proctor corpus embed bench -e onnx/models/e5-large --workers 4
     """
-    from proctor.compute import HERE, on_ray, processes
+    from proctor.compute import place_of
     from proctor.stages.styled.library import Library
     from proctor.workspace import Workspace
 
-    if ray is not None and workers is not None:
-        raise UserError(
-            "--workers and --ray exclude each other.", hint="a cluster uses all of its processors"
-        )
-    place = on_ray(ray) if ray is not None else processes(workers) if workers is not None else HERE
     with progress("embedding", quiet=as_json) as seen:
-        library = Library(Workspace(workspace), place=place, seen=seen)
+        library = Library(Workspace(workspace), place=place_of(workers), seen=seen)
         vectors = library.vectors(embedder)
     name = library.embedder(embedder).name
     result = {"embedder": name, "sources": len(vectors), "dimension": int(vectors.shape[1])}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table, warn
+from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, table, warn
 
 app = command_app()
 
@@ -18,6 +18,7 @@ def derive(
         str | None,
         typer.Option(help="'corrected' or 'published'; the default is how the recordings were read."),
     ] = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Derive every moment that may be asked about, with the facts that decide the answer.
@@ -26,9 +27,10 @@ def derive(
 
     Example: proctor derive bench --protocol published
     """
+    from proctor.compute import place_of
     from proctor.stages import derive as stage
 
-    result = stage.derive(workspace, protocol)
+    result = stage.derive(workspace, protocol, place=place_of(workers))
     rows = [*result["by_type"].items(), ("all", result["examples"])]
     if without := result["dropped"].get("no_graph"):
         warn(

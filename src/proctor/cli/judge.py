@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, progress, table
 from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def judge(
     *,
     limits: Limits,
     dry_run: DryRunFlag = False,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
@@ -53,6 +54,7 @@ def judge(
 
     Example: proctor judge bench --judge openai/gpt-4o-2024-08-06 --scale ternary --context step --dry-run
     """
+    from proctor.compute import place_of
     from proctor.errors import UserError
     from proctor.evaluate.judge_prompt import CONTEXTS, Rubric
     from proctor.stages import judge as stage
@@ -64,6 +66,7 @@ def judge(
     ):
         if value not in allowed:
             raise UserError(f"{name} is {value!r}.", hint=f"one of {', '.join(allowed)}")
+    place = place_of(workers)
     rubric = Rubric(scale=scale, context=context, with_mistakes=mistakes, form=form)  # type: ignore[arg-type]
     if dry_run:
         estimate = stage.estimate_judging(
@@ -73,7 +76,14 @@ def judge(
         return
     with progress("judging", quiet=as_json) as seen:
         result = stage.judge(
-            workspace, run or (), judge=judge, rubric=rubric, repeats=repeats, limits=limits, seen=seen
+            workspace,
+            run or (),
+            judge=judge,
+            rubric=rubric,
+            repeats=repeats,
+            limits=limits,
+            place=place,
+            seen=seen,
         )
     marks = ("match", "partial", "wrong", "unscored")
     rows = [(name, *(counts.get(m, 0) for m in marks)) for name, counts in result["runs"].items()]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, table, warn
+from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, table, warn
 
 app = command_app()
 
@@ -28,6 +28,7 @@ def read(
             help="'corrected' mends known mistakes of the annotations (default); 'published' keeps the release's."
         ),
     ] = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Read recordings and task graphs, correct what is known to be wrong, and say what was found.
@@ -37,9 +38,10 @@ def read(
 
     Example: proctor read captaincook4d ~/data/captaincook4d bench
     """
+    from proctor.compute import place_of
     from proctor.stages import read as stage
 
-    result = stage.read(dataset, folder, workspace, corrections)
+    result = stage.read(dataset, folder, workspace, corrections, place=place_of(workers))
     counts = result["counts"]
     rows = [
         (key.replace("_", " "), counts[key])

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, LimitOption, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import (
+    JsonFlag,
+    LimitOption,
+    WorkersOption,
+    WorkspaceArgument,
+    command_app,
+    emit,
+    progress,
+    table,
+)
 from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
 
 if TYPE_CHECKING:
@@ -50,6 +59,7 @@ def verify(
     limits: Limits,
     dry_run: DryRunFlag = False,
     limit: LimitOption = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Have every candidate judged by the task-graph oracle, or by a model; people's verdicts live in the same store.
@@ -62,6 +72,7 @@ def verify(
 
     Example: proctor verify bench --verifier openai/gpt-4o-2024-08-06 --dry-run
     """
+    from proctor.compute import place_of
     from proctor.errors import UserError
     from proctor.evaluate.view import View
     from proctor.stages import verify as stage
@@ -69,12 +80,15 @@ def verify(
     if form not in ("text", "json"):
         raise UserError(f"--form is {form!r}.", hint="one of text, json")
     view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
+    place = place_of(workers)
     if verifier is None:
         if dry_run:
             emit_estimates([], as_json=as_json)
             return
         with progress("verifying", quiet=as_json) as seen:
-            result = stage.verify(workspace, store=store, threshold=threshold, limit=limit, seen=seen)
+            result = stage.verify(
+                workspace, store=store, threshold=threshold, limit=limit, place=place, seen=seen
+            )
     elif threshold is not None:
         raise UserError("--threshold is the oracle's, and a model verifies.", hint="leave one of them out")
     else:

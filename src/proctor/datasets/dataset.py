@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -21,6 +21,9 @@ from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, file_sha256
+
+if TYPE_CHECKING:
+    from proctor.compute import Place
 
 __all__ = [
     "Correction",
@@ -242,6 +245,7 @@ class Dataset:
         splits: that can be told again.
         questions: of a corpus: yields its questions (``corpus.question.CorpusQuestion``) lazily, as ``iterate`` does the
             sources; None where it has none.
+        spreads: ``read`` takes a ``place`` (``proctor.compute``), and reads record by record there.
     """
 
     name: str
@@ -265,6 +269,7 @@ class Dataset:
     measure: Callable[[Path], Mapping[str, float]] | None = None
     splits: tuple[SplitRule, ...] = ()
     questions: Iterate | None = None
+    spreads: bool = False
 
     def iter_records(
         self, root: Path, corrections: Corrections = "corrected", log: Log | None = None, **options: str
@@ -282,6 +287,13 @@ class Dataset:
         result = self.read(root, corrections, **options)
         _tell(log, result)
         yield from result.recordings or result.manuals or result.sources
+
+    def read_in(
+        self, place: Place, root: Path, corrections: Corrections = "corrected", **options: str
+    ) -> ReadResult:
+        """Read in a place where the reader can; most read a few large files, which is the work of one process."""
+        spread: dict[str, Any] = {"place": place} if self.spreads else {}
+        return self.read(root, corrections, **options, **spread)
 
     def check_options(self, options: Mapping[str, str]) -> None:
         """Make sure that the options are the reader's own.

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.compute import HERE, Place
 from proctor.datasets.dataset import Corrections, Dataset, Log, load_dataset
 from proctor.datasets.statistics import (
     Comparison,
@@ -167,6 +168,7 @@ def dataset_statistics(
     *,
     corrections: str | None = None,
     options: Mapping[str, str] | None = None,
+    place: Place = HERE,
 ) -> DatasetStatistics:
     """Measure a data set.
 
@@ -175,6 +177,7 @@ def dataset_statistics(
         folder: where it is.
         corrections: mode, ``corrected`` by default. The figures of the paper are measured on the files as they are.
         options: of the reader.
+        place: where it is read; what is measured is the same everywhere.
 
     Raises:
         UserError: if there is no such data set, the folder cannot be read, or nothing in it can.
@@ -182,7 +185,7 @@ def dataset_statistics(
     mode = _mode(corrections)
     declared = load_dataset(dataset)
     declared.check_options(options or {})
-    measured, graphs, log = _measured(declared, folder, mode, options or {})
+    measured, graphs, log = _measured(declared, folder, mode, options or {}, place)
     found = _found(declared, folder, measured)
     recordings = measured.get("recordings")
     made = Counter(c.reason or c.rule for c in log.corrections)
@@ -194,18 +197,20 @@ def dataset_statistics(
         dropped=dict(log.reasons.most_common()),
         findings=dict(Counter(f.rule for f in log.findings).most_common()),
         corrections_made=dict(made.most_common()),
-        changes=_changes(declared, folder, found, recordings, options or {}) if made and recordings else (),
+        changes=_changes(declared, folder, found, recordings, options or {}, place)
+        if made and recordings
+        else (),
     )
 
 
 def _measured(
-    declared: Dataset, folder: Path, mode: Corrections, options: Mapping[str, str]
+    declared: Dataset, folder: Path, mode: Corrections, options: Mapping[str, str], place: Place
 ) -> tuple[dict[str, Any], tuple[GraphRow, ...], Log]:
     """Read the data set in a mode; return its statistics by field, the shapes of its graphs, and what was told."""
     if declared.iterate is not None:
         log = Log(sink=lambda _: None)
         return _of_kind(declared, declared.iter_records(folder, mode, log, **options)), (), log
-    result = declared.read(folder, mode, **options)
+    result = declared.read_in(place, folder, mode, **options)
     log = Log()
     log.findings.extend(result.findings)
     log.corrections.extend(result.corrections)
@@ -221,10 +226,11 @@ def _changes(
     found: Mapping[str, float | None],
     r: RecordingStatistics,
     options: Mapping[str, str],
+    place: Place,
 ) -> tuple[Change, ...]:
     """Compare what was read with the files as they are: the data set's own measure, else mode ``published``."""
     if declared.measure is None:
-        raw = _measured(declared, folder, "published", options)[0]["recordings"]
+        raw = _measured(declared, folder, "published", options, place)[0]["recordings"]
         found = common_figures(raw)
     read = common_figures(r)
     return tuple(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, NamedTuple
 
+from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.examples.derive import derive_examples, rules_for
+from proctor.examples.derive import Protocol, derive_examples, rules_for
 from proctor.examples.example import Example
-from proctor.records import Dropped, write_jsonl
-from proctor.stages.inputs import load_recordings
+from proctor.procedure.recording import Recording
+from proctor.records import Dropped, atomic_write, encode_jsonl
+from proctor.stages.inputs import iter_recordings
+from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.workspace import Workspace
 
 __all__ = ["DEFAULTS", "derive"]
@@ -19,41 +24,57 @@ DEFAULTS: dict[str, Any] = {"protocol": ""}
 """An empty protocol means: as the recordings were read."""
 
 
-def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
+_AT_ONCE: Final = 16
+"""Recordings that are sent to a worker together: about half a second of work."""
+
+
+class _Derived(NamedTuple):
+    """What came of some recordings: lines of examples.jsonl, what was left out, and counts."""
+
+    lines: bytes
+    dropped: Packed[list[Dropped]]
+    by_type: Counter[str]
+    states: Counter[str]
+    noisy: int
+    recordings: int
+
+
+def derive(root: Path, protocol: str | None = None, *, place: Place = HERE) -> dict[str, Any]:
     """Derive the examples of a workspace and return the counts.
+
+    Args:
+        root: the workspace.
+        protocol: ``corrected`` or ``published``; as the recordings were read by default.
+        place: where it runs; the files are the same everywhere.
 
     Raises:
         UserError: if the workspace has no recordings or the protocol is unknown.
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    recordings = load_recordings(workspace, graphs)
     settings = workspace.settings("derive", {"protocol": protocol}, DEFAULTS)
     chosen = _protocol(settings["protocol"] or _how_read(workspace))
     dropped: list[Dropped] = []
     by_type: Counter[str] = Counter()
     states: Counter[str] = Counter()
-    noisy = 0
-
-    def examples() -> Any:
-        nonlocal noisy
-        for result in derive_examples(recordings, graphs, rules_for(chosen)):
-            if isinstance(result, Example):
-                by_type[result.type] += 1
-                noisy += result.noisy
-                states[result.state] += result.type == "next"
-                yield result
-            else:
-                dropped.append(result)
-
-    n = write_jsonl(workspace.file("examples.jsonl"), examples())
+    noisy = recordings = 0
+    recordings_read = batches(iter_recordings(workspace, graphs), _AT_ONCE)
+    work = (Packed(batch, tuple[Recording, ...]) for batch in recordings_read)
+    with atomic_write(workspace.file("examples.jsonl")) as stream:
+        for outcome in map_items(partial(_derived, pack_graphs(graphs), chosen), work, place):
+            found = outcome.value
+            stream.write(found.lines)
+            dropped += found.dropped.value
+            by_type.update(found.by_type)
+            states.update(found.states)
+            noisy, recordings = noisy + found.noisy, recordings + found.recordings
     reasons = workspace.write_dropped("derive", dropped)
     counts = {
-        "examples": n,
+        "examples": by_type.total(),
         "by_type": dict(by_type),
         "noisy": noisy,
         "states": dict(states),
-        "recordings": len(recordings) - reasons.get("not_eligible", 0) - reasons.get("no_graph", 0),
+        "recordings": recordings - reasons.get("not_eligible", 0) - reasons.get("no_graph", 0),
         "dropped": reasons,
     }
     workspace.record(
@@ -67,7 +88,20 @@ def derive(root: Path, protocol: str | None = None) -> dict[str, Any]:
     return {"protocol": chosen, **counts}
 
 
-def _protocol(name: str) -> Literal["published", "corrected"]:
+def _derived(graphs: bytes, protocol: Protocol, recordings: Packed[Sequence[Recording]]) -> _Derived:
+    results = list(derive_examples(recordings.value, unpack_graphs(graphs), rules_for(protocol)))
+    examples = [r for r in results if isinstance(r, Example)]
+    return _Derived(
+        lines=encode_jsonl(examples),
+        dropped=Packed([r for r in results if isinstance(r, Dropped)], list[Dropped]),
+        by_type=Counter(e.type for e in examples),
+        states=Counter(e.state for e in examples if e.type == "next"),
+        noisy=sum(e.noisy for e in examples),
+        recordings=len(recordings.value),
+    )
+
+
+def _protocol(name: str) -> Protocol:
     if name == "published":
         return "published"
     if name == "corrected":

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from proctor.workspace import Workspace
 __all__ = [
     "PlacedExamples",
     "iter_examples",
+    "iter_recordings",
     "load_asked",
     "load_candidates",
     "load_examples",
@@ -50,18 +51,27 @@ class _HasId(Protocol):
 
 
 R = TypeVar("R", bound=_HasId)
+T = TypeVar("T")
 A = TypeVar("A", Prediction, Judgement)
 
 
 def load_recordings(workspace: Workspace, graphs: _Graphs) -> list[Recording]:
-    """Return the recordings of a workspace.
+    """Return the recordings of a workspace; see ``iter_recordings``."""
+    return list(iter_recordings(workspace, graphs))
+
+
+def iter_recordings(workspace: Workspace, graphs: _Graphs) -> Iterator[Recording]:
+    """Yield the recordings of a workspace.
 
     A recording whose activity has no task graph is passed on: derivation leaves it out with that reason.
 
     Raises:
         UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
     """
-    return _load(workspace, "recordings.jsonl", Recording, lambda r: _wrong_with_recording(r, graphs))
+    path = workspace.require("recordings.jsonl")
+    records: Iterator[Recording] = iter_jsonl(path, Recording)
+    named = ((r.id, r) for r in records)
+    return _sound(path, named, lambda r: _wrong_with_recording(r, graphs), _anew(workspace, path.name))
 
 
 def iter_examples(workspace: Workspace, graphs: _Graphs) -> Iterator[tuple[int, Example]]:
@@ -171,8 +181,7 @@ def _load(workspace: Workspace, name: str, type_: type[R], wrong: Callable[[R], 
     path = workspace.require(name)
     records: list[R] = read_jsonl(path, type_)
     hint = _anew(workspace, name)
-    _require_sound(path, [(r.id, r) for r in records], wrong, hint)
-    return records
+    return list(_sound(path, ((r.id, r) for r in records), wrong, hint))
 
 
 def _load_answers(
@@ -193,15 +202,13 @@ def _load_answers(
         else:
             yield from wrong(record, item)
 
-    _require_sound(path, [(r.item_id, r) for r in records], check, hint)
-    return records
+    return list(_sound(path, ((r.item_id, r) for r in records), check, hint))
 
 
-def _require_sound(
-    path: Path, records: Sequence[tuple[str, Any]], wrong: Callable[[Any], Iterator[str]], hint: str
-) -> None:
-    """End at the first record whose id occurred before or with which something is wrong."""
-    _require_records(path, records, hint)
+def _sound(
+    path: Path, records: Iterable[tuple[str, T]], wrong: Callable[[T], Iterator[str]], hint: str
+) -> Iterator[T]:
+    """Yield the records until one whose id occurred before or with which something is wrong."""
     first: dict[str, int] = {}
     for number, (name, record) in enumerate(records, 1):
         where = _where(path, number, name)
@@ -210,9 +217,11 @@ def _require_sound(
         first[name] = number
         for problem in wrong(record):
             raise UserError(f"{problem}.", where=where, hint=hint)
+        yield record
+    _require_records(path, first, hint)
 
 
-def _require_records(path: Path, records: Sequence[object], hint: str) -> None:
+def _require_records(path: Path, records: Sized, hint: str) -> None:
     if not records:
         raise UserError("there are no records in it.", where=str(path), hint=hint)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from proctor.benchmark.item import Item
+from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
 from proctor.evaluate.judge import RuleJudge, judge_predictions
 from proctor.evaluate.judge_prompt import Rubric
 from proctor.evaluate.model_judge import ModelJudge
-from proctor.evaluate.prediction import Judgement
+from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph
@@ -21,9 +23,14 @@ from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.predict import items_hash, read_run_info
+from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.workspace import Workspace
 
 __all__ = ["chosen_runs", "estimate_judging", "judge", "model_judges"]
+
+
+_AT_ONCE: Final = 200
+"""Answers that are sent to a worker together."""
 
 
 def judge(
@@ -34,6 +41,7 @@ def judge(
     rubric: Rubric | None = None,
     repeats: int = 1,
     limits: Limits | None = None,
+    place: Place = HERE,
     seen: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Mark the answers of runs and write ``runs/<run>/judgements.jsonl``.
@@ -48,6 +56,7 @@ def judge(
         rubric: how a model is asked; ternary with the performed steps by default, as published.
         repeats: how many times a model is asked the same.
         limits: what a model's calls may cost, and where they are kept.
+        place: where the rules run; their marks are the same everywhere.
         seen: called after each answer, or each call of a model.
 
     Raises:
@@ -60,12 +69,19 @@ def judge(
         return _judge_with_model(
             workspace, graphs, items, runs, judge, rubric or Rubric(), repeats, limits, seen
         )
-    marker, result = RuleJudge(), {}
+    marker, result, by_id = RuleJudge(), {}, {item.id: item for item in items}
+    mark = partial(_marked, marker, pack_graphs(graphs))
     for name in chosen_runs(workspace, runs):
         folder = workspace.run_folder(name)
         _require_same_items(folder, items)
         predictions = load_predictions(folder, items)
-        marks = list(judge_predictions(items, graphs, predictions, marker, progress=seen))
+        marks: list[Judgement] = []
+        answers = batches(((by_id[p.item_id], p) for p in predictions), _AT_ONCE)
+        for outcome in map_items(mark, (Packed(batch, _Answers) for batch in answers), place):
+            marks += outcome.value.value
+            if seen is not None:
+                for _ in outcome.item.value:
+                    seen()
         write_jsonl(folder / "judgements.jsonl", marks)
         result[name] = _count(marks)
         workspace.record(
@@ -76,6 +92,15 @@ def judge(
             outputs=(f"runs/{name}/judgements.jsonl",),
         )
     return {"judge": marker.name, "runs": result}
+
+
+_Answers = tuple[tuple[Item, Prediction], ...]
+
+
+def _marked(marker: RuleJudge, graphs: bytes, answers: Packed[_Answers]) -> Packed[list[Judgement]]:
+    items, predictions = zip(*answers.value, strict=True)
+    marks = list(judge_predictions(items, unpack_graphs(graphs), predictions, marker))
+    return Packed(marks, list[Judgement])
 
 
 def _judge_with_model(

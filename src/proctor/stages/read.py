@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from proctor.compute import HERE, Place
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.records import write_jsonl
@@ -13,8 +14,17 @@ from proctor.workspace import Workspace
 __all__ = ["read"]
 
 
-def read(dataset: str, folder: Path, root: Path, corrections: str | None = None) -> dict[str, Any]:
+def read(
+    dataset: str, folder: Path, root: Path, corrections: str | None = None, *, place: Place = HERE
+) -> dict[str, Any]:
     """Read a data set into a workspace and return the counts of the closing line.
+
+    Args:
+        dataset: its name.
+        folder: where it is.
+        root: the workspace.
+        corrections: ``corrected`` (default) or ``published``.
+        place: where it runs; the files are the same everywhere.
 
     Raises:
         UserError: if anything about the data set or the workspace is wrong.
@@ -34,7 +44,7 @@ def read(dataset: str, folder: Path, root: Path, corrections: str | None = None)
     given = {"dataset": dataset, "folder": str(folder), "corrections": corrections}
     settings = workspace.settings("read", given, defaults)
     mode = settings["corrections"]
-    result = declared.read(folder, mode)
+    result = declared.read_in(place, folder, mode)
     if not result.recordings:
         raise UserError(
             "no recording could be read.",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from proctor.benchmark.item import Item
+from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
 from proctor.evaluate.corrected import CorrectedScore
+from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
 from proctor.metrics.significance import Comparison
 from proctor.records import write_json
@@ -18,6 +21,7 @@ from proctor.stages.calibrate import corrected_scores, load_calibration, load_ev
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
 from proctor.stages.predict import read_run_info
+from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["DEFAULTS", "ScoredRuns", "score"]
@@ -44,6 +48,7 @@ def score(
     confidence: float | None = None,
     resamples: int | None = None,
     seed: int | None = None,
+    place: Place = HERE,
 ) -> ScoredRuns:
     """Score runs and write ``runs/<run>/scores.json`` and ``comparisons.json``.
 
@@ -55,6 +60,7 @@ def score(
         confidence: level of the intervals, in (0, 1).
         resamples: of the bootstrap.
         seed: of the bootstrap.
+        place: where the bootstrap of each run runs; the numbers are the same everywhere.
 
     Raises:
         UserError: if a run is not judged yet, or a setting is out of range.
@@ -69,34 +75,12 @@ def score(
         )
     if settings["resamples"] < 100:
         raise UserError(f"{settings['resamples']} resamples are too few.", hint="give 100 or more")
-    benchmark = benchmark_name(workspace)
-    tables = {}
-    for name in chosen_runs(workspace, runs):
-        folder = workspace.run_folder(name)
-        if not is_there(folder / "judgements.jsonl"):
-            raise UserError(
-                f"the run '{name}' is not judged yet.",
-                where=str(folder / "judgements.jsonl"),
-                hint=f"run first: proctor judge {root}",
-            )
-        predictions, judgements = load_predictions(folder, items), load_judgements(folder, items)
-        if changed := workspace.changed(f"judge/{name}"):
-            raise UserError(
-                f"the run '{name}' was judged before {' and '.join(changed)} changed.",
-                where=str(folder),
-                hint=f"run again: proctor judge {root}",
-            )
-        info = read_run_info(folder)
-        table = score_run(
-            items,
-            predictions,
-            judgements,
-            benchmark=benchmark,
-            privilege=info.privilege,
-            **settings,
-        )
-        tables[name] = table
-        write_json(folder / "scores.json", table)
+    marked = (Packed(_marked(workspace, items, n), _Marked) for n in chosen_runs(workspace, runs))
+    work = partial(_scored, Packed(items, list[Item]), benchmark_name(workspace), settings)
+    tables: dict[str, ScoreTable] = {}
+    for outcome in map_items(work, marked, place, name=lambda run: run.value.name):
+        table = tables[outcome.name] = outcome.value.value
+        write_json(workspace.run_folder(outcome.name) / "scores.json", table)
     ordered = sorted(tables.items(), key=lambda pair: -(pair[1].row("all").value or 0.0))
     compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
     comparisons = compare_runs(compared, **settings) if len(compared) > 1 else ()
@@ -104,6 +88,41 @@ def score(
     corrected = _corrected(workspace, items, [name for name, _ in ordered])
     workspace.keep("score", settings)
     return ScoredRuns(dict(ordered), comparisons, corrected)
+
+
+class _Marked(NamedTuple):
+    name: str
+    privilege: str
+    predictions: list[Prediction]
+    judgements: list[Judgement]
+
+
+def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
+    folder = workspace.run_folder(name)
+    if not is_there(folder / "judgements.jsonl"):
+        raise UserError(
+            f"the run '{name}' is not judged yet.",
+            where=str(folder / "judgements.jsonl"),
+            hint=f"run first: proctor judge {workspace.root}",
+        )
+    predictions, judgements = load_predictions(folder, items), load_judgements(folder, items)
+    if changed := workspace.changed(f"judge/{name}"):
+        raise UserError(
+            f"the run '{name}' was judged before {' and '.join(changed)} changed.",
+            where=str(folder),
+            hint=f"run again: proctor judge {workspace.root}",
+        )
+    return _Marked(name, read_run_info(folder).privilege, predictions, judgements)
+
+
+def _scored(
+    items: Packed[list[Item]], benchmark: str, settings: Mapping[str, Any], marked: Packed[_Marked]
+) -> Packed[ScoreTable]:
+    run = marked.value
+    table = score_run(
+        items.value, run.predictions, run.judgements, benchmark=benchmark, privilege=run.privilege, **settings
+    )
+    return Packed(table, ScoreTable)
 
 
 def _corrected(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 
+from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
 from proctor.evaluate.view import View
 from proctor.examples.example import Example
@@ -22,12 +24,13 @@ from proctor.stages.inputs import load_asked
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.pictures import ExamplePictures
+from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.stages.videos import workspace_videos
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
 from proctor.verify.store import VerdictStore, split_stale
-from proctor.verify.verdict import Annotator, Verdict
+from proctor.verify.verdict import Verdict
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
@@ -56,6 +59,7 @@ def verify(
     store: str | None = None,
     threshold: float | None = None,
     limit: int | None = None,
+    place: Place = HERE,
     seen: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Have every candidate judged that the task-graph oracle has not judged yet, and count what annotators say.
@@ -69,6 +73,7 @@ def verify(
         store: file in the workspace, or ``postgresql://`` URL.
         threshold: confidence below which the oracle is unsure.
         limit: judge at most so many.
+        place: where the oracle runs; it says the same everywhere.
         seen: called after each candidate.
 
     Raises:
@@ -80,14 +85,18 @@ def verify(
     settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
-    oracle = Oracle(threshold=settings["threshold"])
+    oracle = _oracle(settings["threshold"])
     how = f"threshold {settings['threshold']:g}, proctor {__version__}"
     with open_store(workspace, settings) as verdicts:
         known = _judged_by(oracle.name, how, verdicts)
         todo = [c for c in candidates if known.get(c.id) != content_hash(c)][:limit]
-        for begin in range(0, len(todo), _SAVE_EVERY):
-            batch = todo[begin : begin + _SAVE_EVERY]
-            verdicts.append_many(_judge(batch, examples, graphs, oracle, how, seen))
+        asked = batches(((c, examples[c.example_id]) for c in todo), _SAVE_EVERY)
+        work = (Packed(batch, _Asked) for batch in asked)
+        for outcome in map_items(partial(_judge, oracle.threshold, how, pack_graphs(graphs)), work, place):
+            verdicts.append_many(outcome.value.value)
+            if seen is not None:
+                for _ in outcome.item.value:
+                    seen()
         latest, _ = split_stale(verdicts.latest(), {c.id: c for c in candidates})
     counts = {"candidates": len(candidates), **count_verdicts(latest)}
     workspace.record(
@@ -248,20 +257,18 @@ def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:
     }
 
 
-def _judge(
-    candidates: Sequence[Candidate],
-    examples: dict[str, Example],
-    graphs: Any,
-    annotator: Annotator,
-    how: str,
-    seen: Callable[[], None] | None,
-) -> Iterator[Verdict]:
-    for candidate in candidates:
-        example = examples[candidate.example_id]
-        verdict = annotator.judge(candidate, example, graphs[example.activity_id])
-        yield msgspec.structs.replace(verdict, note=how)
-        if seen is not None:
-            seen()
+_Asked = tuple[tuple[Candidate, Example], ...]
+
+
+@lru_cache(maxsize=1)
+def _oracle(threshold: float) -> Oracle:
+    return Oracle(threshold=threshold)
+
+
+def _judge(threshold: float, how: str, graphs: bytes, asked: Packed[_Asked]) -> Packed[list[Verdict]]:
+    oracle, known = _oracle(threshold), unpack_graphs(graphs)
+    verdicts = [oracle.judge(c, example, known[example.activity_id]) for c, example in asked.value]
+    return Packed([msgspec.structs.replace(verdict, note=how) for verdict in verdicts], list[Verdict])
 
 
 def count_verdicts(verdicts: Sequence[Verdict]) -> dict[str, Any]:

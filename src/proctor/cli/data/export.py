@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, progress, table
+from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, progress, table
 from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
 from proctor.errors import UserError
 
@@ -20,13 +20,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", help="Folder to write; an export cut short there goes on.")],
     format: Annotated[str, typer.Option(help="parquet or jsonl.")] = "parquet",
     rows: Annotated[int, typer.Option(min=1, help="Records of a shard.")] = 50_000,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Encode shards in so many processes on this machine.")
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Encode shards on a Ray cluster (host:port, or auto)."),
-    ] = None,
+    workers: WorkersOption = None,
     corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
     min_text: Annotated[
         int,
@@ -42,17 +36,12 @@ def export(
 
     Example: proctor datasets export ~/data/multimodalqa --out corpus --rows 20000 --workers 4
     """
-    from proctor.compute import HERE, on_ray, processes
+    from proctor.compute import place_of
     from proctor.datasets.shards import FORMATS
     from proctor.stages.datasets_export import export_dataset
 
     if format not in FORMATS:
         raise UserError(f"--format is {format!r}.", hint=f"one of {', '.join(FORMATS)}")
-    if workers is not None and ray is not None:
-        raise UserError(
-            "--workers and --ray exclude each other.", hint="a cluster uses all of its processors"
-        )
-    where = on_ray(ray) if ray is not None else processes(workers) if workers is not None else HERE
     dataset, folder = find_place(place)
     with progress("shards", quiet=as_json) as step:
         result = export_dataset(
@@ -61,7 +50,7 @@ def export(
             out,
             format=cast("Any", format),
             rows=rows,
-            place=where,
+            place=place_of(workers),
             corrections=cast("Any", corrections),
             options=read_options(option),
             min_text=min_text,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, command_app, emit, note
+from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, note
 from proctor.cli.data.common import OptionsFlag, PlaceArgument, find_place, read_options
 
 app = command_app()
@@ -27,6 +27,7 @@ def stats(
     ] = None,
     corrections: Annotated[str, typer.Option(help="corrected or published.")] = "corrected",
     option: OptionsFlag = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Recompute the tables of the data set's paper (paper, found, why), and tell how long, how many, how spread.
@@ -35,6 +36,7 @@ def stats(
 
     Example: proctor datasets stats ~/data/captaincook4d --beside youcook2=~/data/youcook2
     """
+    from proctor.compute import place_of
     from proctor.datasets.dataset import dataset_names
     from proctor.stages.datasets_stats import (
         dataset_statistics,
@@ -45,12 +47,15 @@ def stats(
     from proctor.stages.datasets_stats_page import write_statistics_page
 
     dataset, folder = find_place(place)
-    found = dataset_statistics(dataset.name, folder, corrections=corrections, options=read_options(option))
+    spread = place_of(workers)
+    found = dataset_statistics(
+        dataset.name, folder, corrections=corrections, options=read_options(option), place=spread
+    )
     others = []
     for text in beside or ():
         name, _, path = text.partition("=")
         other, place_of_it = find_place([name, path] if name in dataset_names() else [text])
-        others.append(dataset_statistics(other.name, place_of_it, corrections=corrections))
+        others.append(dataset_statistics(other.name, place_of_it, corrections=corrections, place=spread))
     compared = render_beside([found, *others]) if others else ""
     if html is not None:
         note(f"page: {write_statistics_page(html, found, others)}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, table
+from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, table
 from proctor.cli.judge import RunsOption
 from proctor.cli.scoring.common import SeedOption
 
@@ -24,6 +24,7 @@ def score(
     confidence: Annotated[float | None, typer.Option(help="Level of the intervals (default 0.95).")] = None,
     resamples: Annotated[int | None, typer.Option(help="Of the bootstrap (default 10,000).")] = None,
     seed: SeedOption = None,
+    workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compute every run's scores and compare all pairs of runs.
@@ -35,9 +36,17 @@ def score(
     """
     import msgspec
 
+    from proctor.compute import place_of
     from proctor.stages import score as stage
 
-    result = stage.score(workspace, run or (), confidence=confidence, resamples=resamples, seed=seed)
+    result = stage.score(
+        workspace,
+        run or (),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        place=place_of(workers),
+    )
     types = list(dict.fromkeys(r.slice for t in result.tables.values() for r in t.rows if r.kind == "type"))
     slices = ["all", "clean", "noisy", *types]
     rows = []

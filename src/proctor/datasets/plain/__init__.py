@@ -30,4 +30,5 @@ DATASET = Dataset(
     ),
     read=read_plain,
     check=check_plain,
+    spreads=True,
 )

@@ -51,6 +51,11 @@ class Problems:
         """Note what another reader complained about."""
         self.add(place, error.message, error.hint or "")
 
+    def extend(self, others: Problems) -> None:
+        """Note what was found elsewhere in the same folder."""
+        self.count += others.count
+        self._kept += others._kept[: MAX_SHOWN - len(self._kept)]
+
     def raise_if_any(self) -> None:
         """End with everything that was found.
 

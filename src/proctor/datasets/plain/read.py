@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from proctor.compute import HERE, Place, batches, map_items
 from proctor.datasets.dataset import Correction, Corrections, ReadResult
 from proctor.datasets.plain.build import StepNames, build_graph, build_recording
 from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording
 from proctor.datasets.plain.parse import parse_file
-from proctor.datasets.plain.problems import Place, Problems
+from proctor.datasets.plain.problems import Place as Spot
+from proctor.datasets.plain.problems import Problems
 from proctor.datasets.special_files import refuse_special
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
@@ -34,7 +37,7 @@ class Folder:
     about: dict[str, str] = field(default_factory=dict)
 
 
-def read_plain(root: Path, corrections: Corrections = "corrected") -> ReadResult:
+def read_plain(root: Path, corrections: Corrections = "corrected", *, place: Place = HERE) -> ReadResult:
     """Read a folder of the plain format.
 
     Segments are put in the order of their start, skipped ones first; their order in the file carries no meaning.
@@ -44,11 +47,12 @@ def read_plain(root: Path, corrections: Corrections = "corrected") -> ReadResult
     Args:
         root: the folder.
         corrections: ``published`` takes the annotations as they are.
+        place: where files are parsed and checked; the result is the same everywhere.
 
     Raises:
         UserError: naming every file and place that cannot be read.
     """
-    folder = load_folder(root)
+    folder = load_folder(root, place)
     changes: list[Correction] = []
     recordings = []
     for recording in folder.recordings:
@@ -66,8 +70,8 @@ def read_plain(root: Path, corrections: Corrections = "corrected") -> ReadResult
     )
 
 
-def load_folder(root: Path) -> Folder:
-    """Read all files of a folder.
+def load_folder(root: Path, place: Place = HERE) -> Folder:
+    """Read all files of a folder, recordings in the given place.
 
     Raises:
         UserError: naming every file and place that cannot be read.
@@ -75,9 +79,9 @@ def load_folder(root: Path) -> Folder:
     _require_folder(root)
     problems = Problems(str(root))
     folder = Folder(root)
-    names, unread = _load_activities(folder, problems)
-    graphs: dict[str, TaskGraph | None] = {id_: folder.graphs.get(id_) for id_ in names}
-    _load_recordings(folder, graphs, names, problems, unread)
+    known, unread = _load_activities(folder, problems)
+    graphs = {id_: folder.graphs.get(id_) for id_ in known}
+    _load_recordings(folder, graphs, problems, place, unread=unread)
     _load_about(folder, problems)
     _check_clip_ids(folder.recordings, problems)
     problems.raise_if_any()
@@ -130,7 +134,7 @@ def _files(root: Path, folder: str) -> list[Path]:
     return sorted(p for p in (root / folder).glob("*.json") if not p.name.startswith("."))
 
 
-def _read(path: Path, place: Place, problems: Problems) -> bytes | None:
+def _read(path: Path, place: Spot, problems: Problems) -> bytes | None:
     try:
         refuse_special(path)
         return read_bytes(path)
@@ -139,12 +143,12 @@ def _read(path: Path, place: Place, problems: Problems) -> bytes | None:
         return None
 
 
-def _load_activities(folder: Folder, problems: Problems) -> tuple[dict[str, StepNames], bool]:
-    names: dict[str, StepNames] = {}
+def _load_activities(folder: Folder, problems: Problems) -> tuple[list[str], bool]:
+    """Take the graphs of all sound activities; return the ids of all, and whether there may be others."""
     unread = False
     first: dict[str, str] = {}
     for path in _files(folder.root, "activities"):
-        place = Place(f"activities/{path.name}")
+        place = Spot(f"activities/{path.name}")
         data = _read(path, place, problems)
         parsed = None if data is None else parse_file(data, PlainActivity, place, problems)
         if parsed is None:
@@ -157,22 +161,28 @@ def _load_activities(folder: Folder, problems: Problems) -> tuple[dict[str, Step
             continue
         first[id_] = place.file
         graph = build_graph(parsed.value, place, problems) if parsed.complete else None
-        names[id_] = StepNames(graph.steps if graph is not None else ())
         if graph is not None:
             folder.graphs[id_] = graph
-    return names, unread
+    return list(first), unread
 
 
-def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, bytes, int]]:
+_Document = tuple[Spot, bytes, int]
+"""Where a recording is written, its JSON, and the line of its beginning."""
+
+_AT_ONCE: Final = 64
+"""Documents that are sent to a worker together."""
+
+
+def _documents(folder: Folder, problems: Problems) -> Iterator[_Document]:
     for path in _files(folder.root, "recordings"):
-        place = Place(f"recordings/{path.name}")
+        place = Spot(f"recordings/{path.name}")
         data = _read(path, place, problems)
         if data is not None:
             yield place, data, 1
     path = folder.root / _LINES
     if not (path.is_symlink() or path.exists()):
         return
-    content = _read(path, Place(_LINES), problems)
+    content = _read(path, Spot(_LINES), problems)
     if content is None:
         return
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
@@ -180,39 +190,63 @@ def _documents(folder: Folder, problems: Problems) -> Iterator[tuple[Place, byte
         return
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line.strip():
-            yield Place(f"{_LINES}:{number}"), line, number
+            yield Spot(f"{_LINES}:{number}"), line, number
+
+
+class _Found(NamedTuple):
+    """What one document says: its id where it can be read, and what is wrong with it before and after that."""
+
+    id: str | None
+    recording: Recording | None
+    unreadable: Problems
+    unsound: Problems
 
 
 def _load_recordings(
-    folder: Folder,
-    graphs: dict[str, TaskGraph | None],
-    names: Mapping[str, StepNames],
-    problems: Problems,
-    unread: bool,
+    folder: Folder, graphs: Mapping[str, TaskGraph | None], problems: Problems, place: Place, *, unread: bool
 ) -> None:
     first: dict[str, str] = {}
-    for place, data, line in _documents(folder, problems):
-        parsed = parse_file(data, PlainRecording, place, problems, line)
+    read = partial(_read_documents, folder.root, graphs, unread)
+    for outcome in map_items(read, batches(_documents(folder, problems), _AT_ONCE), place):
+        for (spot, _, _), found in zip(outcome.item, outcome.value, strict=True):
+            problems.extend(found.unreadable)
+            if found.id is None:
+                continue
+            if found.id in first:
+                seen = f"the recording '{found.id[:60]}' is also in {first[found.id]}."
+                problems.add(spot / "id", seen, "rename one")
+                continue
+            first[found.id] = spot.file
+            problems.extend(found.unsound)
+            if found.recording is not None:
+                folder.recordings.append(found.recording)
+
+
+def _read_documents(
+    root: Path, graphs: Mapping[str, TaskGraph | None], unread: bool, documents: Sequence[_Document]
+) -> list[_Found]:
+    names = {id_: StepNames(graph.steps if graph is not None else ()) for id_, graph in graphs.items()}
+    found = []
+    for spot, data, line in documents:
+        unreadable, unsound = Problems(str(root)), Problems(str(root))
+        parsed = parse_file(data, PlainRecording, spot, unreadable, line)
         if parsed is None:
+            found.append(_Found(None, None, unreadable, unsound))
             continue
-        id_ = str(parsed.value.id)
-        if id_ in first:
-            problems.add(place / "id", f"the recording '{id_[:60]}' is also in {first[id_]}.", "rename one")
-            continue
-        first[id_] = place.file
+        known = dict(graphs)
         if unread:  # it may follow an activity whose file is broken: no second complaint about that
-            graphs.setdefault(str(parsed.value.activity), None)
-        built = build_recording(parsed, graphs, names, folder.root, place, problems)
-        if built is not None:
-            folder.recordings.append(built)
+            known.setdefault(str(parsed.value.activity), None)
+        recording = build_recording(parsed, known, names, root, spot, unsound)
+        found.append(_Found(str(parsed.value.id), recording, unreadable, unsound))
+    return found
 
 
 def _load_about(folder: Folder, problems: Problems) -> None:
     path = folder.root / _ABOUT
     if not (path.is_symlink() or path.exists()):
         return
-    data = _read(path, Place(_ABOUT), problems)
-    parsed = None if data is None else parse_file(data, PlainDescription, Place(_ABOUT), problems)
+    data = _read(path, Spot(_ABOUT), problems)
+    parsed = None if data is None else parse_file(data, PlainDescription, Spot(_ABOUT), problems)
     if parsed is not None:
         keys = ("name", "version", "licence", "citation", "homepage")
         folder.about = {key: value for key in keys if (value := getattr(parsed.value, key)) is not None}
