@@ -142,6 +142,7 @@ _RULES: dict[str, dict[str, Any]] = {
     "any earlier mistake makes a moment noisy": {"quiet": {}},
     "a step that ends early counts as done": {"forget_early": False},
     "a step done again gets a moment of its own": {"number_repeats": True},
+    "a step done again may open others again": {"follow_repeats": True},
     "recordings without a 4K video are used": {"require": {}},
 }
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from proctor.datasets.dataset import Finding
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.progress import missing_mask
+from proctor.procedure.progress import find_effects, missing_mask
 from proctor.procedure.recording import Recording, Segment
 
 __all__ = ["RULES", "SAME_INTERVAL_SECONDS", "empty_order_mistakes", "lint_recording"]
@@ -53,12 +53,12 @@ def empty_order_mistakes(recording: Recording, graph: TaskGraph) -> tuple[int, .
     The set of missing steps is empty both before and after the step was done.
     """
     passed = graph.mask([graph.start]) if graph.start is not None else 0
+    known = [(n, s) for n, s in enumerate(_in_time_order(recording)) if s.step_id in graph]
+    effects = find_effects(graph, [s.step_id for _, s in known])
     found = []
-    for position, segment in enumerate(_in_time_order(recording)):
-        if segment.step_id not in graph:
-            continue
+    for (position, segment), effect in zip(known, effects, strict=True):
         before = missing_mask(graph, passed)
-        passed |= graph.mask([segment.step_id])
+        passed = passed & ~graph.mask(effect.reopens) | graph.mask([segment.step_id])
         marked = any(m.kind == "order" for m in segment.mistakes)
         if marked and not before and not missing_mask(graph, passed):
             found.append(position)

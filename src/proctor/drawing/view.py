@@ -20,6 +20,7 @@ from proctor.drawing.svg import GLYPHS, StepMark, count_errors, draw_layout
 from proctor.drawing.text import show_instruction, show_step, show_text
 from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.progress import progress_after
 
 __all__ = ["GraphView", "PlainStatus", "StepRow", "default_layouts", "draw_graph", "mark_steps", "view_graph"]
 
@@ -140,8 +141,10 @@ def draw_graph(
 def mark_steps(example: Example, graph: TaskGraph) -> dict[str, StepMark]:
     """Return the mark of every action of the graph: step id to status, words and number of mistakes.
 
-    The current step is current even if it was done before. Mistakes of all performances of a step count.
+    The current step is current even if it was done before; a step that is open again is to do. Mistakes of all
+    performances of a step count.
     """
+    standing = _standing(example, graph)
     current = example.current.step_id if example.current is not None else None
     mistakes: dict[str, list[str]] = {}
     last: dict[str, Performed] = {}
@@ -150,12 +153,17 @@ def mark_steps(example: Example, graph: TaskGraph) -> dict[str, StepMark]:
         last[performed.step_id] = performed
     marks = {}
     for step in graph.actions:
-        status: PlainStatus = "current" if step.id == current else "done" if step.id in mistakes else "todo"
+        status: PlainStatus = "current" if step.id == current else "done" if step.id in standing else "todo"
         kinds = mistakes.get(step.id, [])
         seen = last.get(step.id)
         start, end = (seen.start, seen.end) if seen is not None else (None, None)
         marks[step.id] = StepMark(status, _words(status, kinds), len(kinds), start=start, end=end)
     return marks
+
+
+def _standing(example: Example, graph: TaskGraph) -> frozenset[str]:
+    """Ids of the steps that stand done, the current one among them."""
+    return frozenset(progress_after(graph, [p for p in example.performed if p.step_id in graph]).done)
 
 
 def _rows(example: Example, graph: TaskGraph | None) -> tuple[StepRow, ...]:
@@ -164,12 +172,12 @@ def _rows(example: Example, graph: TaskGraph | None) -> tuple[StepRow, ...]:
     rows = [_performed(p, graph, numbers, now=False) for p in example.previous]
     if example.current is not None:
         rows.append(_performed(example.current, graph, numbers, now=True))
-    seen = {p.step_id for p in example.performed}
     if graph is not None:
+        standing = _standing(example, graph)
         rows += [
             StepRow(s.id, graph.index[s.id], numbers[s.id], show_step(s), "", "todo", _WORDS["todo"])
             for s in listed
-            if s.id not in seen
+            if s.id not in standing
         ]
     return tuple(rows)
 

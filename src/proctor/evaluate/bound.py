@@ -18,9 +18,10 @@ from proctor.evaluate.mishap import Mishap
 from proctor.evaluate.phrasing import as_sentence, join_words
 from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.reading import FAMILY, asks_for_fault, read_question
-from proctor.examples.example import Example
+from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import Phrase, parse_phrase
+from proctor.procedure.progress import Progress, progress_after
 
 __all__ = ["AnnotationBound", "Facts"]
 
@@ -50,8 +51,11 @@ class Facts:
 
     @cached_property
     def done(self) -> frozenset[str]:
-        """Steps performed so far, however badly."""
-        return frozenset(p.step_id for p in self.example.performed)
+        """Steps that stand done, however badly."""
+        return frozenset(self._progress(self.example.performed).done)
+
+    def _progress(self, performed: Iterable[Performed]) -> Progress:
+        return progress_after(self.graph, [p for p in performed if p.step_id in self.graph])
 
     @cached_property
     def next(self) -> tuple[str, ...]:
@@ -66,10 +70,11 @@ class Facts:
     @cached_property
     def repairs(self) -> tuple[str, ...]:
         """Missing steps that can be made up for right now; all of them where that cannot be told."""
-        ready = set(
-            self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph])
-        )
-        return tuple(i for i in self.missing if i in ready) or self.missing
+        return tuple(i for i in self.missing if i in self._ready) or self.missing
+
+    @cached_property
+    def _ready(self) -> frozenset[str]:
+        return frozenset(self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None]))
 
     @cached_property
     def due(self) -> tuple[str, ...]:
@@ -79,8 +84,13 @@ class Facts:
 
     @property
     def finished(self) -> bool:
-        """True when nothing is due and nothing is missing."""
-        return not self.next and not self.missing
+        """True when nothing that has to be done is due, and nothing is missing."""
+        return not self.required and not self.missing
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """What may be done now and has to be done some time."""
+        return self._needed(self.next)
 
     @cached_property
     def early(self) -> tuple[str, ...]:
@@ -88,10 +98,10 @@ class Facts:
         current = self.example.current
         if current is None or current.step_id not in self.graph:
             return ()
-        before = {p.step_id for p in self.example.previous}
+        before = self._progress(self.example.previous).done
         found = [a for a, b in self.example.blocking if b == current.step_id]
         found += [i for i in self.graph.ancestors(current.step_id) if i not in before]
-        return self._known(dict.fromkeys(found))
+        return self._needed(dict.fromkeys(found))
 
     @cached_property
     def overtaken(self) -> tuple[str, ...]:
@@ -105,10 +115,10 @@ class Facts:
 
     def unmet(self, step_id: str) -> tuple[str, ...]:
         """What can be done now and has to be done before a step can be."""
-        ready = set(
-            self.graph.ready([i for i in (self.graph.start, *self.done) if i is not None and i in self.graph])
-        )
-        return self._known(i for i in self.graph.ancestors(step_id) if i in ready)
+        return self._needed(i for i in self.graph.ancestors(step_id) if i in self._ready)
+
+    def _needed(self, ids: Iterable[str]) -> tuple[str, ...]:
+        return tuple(i for i in self._known(ids) if not self.graph[i].optional)
 
     def _known(self, ids: Iterable[str]) -> tuple[str, ...]:
         actions = {s.id for s in self.graph.actions}
@@ -218,7 +228,7 @@ def _tell_choice(facts: Facts, inquiry: Inquiry) -> str:
 def _tell_whole(facts: Facts, inquiry: Inquiry) -> str:
     if facts.finished:
         return f"{_yes(inquiry, 'Yes')}all the steps are done"
-    return f"{_yes(inquiry, 'No')}you still have to {facts.say(facts.next or facts.repairs, last='or')}"
+    return f"{_yes(inquiry, 'No')}you still have to {facts.say(facts.required or facts.repairs, last='or')}"
 
 
 def _tell_due(facts: Facts, inquiry: Inquiry) -> str:

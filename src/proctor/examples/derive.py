@@ -6,20 +6,21 @@ the step just done.
 
 Two protocols. ``published`` reproduces the 11,781 examples of the release. ``corrected`` (default) differs where
 the release is wrong (promqa.md section 10): all recordings are used and not only those with a 4K video; a step
-that ends early is not forgotten; a step that is done again gets a moment of its own; and a moment counts as noisy
-whenever an earlier step was done wrongly, whatever the question type.
+that ends early is not forgotten; a step that is done again gets a moment of its own, and what it spoils is open again
+(``procedure.progress.find_effects``); and a moment counts as noisy whenever an earlier step was done wrongly, whatever the
+question type.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.progress import Progress, derive_progress
+from proctor.procedure.progress import Effect, Progress, find_effects, progress_after
 from proctor.procedure.recording import Recording, Segment
 from proctor.records import Dropped, content_hash
 
@@ -44,6 +45,7 @@ class DeriveRules:
         min_end: clips that end earlier (seconds) are not emitted: there is nothing to see yet.
         forget_early: a step that ends before ``min_end`` does not count as done.
         number_repeats: a step that is done again gets its own id; otherwise the first moment wins.
+        follow_repeats: a step that is done again may open others again; otherwise what was ever done stays done.
         quiet: for a question type, mistake kinds of earlier steps that do not make the moment noisy.
         overlap_seconds: a later step has to run this long before the clip ends to spoil it.
     """
@@ -53,6 +55,7 @@ class DeriveRules:
     min_end: float = 5.0
     forget_early: bool = False
     number_repeats: bool = True
+    follow_repeats: bool = True
     quiet: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overlap_seconds: float = 2.0
 
@@ -62,6 +65,7 @@ PUBLISHED: Final = DeriveRules(
     require={"video_4k": "yes"},
     forget_early=True,
     number_repeats=False,
+    follow_repeats=False,
     quiet={"missing": ("missing",), "order": ("order", "missing")},
 )
 CORRECTED: Final = DeriveRules(protocol="corrected")
@@ -78,7 +82,7 @@ def derive_examples(
     """Yield the examples of every recording in order, and what was left out with the reason.
 
     Reasons: ``no_graph``, ``not_eligible`` (a required attribute), ``early`` (clip before ``min_end``),
-    ``overlap``, ``repeated``.
+    ``overlap``, ``repeated``, ``unclear_repeat`` (what is open again cannot be told).
 
     Raises:
         KeyError: if a segment names a step that its graph does not have (readers make sure of it).
@@ -127,27 +131,34 @@ def _moments(recording: Recording, graph: TaskGraph, rules: DeriveRules) -> Iter
     steps = [s for s in recording.segments if not s.skipped]
     previous: list[Performed] = []
     times_done: Counter[str] = Counter()
+    effects = _effects(graph, steps, rules)
     begin = min((s.start for s in steps if s.start is not None), default=0.0)
     clip_end = begin
-    for i, segment in enumerate([None, *steps]):
+    for i, (segment, effect) in enumerate([(None, Effect(START_CLIP)), *zip(steps, effects, strict=True)]):
         if segment is not None:
             times_done[segment.step_id] += 1
             clip_end = max(clip_end, _end(segment))
         own_end = begin if segment is None else _end(segment)
         clip_id = _clip_id(recording, segment, times_done, rules)
-        current = None if segment is None else _performed(segment, graph)
+        current = None if segment is None else _performed(segment, graph, effect)
         if own_end < rules.min_end:
             yield Dropped(clip_id, "early", f"it ends at {own_end:.1f} s")
             if rules.forget_early or current is None:
                 continue
         elif _overlapped(steps[i:], clip_end, rules):
             yield Dropped(clip_id, "overlap", f"a later step already runs at {clip_end:.1f} s")
+        elif effect.kind == "unclear":
+            yield Dropped(clip_id, "unclear_repeat", "steps that depend on it are done; are they open again?")
         else:
-            done = [*previous, current] if current is not None else previous
-            progress = derive_progress(graph, [p.step_id for p in done])
+            progress = progress_after(graph, [*previous, current] if current is not None else previous)
             yield _Moment(clip_id, clip_end, current, tuple(previous), progress)
         if current is not None:
             previous.append(current)
+
+
+def _effects(graph: TaskGraph, steps: Sequence[Segment], rules: DeriveRules) -> tuple[Effect, ...]:
+    ids = [s.step_id for s in steps]
+    return find_effects(graph, ids) if rules.follow_repeats else tuple(map(Effect, ids))
 
 
 def _clip_id(
@@ -178,7 +189,7 @@ def _overlapped(later: Iterable[Segment], clip_end: float, rules: DeriveRules) -
     return False
 
 
-def _performed(segment: Segment, graph: TaskGraph) -> Performed:
+def _performed(segment: Segment, graph: TaskGraph, effect: Effect) -> Performed:
     return Performed(
         step_id=segment.step_id,
         text=segment.description,
@@ -186,6 +197,7 @@ def _performed(segment: Segment, graph: TaskGraph) -> Performed:
         mistakes=segment.mistakes,
         start=segment.start,
         end=segment.end,
+        reopens=effect.reopens,
     )
 
 

@@ -15,7 +15,7 @@ STEP_TYPES: Final[tuple[str, ...]] = ("preparation", "measurement", "timing", "t
 QUESTION_TYPES: Final[tuple[str, ...]] = PROCESS_TYPES + STEP_TYPES
 
 State = Literal["started", "ongoing", "finished", "blocked"]
-"""``started``: nothing done yet. ``finished``: every step passed. ``blocked``: nothing can be done next before
+"""``started``: nothing done yet. ``finished``: all that has to be done is. ``blocked``: nothing can be done next before
 missing steps are made up for (the published system confuses the last two)."""
 
 
@@ -27,7 +27,10 @@ class StepRef(msgspec.Struct, frozen=True):
 
 
 class Performed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A step as it was performed: ``text`` is what was done, ``instruction`` what the procedure says."""
+    """A step as it was performed: ``text`` is what was done, ``instruction`` what the procedure says.
+
+    ``reopens`` are ids of steps that stood done and are open again since (``procedure.progress``).
+    """
 
     step_id: str
     text: str
@@ -35,6 +38,7 @@ class Performed(msgspec.Struct, frozen=True, omit_defaults=True):
     mistakes: tuple[Mistake, ...] = ()
     start: float | None = None
     end: float | None = None
+    reopens: tuple[str, ...] = ()
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

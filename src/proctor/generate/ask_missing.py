@@ -108,7 +108,7 @@ def _nothing_missing(moment: Moment, rng: random.Random, lead: str) -> tuple[Ans
     ]
     if lead.startswith("Nothing"):
         answers = [answer(lead + one_of(rng, "you haven't skipped a step", "you haven't left out any step"))]
-    if moment.progress.finished:
+    if moment.all_done:
         answers.append(answer(f"{lead}all the steps are done"))
     return distinct(answers)
 
@@ -193,7 +193,7 @@ def _not_yet(moment: Moment, rng: random.Random) -> Ask | None:
             answer("No, that is something you can do now", "direct", step.ids),
             answer("No, that comes next", "direct", step.ids),
         ]
-        answers = answers if len(due) == 1 else answers[:1]
+        answers = answers if len(due) == 1 and not step.optional else answers[:1]
     else:
         answers = [answer("No, that step comes later", "direct", step.ids)]
         for c in moment.unmet(step.ids[0])[:4]:

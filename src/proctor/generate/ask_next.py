@@ -58,17 +58,28 @@ def _slots(moment: Moment, **more: str) -> dict[str, str]:
 
 
 def _what_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
-    if moment.next:
+    if moment.required:
         return _open(moment, rng, moment.next)
     if moment.repairs:
-        return distinct([_go_back(rng, c, "") for c in moment.repairs])
-    return (
-        answer(
-            one_of(
-                rng, "Nothing, you're done", "Nothing, all the steps are done", "There is nothing left to do"
-            )
-        ),
+        back = [_go_back(moment, rng, c, "") for c in moment.repairs]
+        return distinct([*_open(moment, rng, moment.next), *back])
+    return _finished(
+        moment,
+        rng,
+        "Nothing, ",
+        ("Nothing, you're done", "Nothing, all the steps are done", "There is nothing left to do"),
     )
+
+
+def _finished(moment: Moment, rng: random.Random, lead: str, forms: Sequence[str]) -> tuple[Answer, ...]:
+    """All that has to be done is done; what may be left out can still be named."""
+    if moment.all_done:
+        return (answer(one_of(rng, *forms)),)
+    more = [
+        answer(f"{lead}but you can {c.phrase.imperative} if you like", "suggestion", c.ids)
+        for c in moment.due
+    ]
+    return distinct([answer(f"{lead}you have done all that you have to do"), *more])
 
 
 def _open(
@@ -79,8 +90,9 @@ def _open(
     due = {c.key for c in moment.due}
     for c in steps:
         if c.key in due:
+            verb = "can" if c.optional else "should"
             answers.append(
-                answer(f"{lead}you should {c.phrase.imperative}", "direct", c.ids) if lead else _do(rng, c)
+                answer(f"{lead}you {verb} {c.phrase.imperative}", "direct", c.ids) if lead else _do(rng, c)
             )
             continue
         above = {a for i in c.ids for a in moment.graph.ancestors(i)}
@@ -92,6 +104,8 @@ def _open(
 
 def _do(rng: random.Random, step: StepClass) -> Answer:
     p = step.phrase
+    if step.optional:
+        return answer(f"you can {p.imperative}, but you can also leave that out", "direct", step.ids)
     text = one_of(
         rng,
         f"you should {p.imperative}",
@@ -103,11 +117,12 @@ def _do(rng: random.Random, step: StepClass) -> Answer:
     return answer(text, "direct", step.ids)
 
 
-def _go_back(rng: random.Random, step: StepClass, lead: str) -> Answer:
+def _go_back(moment: Moment, rng: random.Random, step: StepClass, lead: str) -> Answer:
     p = step.phrase
+    rest = "nothing else has to be done" if moment.next else "nothing else can follow"
     text = one_of(
         rng,
-        f"go back and {p.imperative}; nothing else can follow before that",
+        f"go back and {p.imperative}; {rest} before that",
         f"you first have to go back and {p.imperative}, a step that you skipped",
         f"you skipped a step, so go back and {p.imperative} before anything else",
     )
@@ -116,8 +131,8 @@ def _go_back(rng: random.Random, step: StepClass, lead: str) -> Answer:
 
 def _still_open(moment: Moment, lead: str) -> tuple[Answer, ...]:
     """What may be done now, and what was skipped: both keep the activity from being finished."""
-    answers = [answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.next]
-    taken = {i for c in moment.next for i in c.ids}
+    answers = [answer(f"{lead} {c.phrase.imperative}", "direct", c.ids) for c in moment.required]
+    taken = {i for c in moment.required for i in c.ids}
     answers += [
         answer(f"{lead} {c.phrase.imperative}, which you skipped", "suggestion", c.ids)
         for c in moment.missing
@@ -127,28 +142,30 @@ def _still_open(moment: Moment, lead: str) -> tuple[Answer, ...]:
 
 
 def _left_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
-    if moment.next:
+    if moment.required:
         lead = one_of(rng, "Yes, you still have to", "Yes, you still need to")
         return _still_open(moment, lead)
     if moment.repairs:
-        return distinct([_go_back(rng, c, "Yes, ") for c in moment.repairs])
-    return (
-        answer(
-            one_of(rng, "No, you're done", "No, all the steps are done", "No, there is nothing left to do")
-        ),
+        return distinct([_go_back(moment, rng, c, "Yes, ") for c in moment.repairs])
+    return _finished(
+        moment,
+        rng,
+        "No, ",
+        ("No, you're done", "No, all the steps are done", "No, there is nothing left to do"),
     )
 
 
 def _done_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
-    if moment.next:
+    if moment.required:
         lead = one_of(rng, "No, you still have to", "No, you still need to", "Not yet, you have to")
         return _still_open(moment, lead)
     if moment.repairs:
-        return distinct([_go_back(rng, c, "No, ") for c in moment.repairs])
-    return (
-        answer(
-            one_of(rng, "Yes, you're done", "Yes, all the steps are done", "Yes, there is nothing left to do")
-        ),
+        return distinct([_go_back(moment, rng, c, "No, ") for c in moment.repairs])
+    return _finished(
+        moment,
+        rng,
+        "Yes, ",
+        ("Yes, you're done", "Yes, all the steps are done", "Yes, there is nothing left to do"),
     )
 
 
@@ -158,9 +175,12 @@ def _done_answers(moment: Moment, rng: random.Random) -> tuple[Answer, ...]:
 def _should(moment: Moment, rng: random.Random) -> Ask:
     step = rng.choice(moment.due)
     p = step.phrase
-    direct = one_of(
-        rng, f"Yes, you can {p.imperative} now", f"Yes, you should {p.imperative} now", f"Yes, {p.imperative}"
-    )
+    forms = [
+        f"Yes, you can {p.imperative} now",
+        f"Yes, you should {p.imperative} now",
+        f"Yes, {p.imperative}",
+    ]
+    direct = one_of(rng, *(forms[:1] if step.optional else forms))
     answers = [answer(direct, "direct", step.ids)]
     for m in moment.repairs[:_FEW]:
         text = f"Yes, but you also have to {m.phrase.imperative}, which you skipped"
@@ -192,13 +212,16 @@ def _already(moment: Moment, rng: random.Random) -> Ask:
         for c in moment.repairs:
             text = f"No, that is done, but you have to go back and {c.phrase.imperative}"
             answers.append(answer(text, "intervention", c.ids))
-    if moment.progress.finished:
+    if moment.all_done:
         answers.append(answer("No, all the steps are done"))
     return Ask("next.should", _slots(moment, step=p.imperative), distinct(answers))
 
 
 def _choice(moment: Moment, rng: random.Random) -> Ask | None:
-    step = rng.choice(moment.due)
+    due = [c for c in moment.due if not c.optional]
+    if not due:
+        return None
+    step = rng.choice(due)
     others = [c for c in moment.later if moment.unmet(c.ids[0]) and c.key != step.key]
     if not others:
         return None
@@ -276,7 +299,7 @@ def _group(moment: Moment, rng: random.Random) -> Ask | None:
 
 
 def _nothing_now(moment: Moment, rng: random.Random, plain: str) -> tuple[Answer, ...]:
-    if moment.progress.finished:
+    if moment.all_done:
         return (answer(one_of(rng, "No, you're done", "No, all the steps are done", plain)),)
     answers = [answer(plain)]
     answers += [answer(f"No, but you can {c.phrase.imperative} now", "suggestion", c.ids) for c in moment.due]

@@ -17,7 +17,7 @@ from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.inflect import base_form
 from proctor.procedure.phrase import Phrase, parse_phrase
-from proctor.procedure.progress import Progress, derive_progress
+from proctor.procedure.progress import Progress, progress_after
 
 __all__ = ["GROUPS", "GraphView", "Moment", "StepClass", "UncertainError", "stems", "word_set"]
 
@@ -109,6 +109,7 @@ class StepClass:
     ids: tuple[str, ...]
     phrase: Phrase
     words: frozenset[str]
+    optional: bool = False
 
     @property
     def key(self) -> str:
@@ -180,7 +181,13 @@ class GraphView:
         for i in step_ids:
             grouped.setdefault(self.phrases[i].imperative.lower(), []).append(i)
         return tuple(
-            StepClass(tuple(ids), self.phrases[ids[0]], self.words[ids[0]]) for ids in grouped.values()
+            StepClass(
+                tuple(ids),
+                self.phrases[ids[0]],
+                self.words[ids[0]],
+                all(self.graph[i].optional for i in ids),
+            )
+            for ids in grouped.values()
         )
 
 
@@ -207,7 +214,7 @@ class Moment:
         unknown = [i for i in self.history if i not in view.phrases]
         if unknown:
             raise UncertainError("unknown_step", f"not in the task graph: {', '.join(unknown)}")
-        self.progress: Progress = derive_progress(self.graph, self.history)
+        self.progress: Progress = progress_after(self.graph, example.performed)
         self._check_facts()
 
     def _check_facts(self) -> None:
@@ -239,6 +246,16 @@ class Moment:
         return tuple(c for c in self.next if any(not missing & set(self.graph.ancestors(i)) for i in c.ids))
 
     @cached_property
+    def required(self) -> tuple[StepClass, ...]:
+        """What may be done now and has to be done some time."""
+        return tuple(c for c in self.next if not c.optional)
+
+    @property
+    def all_done(self) -> bool:
+        """True when every step stands done, optional ones included."""
+        return not self.undone
+
+    @cached_property
     def missing(self) -> tuple[StepClass, ...]:
         """What should have been done before something that was done."""
         return self.view.classes(self.progress.missing)
@@ -266,7 +283,11 @@ class Moment:
     def later(self) -> tuple[StepClass, ...]:
         """Steps that are neither due nor missing, and sound like nothing that is done, due or missing."""
         taken = set(self.progress.next) | set(self.progress.missing)
-        return self._distinct([i for i in self.undone if i not in taken], [*self.progress.done, *taken])
+        above = {
+            a for i in self.progress.done for a in self.graph.ancestors(i)
+        }  # optional steps that were left out
+        ids = [i for i in self.undone if i not in taken | above]
+        return self._distinct(ids, [*self.progress.done, *taken])
 
     @cached_property
     def done_well(self) -> tuple[StepClass, ...]:
@@ -286,7 +307,7 @@ class Moment:
     def is_untouched(self, thing: str) -> bool:
         """True when no step that mentions the thing has been done."""
         words = stems(thing)
-        return not any(words & self.view.words[i] for i in self.progress.done)
+        return not any(words & self.view.words[i] for i in self.history)
 
     def is_clear(self, chosen: StepClass) -> bool:
         """True when no step outside the class sounds like it (its words contain those of the other or reverse)."""
@@ -296,9 +317,11 @@ class Moment:
     def unmet(self, step_id: str) -> tuple[StepClass, ...]:
         """What has to be done first, and can be done now, before this step can be."""
         actionable = set(self.graph.ready(self._passed))
-        return self.view.classes(
-            i for i in self.graph.ancestors(step_id) if i in actionable and i in self.view.phrases
-        )
+        return self.view.classes(self._needed(i for i in self.graph.ancestors(step_id) if i in actionable))
+
+    def _needed(self, ids: Iterable[str]) -> list[str]:
+        """Those of the steps that somebody performs and has to perform."""
+        return [i for i in ids if i in self.view.phrases and not self.graph[i].optional]
 
     def dependent(self, missing: StepClass) -> StepClass | None:
         """The latest thing that was done although this had to come first; direct dependents are preferred."""
@@ -359,9 +382,9 @@ class Moment:
         current = self.example.current
         if current is None or current.step_id not in self.view.phrases:
             return ()
-        earlier = {p.step_id for p in self.example.previous}
+        earlier = progress_after(self.graph, self.example.previous).done
         return self.view.classes(
-            i for i in self.graph.ancestors(current.step_id) if i not in earlier and i in self.view.phrases
+            self._needed(i for i in self.graph.ancestors(current.step_id) if i not in earlier)
         )
 
     @cached_property

@@ -6,7 +6,7 @@ with equal texts then melt into one, and three of the 24 published recipes get c
 
 from __future__ import annotations
 
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import Step, TaskGraph
 
 __all__ = ["render_dot"]
 
@@ -15,9 +15,13 @@ def render_dot(graph: TaskGraph) -> str:
     """Return the graph as DOT: all nodes, then all edges, each in file order; an edge leads to what comes later."""
     names = {graph.start: "START", graph.end: "END"}
     lines = ["digraph {"]
-    lines += [f"  {_quoted(s.id)} [label={_quoted(names.get(s.id) or s.text)}];" for s in graph.steps]
+    lines += [f"  {_quoted(s.id)} [label={_quoted(names.get(s.id) or _label(s))}];" for s in graph.steps]
     lines += [f"  {_quoted(before)} -> {_quoted(after)};" for before, after in graph.edges]
     return "\n".join((*lines, "}"))
+
+
+def _label(step: Step) -> str:
+    return f"{step.text} (optional)" if step.optional else step.text
 
 
 def _quoted(text: str) -> str:

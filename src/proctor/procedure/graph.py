@@ -39,10 +39,17 @@ class TooManyDownsetsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One instruction of a procedure."""
+    """One instruction of a procedure.
+
+    Attributes:
+        id: unique in its graph.
+        text: the instruction.
+        optional: it may be left out: it is never missing and holds nothing up.
+    """
 
     id: str
     text: str
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,6 +258,11 @@ class TaskGraph:
         """Bitset of the steps that a person performs."""
         return self.mask(s.id for s in self.actions)
 
+    @cached_property
+    def optional_mask(self) -> int:
+        """Bitset of the steps that may be left out."""
+        return self.mask(s.id for s in self.steps if s.optional)
+
     def ancestors_mask(self, mask: int) -> int:
         """Bitset of everything that must come before any step of ``mask`` (without ``mask`` unless implied)."""
         bits = 0
@@ -289,6 +301,8 @@ class TaskGraph:
     def ready(self, done: Collection[str]) -> tuple[str, ...]:
         """Steps not done whose direct prerequisites are all done, in file order; start and end count as steps.
 
+        An optional prerequisite need not be done; then what comes before it has to be.
+
         Raises:
             KeyError: if ``done`` names an unknown step.
         """
@@ -297,10 +311,21 @@ class TaskGraph:
     def ready_mask(self, done: int) -> int:
         """Bitset version of ``ready``."""
         bits, undone = 0, ((1 << len(self.steps)) - 1) & ~done
+        waiting = undone & ~self._passed_over(done)
         for i in _bits(undone):
-            if not self._before[i] & undone:
+            if not self._before[i] & waiting:
                 bits |= 1 << i
         return bits
+
+    def _passed_over(self, done: int) -> int:
+        """Bitset of the optional steps that hold nothing up: what comes before them is done or holds nothing up."""
+        passed = 0
+        if self.optional_mask & ~done:
+            for step_id in self.topological_order:
+                i = self.index[step_id]
+                if self.optional_mask >> i & 1 and not self._before[i] & ~(done | passed):
+                    passed |= 1 << i
+        return passed
 
     # -- orders ----------------------------------------------------------------------------------------------
 
@@ -320,14 +345,20 @@ class TaskGraph:
         )
 
     def is_valid_order(self, order: Sequence[str]) -> bool:
-        """True when the order holds every action exactly once and breaks no prerequisite, implied ones included."""
-        wanted = {s.id for s in self.actions}
+        """True when the order holds every action exactly once and breaks no prerequisite, implied ones included.
+
+        Optional steps may be left out.
+        """
+        known = {s.id for s in self.actions}
         named = [i for i in order if i not in (self.start, self.end)]
-        if len(named) != len(wanted) or set(named) != wanted:
+        if (
+            len(set(named)) != len(named)
+            or not {s.id for s in self.actions if not s.optional} <= set(named) <= known
+        ):
             return False
-        done = 0
+        wanted, done = self.mask(named), 0
         for step_id in named:
-            if self._above[self.index[step_id]] & self.action_mask & ~done:
+            if self._above[self.index[step_id]] & wanted & ~done:
                 return False
             done |= self._bit(step_id)
         return True
@@ -359,7 +390,7 @@ class TaskGraph:
         return ways
 
     def count_orders(self) -> int:
-        """Return the exact number of valid orders of the actions.
+        """Return the exact number of valid orders of all actions, optional ones included.
 
         Raises:
             TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.
@@ -367,7 +398,7 @@ class TaskGraph:
         return self._ways[self.action_mask]
 
     def sample_order(self, rng: random.Random) -> tuple[str, ...]:
-        """Draw one valid order of the actions, each with equal probability.
+        """Draw one valid order of all actions, optional ones included, each with equal probability.
 
         Raises:
             TooManyDownsetsError: if the graph has more than ``DOWNSET_LIMIT`` downsets.

@@ -10,7 +10,7 @@ from proctor.drawing.sketch import list_steps
 from proctor.drawing.svg import Status, StepMark
 from proctor.examples.example import Example
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.progress import derive_progress
+from proctor.procedure.progress import progress_after
 
 __all__ = [
     "MARK_STATUS",
@@ -87,8 +87,7 @@ def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, .
     Steps that the example names but the graph does not have are ignored. A step that is repeated as the current
     one is *current*, not *done* (promqa.md 10 g).
     """
-    history = [p.step_id for p in example.performed if p.step_id in graph]
-    progress = derive_progress(graph, history)
+    progress = progress_after(graph, [p for p in example.performed if p.step_id in graph])
     done, following, missing = set(progress.done), set(progress.next), set(progress.missing)
     late = {after for _, after in progress.out_of_order}
     mistakes: dict[str, list[str]] = {}

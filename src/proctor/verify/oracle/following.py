@@ -102,7 +102,7 @@ def judge_nothing_left(case: Case) -> Ground:
     if moment.example.type == "missing" and not lasting:
         lean = -0.1 if moment.current_mistakes else 0.5
         return case.ground("nothing_overdue", lean, "steps are left, but none is overdue")
-    left = moment.following if case.question.now and scope else moment.pending
+    left = moment.following & moment.pending if case.question.now and scope else moment.pending
     left = left & scope if scope else left
     if not left:
         return case.ground("nothing_left_in_scope", 0.6, "nothing that was asked about is left to do")

@@ -11,7 +11,7 @@ from typing import Literal
 from proctor.errors import UserError
 from proctor.examples.example import STEP_TYPES, Example
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.progress import Progress, derive_progress
+from proctor.procedure.progress import Progress, progress_after
 from proctor.procedure.recording import Mistake
 from proctor.verify.oracle.text import Quantity, content, excess_of, find_quantities, normalise
 
@@ -48,8 +48,12 @@ class Moment:
 
     @cached_property
     def progress(self) -> Progress:
-        """What is done, next and missing."""
-        return derive_progress(self.graph, self.history)
+        """What is done, next and missing.
+
+        Raises:
+            UserError: as ``history``.
+        """
+        return progress_after(self.graph, self.example.performed if self.history else ())
 
     @cached_property
     def _done(self) -> frozenset[str]:
@@ -57,8 +61,8 @@ class Moment:
 
     @cached_property
     def pending(self) -> frozenset[str]:
-        """Every step that is not done."""
-        return frozenset(s.id for s in self.graph.actions) - self._done
+        """Every step that is not done and has to be."""
+        return frozenset(s.id for s in self.graph.actions if not s.optional) - self._done
 
     @cached_property
     def missing(self) -> frozenset[str]:
@@ -81,7 +85,7 @@ class Moment:
         return "later"
 
     def unmet(self, step_id: str) -> frozenset[str]:
-        """Steps that must come before this one and are not done."""
+        """Steps that must come before this one and are not done; optional ones need not."""
         return frozenset(self.graph.ancestors(step_id)) & self.pending
 
     @cached_property

@@ -148,12 +148,13 @@ def judge_needed(case: Case) -> Ground | None:
 
 
 def judge_skip(case: Case) -> Ground:
-    """Judge an answer to "may I leave this out"; every step of a graph has to be done once."""
+    """Judge an answer to "may I leave this out"; every step of a graph has to be done once unless it is optional."""
     moment = case.moment
     asked = case.index.read(case.question.stems).matches
     if not asked:
         return judge_unnamed(case)
-    left = [i for i in asked[0].alternatives if i in moment.pending]
+    free = [i for i in asked[0].alternatives if moment.graph[i].optional and moment.standing(i) != "done"]
+    left = free or [i for i in asked[0].alternatives if i in moment.pending]
     if case.answer.polarity is None:
         lean = 0.4 if left and set(left) & {i for m in case.named.matches for i in m.alternatives} else -0.2
         return case.ground("tells_to_do", lean, "neither allows nor forbids to leave it out", left)
@@ -163,6 +164,10 @@ def judge_skip(case: Case) -> Ground:
         )
     allows = case.answer.polarity == "yes"
     word = "allows" if allows else "forbids"
+    if free:
+        return case.ground(
+            f"{word}_optional", 0.9 if allows else -0.9, f"{case.text(free[0])} is optional", free
+        )
     return case.ground(
         f"{word}_skip",
         -0.8 if allows else 0.8,
