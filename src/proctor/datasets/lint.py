@@ -1,6 +1,6 @@
 """The linter: rules that find what is odd in annotated recordings, whatever data set they come from.
 
-Rules R1 to R11 of promqa.md 2.2. A rule sees one recording as it was annotated (segments in file order) and the
+Rules R1 to R11 of promqa.md 2.2, and one of ours. A rule sees one recording as it was annotated (segments in file order) and the
 recipe's graph, and yields findings; it repairs nothing. Which findings a reader mends, and how, is the reader's
 business and is listed as ``Correction``.
 """
@@ -8,24 +8,31 @@ business and is listed as ``Correction``.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final
 
 from proctor.datasets.dataset import Finding
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.progress import find_effects, missing_mask
+from proctor.procedure.progress import find_effects, missing_mask, next_mask
 from proctor.procedure.recording import Recording, Segment
 
-__all__ = ["RULES", "SAME_INTERVAL_SECONDS", "empty_order_mistakes", "lint_recording"]
+__all__ = [
+    "ACTIVITY_RULES",
+    "RULES",
+    "SAME_INTERVAL_SECONDS",
+    "empty_order_mistakes",
+    "find_always_ready",
+    "lint_recording",
+]
 
 SAME_INTERVAL_SECONDS: Final = 2.0
 """Two segments whose starts and ends differ by less than this in sum are taken for one action annotated twice."""
 
 RULES: Final[dict[str, str]] = {
     "R1": "performed steps are not listed in the order of their start times",
-    "R2": "a step without times is not marked missing",
+    "R2": "a step without times is neither marked missing nor optional",
     "R3": "a step marked missing has times",
     "R4": "a step is not among the steps of the procedure",
     "R5": "an order mistake although no prerequisite is missing before or after the step",
@@ -36,6 +43,10 @@ RULES: Final[dict[str, str]] = {
     "R10": "performed before one of its prerequisites that comes later, yet no order mistake is marked",
     "R11": "two steps whose labels look swapped",
 }
+
+
+ACTIVITY_RULES: Final = {"R12": "a step that may be done from the start to the end of every recording"}
+"""Rules that see all recordings of an activity (``find_always_ready``)."""
 
 
 def lint_recording(recording: Recording, graph: TaskGraph) -> tuple[Finding, ...]:
@@ -63,6 +74,39 @@ def empty_order_mistakes(recording: Recording, graph: TaskGraph) -> tuple[int, .
         if marked and not before and not missing_mask(graph, passed):
             found.append(position)
     return tuple(found)
+
+
+def find_always_ready(
+    recordings: Iterable[Recording], graphs: Mapping[str, TaskGraph]
+) -> tuple[Finding, ...]:
+    """Return the steps that may be done from the start to the end of every recording of their activity.
+
+    Such a step ("wipe the bench") is a right answer to "what next?" after the second step already. Mostly it closes the
+    activity and nobody said so. Recordings of fewer than two performed steps say nothing; an optional step that nobody
+    performed may be ready.
+    """
+    ready: dict[str, int] = {}
+    performed: defaultdict[str, int] = defaultdict(int)
+    for recording in recordings:
+        graph = graphs.get(recording.activity_id)
+        ids = [s.step_id for s in _in_time_order(recording) if graph is not None and s.step_id in graph]
+        if graph is None or len(ids) < 2:
+            continue
+        start = graph.mask([graph.start]) if graph.start is not None else 0
+        before_last = next_mask(graph, start | graph.mask(ids[:-1]))
+        ready[graph.id] = ready.get(graph.id, next_mask(graph, start)) & before_last
+        performed[graph.id] |= graph.mask(ids)
+    return tuple(
+        Finding(
+            "R12",
+            f"activity {graph.name}",
+            f"step {i} ('{graph[i].text[:60]}') may be done from the start to the end of every recording; "
+            'does it close the activity? Then say so with "last": true, or with an edge',
+        )
+        for graph_id, mask in ready.items()
+        for graph in (graphs[graph_id],)
+        for i in graph.ids(mask & ~(graph.optional_mask & ~performed[graph_id]))
+    )
 
 
 _Rows = Iterator[tuple[str, str]]
@@ -95,9 +139,10 @@ def _r1(recording: Recording, _: TaskGraph) -> _Rows:
         yield "", f"{disordered} step(s) start before the one listed above them"
 
 
-def _r2(recording: Recording, _: TaskGraph) -> _Rows:
+def _r2(recording: Recording, graph: TaskGraph) -> _Rows:
     for s in recording.segments:
-        if s.end is None and not any(m.kind == "missing" for m in s.mistakes):
+        free = s.step_id in graph and graph[s.step_id].optional
+        if s.end is None and not free and not any(m.kind == "missing" for m in s.mistakes):
             yield _name(s), "no times and no mark"
 
 

@@ -261,7 +261,7 @@ class TaskGraph:
     @cached_property
     def optional_mask(self) -> int:
         """Bitset of the steps that may be left out."""
-        return self.mask(s.id for s in self.steps if s.optional)
+        return self.mask(s.id for s in self.actions if s.optional)
 
     def ancestors_mask(self, mask: int) -> int:
         """Bitset of everything that must come before any step of ``mask`` (without ``mask`` unless implied)."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Dataset
-from proctor.datasets.lint import RULES
+from proctor.datasets.lint import ACTIVITY_RULES, RULES
 from proctor.datasets.plain.check import PLAIN_RULES
 from proctor.errors import UserError
 
@@ -32,7 +32,7 @@ def check_dataset(dataset: Dataset, folder: Path, rule: str | None = None) -> di
     Raises:
         UserError: if files are missing or broken, or nobody knows the rule.
     """
-    known = {**RULES, **PLAIN_RULES, **dataset.rules}
+    known = {**RULES, **ACTIVITY_RULES, **PLAIN_RULES, **dataset.rules}
     findings = dataset.check(folder)
     if rule is not None and rule not in known and rule not in {f.rule for f in findings}:
         raise UserError(f"there is no rule {rule!r}.", hint=f"known: {', '.join(known)}")

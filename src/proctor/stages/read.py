@@ -7,6 +7,7 @@ from typing import Any
 
 from proctor.compute import HERE, Place
 from proctor.datasets.dataset import load_dataset
+from proctor.datasets.lint import find_always_ready
 from proctor.errors import UserError
 from proctor.records import write_jsonl
 from proctor.workspace import Workspace
@@ -81,5 +82,8 @@ def read(
         "corrections": mode,
         "counts": counts,
         "dropped": dropped,
-        "findings": [f"{f.where}: {f.seen}" for f in result.findings],
+        "findings": [
+            f"{f.where}: {f.seen}"
+            for f in (*result.findings, *find_always_ready(result.recordings, result.graphs))
+        ],
     }

@@ -332,7 +332,7 @@ def _draft(graph: _Graph, stem: str) -> tuple[GraphDraft, list[str]]:
         label = given.get("label", "\\N")
         html += isinstance(label, _Text)
         text = _plain_html(label) if isinstance(label, _Text) else _decoded(label, names[node], graph.name)
-        steps.append(Step(names[node], text))
+        steps.append(Step(names[node], text, ours and given.get(_ROLE) == "optional"))
     edges = [(names[a], names[b]) for a, b in graph.edges]
     if graph.strict:
         edges = list(dict.fromkeys(edges))
@@ -430,6 +430,7 @@ def _digraph(graph: TaskGraph) -> str:
         if names[step.id] != step.id:
             given += f", {_ID}={_label(step.id)}"
         roles = [role for role, node in (("start", graph.start), ("end", graph.end)) if node == step.id]
+        roles += ["optional"] * step.optional
         given += "".join(f", {_ROLE}={role}" for role in roles)
         lines.append(f"  {_quoted(names[step.id])} [{given}];")
     lines += [f"  {_quoted(names[a])} -> {_quoted(names[b])};" for a, b in graph.edges]

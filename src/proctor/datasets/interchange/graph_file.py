@@ -28,6 +28,7 @@ __all__ = [
     "importer",
     "load_drafts",
     "one_graph",
+    "optional_lost",
     "too_many",
 ]
 
@@ -150,6 +151,15 @@ def one_graph(graphs: Sequence[TaskGraph], title: str) -> TaskGraph:
             hint=f"choose one of: {', '.join(g.id for g in graphs[:20])}",
         )
     return graphs[0]
+
+
+def optional_lost(graph: TaskGraph) -> list[Dropped]:
+    """Return what is lost of a graph in a format that cannot say that a step may be left out."""
+    return [
+        Dropped(f"{graph.id}/{s.id}"[:120], "optional", "reads back as a step that has to be done")
+        for s in graph.steps
+        if s.optional
+    ]
 
 
 def guess_terminals(draft: GraphDraft) -> tuple[GraphDraft, tuple[str, ...]]:

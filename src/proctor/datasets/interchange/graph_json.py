@@ -8,16 +8,17 @@ The limits that a plain folder sets to ids and texts do not hold here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
 import msgspec
 
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, too_many
+from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, optional_lost, too_many
 from proctor.datasets.interchange.strict_json import parse_json
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph_draft import GraphDraft, closing_edges
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "parse_captaincook", "parse_own", "render_captaincook", "render_own"]
@@ -29,6 +30,8 @@ class _Step(msgspec.Struct, forbid_unknown_fields=True):
     id: _Name
     text: str
     after: list[_Name] = []
+    optional: bool = False
+    last: bool = False
 
 
 class _Graph(msgspec.Struct, forbid_unknown_fields=True):
@@ -107,13 +110,16 @@ def _draft(graph: _Graph) -> GraphDraft:
     given = set(edges)
     waits = [(named(earlier), str(s.id)) for s in graph.steps for earlier in s.after]
     edges += [edge for edge in waits if edge not in given]
+    start, end = (None if node is None else named(node) for node in (graph.start, graph.end))
+    last = [str(s.id) for s in graph.steps if s.last]
+    edges += closing_edges([str(s.id) for s in graph.steps], edges, last, start, end)
     return GraphDraft(
         str(graph.id),
         str(graph.id) if graph.name is None else graph.name,
-        tuple(Step(str(s.id), s.text) for s in graph.steps),
+        tuple(Step(str(s.id), s.text, s.optional) for s in graph.steps),
         tuple(edges),
-        None if graph.start is None else named(graph.start),
-        None if graph.end is None else named(graph.end),
+        start,
+        end,
     )
 
 
@@ -136,7 +142,9 @@ def _plain(graph: TaskGraph) -> dict[str, object]:
     value: dict[str, object] = {
         "id": graph.id,
         "name": graph.name,
-        "steps": [{"id": s.id, "text": s.text} for s in graph.steps],
+        "steps": [
+            {"id": s.id, "text": s.text} | ({"optional": True} if s.optional else {}) for s in graph.steps
+        ],
         "edges": graph.edges,
     }
     roles = {"start": graph.start, "end": graph.end}
@@ -179,6 +187,7 @@ def render_captaincook(graphs: Sequence[TaskGraph]) -> tuple[bytes, tuple[Droppe
     """
     graph = one_graph(graphs, "CaptainCook4D's format")
     lost = [Dropped(graph.id, "graph_name", f"'{graph.name}': the name of the file stands for id and name")]
+    lost += optional_lost(graph)
     if not _fits(graph):
         graph, renamed = _numbered(_with_terminals(graph))
         lost += [Dropped(old, "step_id", f"became {new}") for old, new in renamed.items() if old != new]
@@ -221,7 +230,7 @@ def _free(name: str, graph: TaskGraph) -> str:
 def _numbered(graph: TaskGraph) -> tuple[TaskGraph, dict[str, str]]:
     """Number the nodes in an order in which they can be done, so that start and end come to lie outside."""
     ids = {old: str(n) for n, old in enumerate(graph.topological_order)}
-    steps = tuple(Step(ids[old], graph[old].text) for old in graph.topological_order)
+    steps = tuple(replace(graph[old], id=ids[old]) for old in graph.topological_order)
     edges = tuple((ids[a], ids[b]) for a, b in graph.edges)
     start, end = (ids[node] for node in (graph.start, graph.end) if node is not None)
     return TaskGraph(graph.id, graph.name, steps, edges, start, end), ids
@@ -247,6 +256,7 @@ FORMATS: Final = (
             "id and name of the graph: the name of the file stands for both",
             "ids of steps, where they are not numbers between those of start and end: nodes are numbered anew",
             "that there is no start or no end: START and END are added",
+            "that steps are optional",
             "all graphs but one: a file holds one",
         ),
         read=importer(parse_captaincook),

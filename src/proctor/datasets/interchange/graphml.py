@@ -170,7 +170,8 @@ def _draft(
         if text is None:
             text = next((defaults[key] for key in wanted if defaults.get(key)), None)
         nameless += text is None
-        steps.append(Step(names[node], node if text is None else text))
+        optional = ours and found.nodes[node].get(_ROLE) == "optional"
+        steps.append(Step(names[node], node if text is None else text, optional))
     roles = {values.get(_ROLE): names[node] for node, values in found.nodes.items()} if ours else {}
     kept = [e for e in found.edges if not found.groups.intersection(e)]
     dropped = [
@@ -295,6 +296,8 @@ def _node(graph: TaskGraph, step: Step, name: str) -> str:
     for role, node in (("start", graph.start), ("end", graph.end)):
         if node == step.id:
             parts.append(_data("d5", role, 3))
+    if step.optional:
+        parts.append(_data("d5", "optional", 3))
     if name != step.id:
         step.id.encode()
         parts.append(_data("d6", json.dumps(step.id), 3))

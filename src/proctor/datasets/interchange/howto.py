@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, too_many
+from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, optional_lost, too_many
 from proctor.datasets.interchange.strict_json import parse_json
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
@@ -221,6 +221,7 @@ def render_howto(graphs: Sequence[TaskGraph]) -> tuple[bytes, tuple[Dropped, ...
         for s in graph.actions
         if not s.text
     ]
+    lost += optional_lost(graph)
     actions = graph.action_mask
     said = sum((graph.ancestors_mask(1 << graph.index[i]) & actions).bit_count() for i in order)
     claimed = len(order) * (len(order) - 1) // 2
@@ -245,6 +246,7 @@ FORMATS: Final = (
         loss=(
             "which steps may be done in another order: a HowTo is a list, and reads back as a chain",
             "start and end nodes, and steps without words",
+            "that steps are optional",
             "edges as they were given",
             "all graphs but one: a file holds one",
         ),

@@ -22,6 +22,7 @@ from proctor.datasets.plain.parse import Parsed, nearest
 from proctor.datasets.plain.problems import Place, Problems
 from proctor.datasets.plain.times import parse_time, shown
 from proctor.procedure.graph import GraphError, Step, TaskGraph
+from proctor.procedure.graph_draft import closing_edges
 from proctor.procedure.recording import MISTAKE_KINDS, Mistake, Recording, Segment
 
 __all__ = ["StepNames", "build_graph", "build_recording"]
@@ -44,7 +45,9 @@ def build_graph(activity: PlainActivity, place: Place, problems: Problems) -> Ta
         here = place / "steps" / i
         steps.append(
             Step(
-                _checked_id(step.id, here / "id", problems), _checked_text(step.text, here / "text", problems)
+                _checked_id(step.id, here / "id", problems),
+                _checked_text(step.text, here / "text", problems),
+                step.optional,
             )
         )
     names = StepNames(steps)
@@ -63,11 +66,19 @@ def build_graph(activity: PlainActivity, place: Place, problems: Problems) -> Ta
             if edge not in given:  # an edge may be told in both ways
                 edges.append(edge)
     start, end = find(activity.start, place / "start"), find(activity.end, place / "end")
+    for i, step in enumerate(activity.steps):
+        for key, given in (("optional", step.optional), ("last", step.last)):
+            if given and str(step.id) in (start, end):
+                problems.add(
+                    place / "steps" / i / key, "nobody performs the start or the end.", f"remove '{key}'"
+                )
     if problems.count > before:
         return None
-    found = tuple((a, b) for a, b in edges if a is not None and b is not None)
+    found = [(a, b) for a, b in edges if a is not None and b is not None]
+    last = [str(step.id) for step in activity.steps if step.last]
+    found += closing_edges([s.id for s in steps], found, last, start, end)
     try:
-        return TaskGraph(id_, name, tuple(steps), found, start, end)
+        return TaskGraph(id_, name, tuple(steps), tuple(found), start, end)
     except GraphError as error:
         for problem in error.problems:
             problems.add(place, f"{problem}.", "an edge [a, b] means that a must be done before b")

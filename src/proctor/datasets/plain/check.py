@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from proctor.datasets.dataset import Finding
-from proctor.datasets.lint import lint_recording
+from proctor.datasets.lint import find_always_ready, lint_recording
 from proctor.datasets.plain.parse import nearest
 from proctor.datasets.plain.read import Folder, load_folder
 from proctor.procedure.graph import TaskGraph
@@ -42,6 +42,7 @@ def check_plain(root: Path) -> tuple[Finding, ...]:
     """
     folder = load_folder(root)
     found = [*_check_activities(folder), *_check_files(root)]
+    found += find_always_ready(folder.recordings, folder.graphs)
     for recording in folder.recordings:
         graph = folder.graphs[recording.activity_id]
         found += lint_recording(recording, graph)
@@ -84,7 +85,7 @@ def _check_recording(recording: Recording, graph: TaskGraph, root: Path) -> _Row
                 yield "P3", f"step {segment.step_id}", f"'{kind}'" + (f": is it '{close}'?" if close else "")
     done = {s.step_id for s in recording.performed}
     skipped = {s.step_id for s in recording.segments if s.skipped}
-    if silent := [s.id for s in graph.actions if s.id not in done | skipped]:
+    if silent := [s.id for s in graph.actions if not s.optional and s.id not in done | skipped]:
         yield "P4", "", f"step(s) {', '.join(silent)}"
     for step_id in sorted(done & skipped):
         yield "P5", f"step {step_id}", "both"

@@ -77,6 +77,16 @@ class PlainStep(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_d
         tuple[StepName, ...],
         Meta(description="steps that must come before this one; another way to give edges"),
     ] = ()
+    optional: Annotated[
+        bool,
+        Meta(description="true for a step that may be left out: it is never missing and holds nothing up"),
+    ] = False
+    last: Annotated[
+        bool,
+        Meta(
+            description="true for a step that closes the activity: edges from all that nothing else follows"
+        ),
+    ] = False
 
 
 class PlainActivity(

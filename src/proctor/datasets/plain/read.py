@@ -58,7 +58,10 @@ def read_plain(root: Path, corrections: Corrections = "corrected", *, place: Pla
     for recording in folder.recordings:
         segments = sorted(recording.segments, key=lambda s: -1.0 if s.start is None else s.start)
         if corrections == "corrected":
-            segments = [_corrected(s, recording.id, changes) for s in segments]
+            graph = folder.graphs[recording.activity_id]
+            segments = [
+                _corrected(s, recording.id, changes, optional=graph[s.step_id].optional) for s in segments
+            ]
             segments.sort(key=lambda s: -1.0 if s.start is None else s.start)
         recordings.append(replace(recording, segments=tuple(segments)))
     return ReadResult(
@@ -271,9 +274,9 @@ def _check_clip_ids(recordings: list[Recording], problems: Problems) -> None:
 # -- corrections -----------------------------------------------------------------------------------------------
 
 
-def _corrected(segment: Segment, recording_id: str, changes: list[Correction]) -> Segment:
+def _corrected(segment: Segment, recording_id: str, changes: list[Correction], *, optional: bool) -> Segment:
     marked = any(m.kind == "missing" for m in segment.mistakes)
-    if segment.end is None and not marked:
+    if segment.end is None and not marked and not optional:
         changes.append(
             Correction(recording_id, "R2", "a skipped step is a missing step", segment.step_id, new="missing")
         )

@@ -85,7 +85,7 @@ def _plain_activity(graph: TaskGraph) -> PlainActivity:
     return PlainActivity(
         id=graph.id,
         name=graph.name,
-        steps=tuple(PlainStep(id=s.id, text=s.text) for s in graph.steps),
+        steps=tuple(PlainStep(id=s.id, text=s.text, optional=s.optional) for s in graph.steps),
         edges=graph.edges,
         start=graph.start,
         end=graph.end,
