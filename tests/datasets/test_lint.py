@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.datasets.lint import RULES, empty_order_mistakes, lint_recording
+from proctor.datasets.lint import (
+    ACTIVITY_RULES,
+    RULES,
+    empty_order_mistakes,
+    find_always_ready,
+    lint_recording,
+)
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 
@@ -83,3 +89,45 @@ def test_r5_keeps_an_order_mistake_that_the_graph_supports() -> None:
 def test_a_finding_names_recording_and_step() -> None:
     (finding,) = lint_recording(Recording("r7", "g", "G", CASES["R2"]), GRAPH)
     assert (finding.rule, finding.where) == ("R2", "r7: step a")
+
+
+def test_r2_wants_no_mark_of_an_optional_step_that_was_skipped() -> None:
+    graph = TaskGraph("g", "G", (Step("a", "Do a"), Step("o", "Do o", optional=True)), (("a", "o"),))
+    recording = Recording("r", "g", "G", (Segment("o", "Do o"), Segment("a", "Do a", 0, 10)))
+    assert "R2" not in {f.rule for f in lint_recording(recording, graph)}
+
+
+def test_r5_knows_what_is_open_again() -> None:
+    """``c`` before ``b`` was done again: an order mistake, although ``b`` was ever done."""
+    recording = Recording(
+        "r",
+        "g",
+        "G",
+        (
+            seg("a", 0, 10),
+            seg("b", 10, 20),
+            seg("a", 20, 30),
+            seg("c", 30, 40, "order"),
+            seg("b", 40, 50),
+        ),
+    )
+    assert empty_order_mistakes(recording, GRAPH) == ()
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [
+        (["a b c d", "a d b c"], set()),
+        (["a b c d", "a b d"], {"d"}),
+        (["a b c", "a b"], {"d"}),
+        (["a"], set()),  # one step says nothing about when it may be done
+    ],
+)
+def test_r12_finds_a_step_that_is_always_ready(orders: list[str], expected: set[str]) -> None:
+    recordings = [
+        Recording(f"r{n}", "g", "G", tuple(seg(s, 10 * i, 10 * i + 9) for i, s in enumerate(order.split())))
+        for n, order in enumerate(orders)
+    ]
+    found = find_always_ready(recordings, {"g": GRAPH})
+    assert {f.seen.split()[1] for f in found} == expected
+    assert {f.rule for f in found} <= set(ACTIVITY_RULES)

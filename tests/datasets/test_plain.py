@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.datasets.dataset import Correction
-from proctor.datasets.plain import DATASET, PLAIN_RULES, check_plain, plain_schema, read_plain
+from proctor.datasets.plain import DATASET, PLAIN_RULES, check_plain, plain_schema, read_plain, write_plain
 from proctor.datasets.plain.format import PlainActivity, PlainRecording
 from proctor.datasets.plain.problems import MAX_SHOWN
 from proctor.errors import UserError
@@ -264,6 +264,33 @@ def test_every_key_is_documented_in_the_schema_and_in_the_docs():
         assert part["description"], name
         for key in part["properties"]:
             assert f"`{key}`" in page, f"{name}.{key} is not in docs/datasets/plain.md"
+
+
+def test_optional_and_last_steps(tmp_path: Path):
+    activity = changed(ACTIVITY, lambda a: a["steps"][1].update(optional=True))
+    activity["steps"].append({"id": "wipe", "text": "Wipe the table", "last": True})
+    segments = [{"step": "1", "start": 1, "end": 2}, {"step": "2", "skipped": True}]
+    recording = {"id": "r1", "activity": "tea", "segments": [*segments, {"step": "3", "start": 3, "end": 4}]}
+    result = read_plain(write(tmp_path / "in", activity, recording))
+    graph = result.graphs["tea"]
+    assert [s.id for s in graph.steps if s.optional] == ["2"]
+    assert graph.edges == (("1", "2"), ("2", "3"), ("3", "wipe"))
+    assert result.corrections == ()  # a skipped optional step needs no mistake
+    assert {f.rule for f in check_plain(tmp_path / "in")} == {"P4"}  # the table was not wiped
+    write_plain(tmp_path / "out", result.recordings, result.graphs)
+    assert read_plain(tmp_path / "out").graphs == result.graphs
+
+
+@pytest.mark.parametrize("key", ["optional", "last"])
+def test_start_and_end_are_neither_optional_nor_last(tmp_path: Path, key: str):
+    activity = changed(ACTIVITY, lambda a: a.update(start="1"))
+    activity["steps"][0][key] = True
+    assert f"activities/tea.json: steps[0].{key}" in str(complaint(write(tmp_path, activity)))
+
+
+def test_what_comes_after_a_last_step_is_told(tmp_path: Path):
+    activity = changed(ACTIVITY, lambda a: a["steps"][0].update(last=True))
+    assert "cycle" in str(complaint(write(tmp_path, activity)))
 
 
 # -- broken folders --------------------------------------------------------------------------------------------

@@ -198,3 +198,76 @@ def test_without_the_4k_filter_there_are_12476(shared_data: Path) -> None:
     assert (
         sum(isinstance(e, Example) for e in derive_examples(result.recordings, result.graphs, rules)) == 12476
     )
+
+
+TUBES = TaskGraph(
+    "pcr",
+    "PCR",
+    (Step("mix", "Mix"), Step("spin", "Spin"), Step("place", "Place"), Step("heat", "Preheat the lid")),
+    (("mix", "spin"), ("spin", "place"), ("place", "heat")),
+)
+
+
+def of_tubes(steps: str, rules: DeriveRules = CORRECTED) -> list[Example | Dropped]:
+    segments = tuple(
+        Segment(s, TUBES[s].text, 10.0 * n, 10.0 * n + 9) for n, s in enumerate(steps.split(), start=1)
+    )
+    return list(derive_examples([Recording("r", "pcr", "PCR", segments)], {"pcr": TUBES}, rules))
+
+
+class TestDoneAgain:
+    AGAIN = "mix spin place spin place heat"
+
+    def test_what_was_spoilt_is_next_and_no_longer_done(self) -> None:
+        found = {e.id: e for e in of_tubes(self.AGAIN) if isinstance(e, Example)}
+        assert [s.step_id for s in found["r_spin.2_next"].next_steps or ()] == ["place"]
+        assert [s.step_id for s in found["r_place.2_next"].next_steps or ()] == ["heat"]
+        assert [p.reopens for p in found["r_heat_next"].performed] == [(), (), (), ("place",), (), ()]
+
+    def test_published_takes_what_was_ever_done_for_done(self) -> None:
+        rules = replace(PUBLISHED, number_repeats=True)
+        found = {e.id: e for e in of_tubes(self.AGAIN, rules) if isinstance(e, Example)}
+        assert [s.step_id for s in found["r_spin.2_next"].next_steps or ()] == ["heat"]
+
+    def test_an_unclear_repetition_gives_no_example_and_is_listed(self) -> None:
+        found = of_tubes("mix spin place spin heat")
+        assert [(d.id, d.reason) for d in found if isinstance(d, Dropped)] == [("r_spin.2", "unclear_repeat")]
+        assert not any(isinstance(e, Example) and e.clip_id == "r_spin.2" for e in found)
+        assert any(isinstance(e, Example) and e.id == "r_heat_next" for e in found)
+
+
+def test_what_becomes_of_the_repeated_steps_of_captaincook4d(shared_data: Path) -> None:
+    result = DATASET.read(shared_data / "captaincook4d", "corrected")
+    often = tuple(r for r in result.recordings if len({s.step_id for s in r.performed}) < len(r.performed))
+    ever = {
+        e.id: e
+        for e in derive_examples(often, result.graphs, replace(CORRECTED, follow_repeats=False))
+        if isinstance(e, Example)
+    }
+    out = list(derive_examples(often, result.graphs, CORRECTED))
+    now = {e.id: e for e in out if isinstance(e, Example)}
+    again = [e for e in ever.values() if "." in e.clip_id.split("_")[-1]]
+    assert (len({e.clip_id for e in again}), len(again)) == (13, 36)
+    unclear = {d.id for d in out if isinstance(d, Dropped) and d.reason == "unclear_repeat"}
+    repeated = {"4_44_14.2", "16_39_3.2", "23_38_22.2", "28_49_16.2"}
+    late = {"2_41_9", "16_39_7", "16_39_23"}
+    assert unclear == repeated | late
+    assert {e.clip_id for e in ever.values() if e.id not in now} == unclear
+    changed = {i: [s.step_id for s in now[i].all_next] for i in now if now[i].all_next != ever[i].all_next}
+    assert {i.rsplit("_", 1)[0]: ids for i, ids in changed.items()} == {
+        "3_36_3.2": ["4"],
+        "4_30_8": ["4"],
+        "17_37_10": ["6"],
+        "22_31_8": ["10"],
+    }
+
+
+def test_22_2_step_12_in_both_modes(shared_data: Path) -> None:
+    expected = (
+        "stir-stir gently with a wooden spoon but the egg that sets on the base of the pan was cooked so fast that it "
+        "cannot be moved to enable the uncooked egg to flow into the space"
+    )
+    for mode in ("published", "corrected"):
+        result = DATASET.read(shared_data / "captaincook4d", mode)
+        recording = next(r for r in result.recordings if r.id == "22_2")
+        assert [s.description for s in recording.performed][12] == expected

@@ -803,3 +803,44 @@ def test_generator_satisfies_the_protocol() -> None:
     assert generator.name == "rules"
     check: Callable[..., object] = generator.generate
     assert callable(check)
+
+
+# -- optional steps ----------------------------------------------------------------------------------------------
+
+BENCH = TaskGraph(
+    "bench",
+    "bench",
+    (
+        Step("saw", "Saw the board"),
+        Step("sand", "Sand the board", optional=True),
+        Step("oil", "Oil the board"),
+        Step("label", "Label the board", optional=True),
+    ),
+    (("saw", "sand"), ("sand", "oil"), ("oil", "label")),
+)
+
+
+def test_an_optional_step_is_offered_and_never_demanded() -> None:
+    made = candidates(example(BENCH, ["saw"]), BENCH)
+    for c in made:
+        for a in c.answers:
+            if "sand" in a.step_ids and "oil" not in a.step_ids:
+                assert not re.search(r"\b(?:should|have to|need to|first|skipped)\b", a.text), a.text
+    assert any("sand" in ids(c) for c in of_intent(made, "what"))
+    for c in of_intent(made, "left", "done"):
+        assert ids(c) == {"oil"}
+
+
+def test_what_may_be_left_out_keeps_nothing_from_being_finished() -> None:
+    e = example(BENCH, ["saw", "oil"])
+    assert e.state == "finished"
+    texts = {a.text for c in of_intent(candidates(e, BENCH), "what", "left", "done") for a in c.answers}
+    assert "Yes, you have done all that you have to do." in texts
+    assert "No, but you can label the board if you like." in texts
+    assert not any("all the steps are done" in t or "sand" in t for t in texts)
+
+
+def test_an_optional_step_that_was_left_out_is_not_forgotten() -> None:
+    for c in candidates(example(BENCH, ["saw", "oil"], "missing"), BENCH):
+        assert not {"sand"} & (ids(c) | ids(c, "suggestion")), c.question
+        assert not any(a.text.startswith("Yes, you forgot") for a in c.answers)

@@ -51,7 +51,8 @@ _TEXT = st.one_of(
 @st.composite
 def graphs(draw: st.DrawFn) -> TaskGraph:
     ids = draw(st.lists(_TEXT, min_size=1, max_size=6, unique=True))
-    steps = tuple(Step(i, draw(_TEXT)) for i in ids)
+    # the first and the last may become start and end, which nobody may leave out
+    steps = tuple(Step(i, draw(_TEXT), i in ids[1:-1] and draw(st.booleans())) for i in ids)
     n = len(ids)
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n)]
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []

@@ -83,3 +83,22 @@ def test_a_step_that_must_come_first_and_a_move_are_not_beside_the_question(
 def test_where_nothing_is_left_to_add_another_step_will_do(gel: TaskGraph, make_moment) -> None:
     moment = make_moment(gel, "agar salt comb dye")
     assert _ground("Which ingredient comes next?", "Swirl the contents of the flask.", moment, gel).lean > 0
+
+
+@pytest.mark.parametrize(
+    ("done", "question", "answer", "right"),
+    [
+        ("saw", "What should I do next?", "Sand the board.", True),
+        ("saw", "What should I do next?", "Oil the board.", True),
+        ("saw oil", "Is there anything left to do?", "No, you are done.", True),
+        ("saw", "Can I skip sanding the board?", "Yes, you can leave that out.", True),
+        ("saw", "Can I skip sanding the board?", "No, you have to do that.", False),
+        ("saw", "Can I skip oiling the board?", "Yes, you can leave that out.", False),
+    ],
+)
+def test_an_optional_step_may_be_done_and_may_be_left_out(
+    make_moment, done: str, question: str, answer: str, right: bool
+) -> None:
+    steps = (Step("saw", "Saw the board"), Step("sand", "Sand the board", True), Step("oil", "Oil the board"))
+    graph = TaskGraph("bench", "Bench", steps, (("saw", "sand"), ("sand", "oil")))
+    assert (_ground(question, answer, make_moment(graph, done), graph).lean > 0) is right
