@@ -67,8 +67,8 @@ def build_graph(activity: PlainActivity, place: Place, problems: Problems) -> Ta
                 edges.append(edge)
     start, end = find(activity.start, place / "start"), find(activity.end, place / "end")
     for i, step in enumerate(activity.steps):
-        for key, given in (("optional", step.optional), ("last", step.last)):
-            if given and str(step.id) in (start, end):
+        for key, said in (("optional", step.optional), ("last", step.last)):
+            if said and str(step.id) in (start, end):
                 problems.add(
                     place / "steps" / i / key, "nobody performs the start or the end.", f"remove '{key}'"
                 )
