@@ -125,6 +125,8 @@ HEAT: Sequence[tuple[str, str, bool]] = [
     ("Was low heat correct for the oil?", "No, medium heat.", True),
     ("Was I supposed to use low heat?", "Yes, that was right.", False),
     ("Should I turn up the heat?", "Yes, to medium.", True),
+    ("Should I lower the heat?", "Yes, lower heat is needed.", False),
+    ("Did I get the heat wrong?", "Yes, low heat was used instead of medium heat.", True),
     ("Is the pan hot enough?", "No, it should be on medium heat.", True),
     ("Did I heat the oil properly?", "No, you used too much oil.", False),
     ("Did I heat the oil properly?", "No, you used low instead of medium heat.", True),
@@ -139,7 +141,7 @@ def test_temperature(
         pancakes,
         "oats yoghurt stir1 pan",
         "temperature",
-        {"pan": ("temperature", "low heat, not medium heat")},
+        {"pan": ("temperature", "low heat instead of medium heat")},
     )
     assert _decide(pancakes, moment, question, answer).guess == right
 
@@ -171,6 +173,8 @@ def test_a_step_that_hangs_on_a_missing_one_is_done_again_after_it(
         ("You're doing well, but you forgot to thaw the samples.", True),
         ("You're doing well, but you forgot to weigh the tubes.", False),
         ("Yes, the samples should have been thawed.", True),
+        ("Yes, go back and thaw the samples.", True),
+        ("Yes, go back and weigh the tubes.", False),
     ],
 )
 def test_praise_with_a_reminder(answer: str, right: bool, assay: TaskGraph, make_moment: Moments) -> None:
@@ -212,6 +216,7 @@ def test_yes_and_what_comes_next(answer: str, right: bool, shelf: TaskGraph, mak
         ("Should the board be thinner?", "check"),
         ("Should I turn the lamp off?", "propose"),
         ("Was the temperature off?", "check"),
+        ("Was the temperature off in the last step?", "check"),
         ("Is there something off with how I sanded it?", "check"),
         ("Was it the right moment to sand it?", "order"),
         ("Is the board in the right place?", "check"),

@@ -145,7 +145,7 @@ _UNDONE = re.compile(
     r"(?<!skipped)(?<!omitted)(?<!overlooked)"
 )
 _RESTART = re.compile(
-    r"\bstart(?:ing)? (?:over|again|afresh|from (?:scratch|the beginning))\b|\bgo back\b|\bredo\b|\brestart\b|\bfrom scratch\b"
+    r"\bstart(?:ing)? (?:over|again|afresh|from (?:scratch|the beginning))\b|\bgo back\b(?! and\b)|\bredo\b|\brestart\b|\bfrom scratch\b"
 )
 _ALREADY = re.compile(r"\balready\b|\byou have (?:now |just )?(?:\w+ed|done|put|cut|taken|made|spread)\b")
 _MISSED = re.compile(
@@ -188,7 +188,14 @@ _USED = re.compile(
     rf"require|miss|skip|omit|forg))[a-z]+\b{_REST}"
 )
 _OPPOSED = re.compile(rf"\b(?:not|instead of|rather than|(?:more|less|fewer|longer|shorter) than)\b{_REST}")
-_REPORTED = re.compile(rf"\b(?:it|that|this|there|they|yours) (?:was|were|had been|is only)\b{_REST}")
+_FAR_OFF = re.compile(
+    r"\b[a-z0-9./]+ [a-z]+ too\b(?= (?:long|short|much|many|little|few|high|low|hot|cold)\b)"
+)
+"""Says how far off an amount was ("2 minutes too long"), which is no amount that any text holds."""
+_REPORTED = re.compile(
+    r"(?:[a-z0-9./]+ ){1,4}(?:was|were) (?!need|requir|suppos|call|recommend)[a-z]+ed\b|"
+    rf"\b(?:it|that|this|there|they|yours) (?:was|were|had been|is only)\b{_REST}"
+)
 
 
 def _polarity(plain: str) -> Literal["yes", "no"] | None:
@@ -275,7 +282,7 @@ def parse_answer(text: str) -> AnswerText:
         restart=bool(_RESTART.search(plain)),
         already=bool(_ALREADY.search(body)),
         claims=_claims(_RELATIVE.sub(r"\1", whole)),
-        quantities=find_quantities(plain),
+        quantities=find_quantities(_FAR_OFF.sub(" too", plain)),
         wanted=find_quantities(_REPORTED.sub(" ", _OPPOSED.sub(" ", _USED.sub(" ", body)))),
         excess=excess_of(plain),
         optional=bool(_OPTIONAL.search(plain)),

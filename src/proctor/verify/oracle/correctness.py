@@ -242,6 +242,11 @@ def judge_check(case: Case) -> Ground:
     if case.stance == "clear" and case.answer.finished and not (moment.pending or moment.targets_mistake):
         return case.ground("finished", 0.8, "every step has been done")
     if case.stance == "clear":
+        steps = pick(case, ("next", "later", "done")) if case.names_steps and not moment.missing else ()
+        if wrong and not moment.targets_mistake and steps and steps[0] in moment.following:
+            return case.ground(
+                "moves_on", 0.3, f"goes on to {case.text(steps[0])}, which may be done next", steps
+            )
         if wrong:
             return case.ground("denies_mistake", -0.7, "says that it was right, but it was not")
         return case.ground("confirms_right", 0.6, "nothing went wrong there")

@@ -81,7 +81,7 @@ _EVERYTHING = re.compile(
 )
 _BUT_MAY = re.compile(r"\bbut (?:you|one) (?:can|may|could|might)\b")
 _READY = re.compile(r"\bready (?:to|for)\b")
-_ONLY = re.compile(r"\b(?:only|just)\b")
+_ONLY = re.compile(r"\b(?:only|just|enough|sufficient)\b")
 
 
 def judge_nothing_left(case: Case) -> Ground:
@@ -256,6 +256,10 @@ def judge_proposal(case: Case) -> Ground:
     moment, graph = case.moment, case.moment.graph
     if moment.targets_mistake and (not case.scope or moment.current_id in case.scope):
         return judge_check(case)
+    told = frozenset(i for m in case.named.matches for i in m.alternatives)
+    if moment.targets_mistake and moment.current_id in told and case.answer.polarity == "no":
+        # "shall I take it out?" "no, leave it in until it is dry"
+        return case.ground("confirms_mistake", 0.6, "asks for what the last step lacked", [moment.current_id])
     asked = case.index.read(case.question.stems).matches
     if not asked:
         return within_scope(case, judge_following(case))
@@ -445,10 +449,11 @@ def _of_that_thing(case: Case, step_id: str) -> bool:
     "Is there more to do with the egg?" "Yes, microwave it" means the step "Microwave for 3 minutes".
     """
     moment, index = case.moment, case.index
-    spoken = case.answer.pronoun or not frozenset(case.question.stems).isdisjoint(case.answer.stems())
-    if spoken and not index.objects_of(step_id):
+    asked = frozenset(case.question.stems)
+    if (case.answer.pronoun or asked & frozenset(case.answer.stems())) and not index.objects_of(step_id):
         return True
-    return step_id in moment.missing and any(step_id in moment.graph.ancestors(i) for i in case.scope)
+    waiting = (i for i in case.scope if asked & index.things_of(i))
+    return step_id in moment.missing and any(step_id in moment.graph.ancestors(i) for i in waiting)
 
 
 def _unready(case: Case) -> frozenset[str]:

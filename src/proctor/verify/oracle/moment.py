@@ -187,7 +187,12 @@ class Moment:
     @staticmethod
     def _excess_of(text: str) -> int:
         done, required = _without_contrast(normalise(text))
-        return (_sign(find_quantities(done), find_quantities(required)) if required else 0) or excess_of(done)
+        turned = bool(_RAISED.search(done)) - bool(_LOWERED.search(done)) if required else 0
+        return (
+            turned
+            or (_sign(find_quantities(done), find_quantities(required)) if required else 0)
+            or excess_of(done)
+        )
 
     @cached_property
     def target_quantities(self) -> frozenset[Quantity]:
@@ -198,6 +203,8 @@ class Moment:
         return frozenset(q for t in texts for q in find_quantities(normalise(t)))
 
 
+_RAISED = re.compile(r"\b(?:increas|rais)\w*|\bturn\w* (?:\w+ ){0,2}up\b")
+_LOWERED = re.compile(r"\b(?:decreas|reduc|lower)\w*|\bturn\w* (?:\w+ ){0,2}down\b")
 _CONTRAST = re.compile(r"\b(?:instead of|rather than|in place of)\b")
 
 

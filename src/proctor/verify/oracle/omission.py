@@ -83,7 +83,8 @@ def _certain_step(case: Case) -> Ground | None:
             return case.ground("names_not_unmet", -0.5, f"{case.text(steps[0])} is not due", steps)
         if _went_wrong(case, target):
             # "no, you already did" reports that it was done and does not vouch for how
-            lean = 0.3 if case.answer.already and not case.answer.praise else 0.0
+            reports = case.answer.already or bool(case.answer.stems("done"))
+            lean = 0.3 if reports and not case.answer.praise else 0.0
             return case.ground(
                 "praises_mistake" if not lean else "done_if_badly",
                 lean,
@@ -239,6 +240,8 @@ def judge_named_omission(case: Case, inside: frozenset[str]) -> Ground:
             reason = f"{case.text(steps[0])} is missing, but of what was asked about {case.text(other)} is"
             return case.ground("names_missing_beside", -0.3, reason, steps)
         lean = 0.9 if not inside or set(hits) & inside else 0.6
+        if moment.standing(steps[0]) == "stuck":
+            lean = min(lean, 0.5)  # people would rather hear of what it waits for
         return case.ground("names_missing", lean, f"{case.text(steps[0])} is missing", steps)
     if hits:
         return case.ground(
@@ -334,7 +337,10 @@ def _denial_with_steps(case: Case, ground: Ground) -> Ground:
 def _moves_on(case: Case) -> Ground | None:
     """Judge "is the board done?" "yes, now lay it on the brackets" by what comes next; None when it is not that."""
     moment = case.moment
-    if not (case.completion and case.scope and case.names_steps) or moment.missing:
+    if (
+        not (case.completion and case.scope and case.names_steps and case.answer.stems("do"))
+        or moment.missing
+    ):
         return None
     first = pick(case, ("next", "later", "done"))[0]
     if moment.standing(first) != "next":

@@ -187,7 +187,7 @@ _GOOD = re.compile(
 )
 _BAD = re.compile(
     r"\b(?:wrong|wrongly|mistakes?|mistaken|errors?|incorrect|incorrectly|too (?!early|soon|late|to\b)[a-z]+|"
-    r"(?:anything|something|nothing|what is|is it|was it) (?:[a-z]+ )?off|^(?:is|was|are|were) .* off$|mess|messed|"
+    r"(?:anything|something|nothing|what is|is it|was it) (?:[a-z]+ )?off|^(?:is|was|are|were) .* off(?: (?:in|at|during|for|with)\b|$)|mess|messed|"
     r"differently|to correct|issues?|problems?|trouble|fix|bad|badly|redo|improper|improperly|inaccurate|overdo|overdid|"
     r"(?:go|went|gone|going|run|ran) (?:over|under|beyond)|exceed|exceeded|short of|deviate|deviated|differ|differs|differed|"
     r"slip up|slipped up|(?:should|could) not have|(?:not|never) (?:supposed|meant|allowed)|what (?:is|was) the matter|past the|stay(?:ed)? (?:below|above|within)|fault|faulty|mix(?:ed)? up|mis(?!s|take)[a-z]{3,}|not (?:right|correct|fine|okay|good|enough))\b"

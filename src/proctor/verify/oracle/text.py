@@ -340,12 +340,13 @@ def share_quantity(stated: Iterable[Quantity], held: Iterable[Quantity]) -> bool
 _TOO_MUCH: Final = re.compile(
     r"\btoo (?:much|many|long|hot|high|large|big|thick|fast|hard|strong|wide|tight|deep|heavy)\b|\b(?:more|longer|higher|hotter|"
     r"larger|bigger) than\b|\b(?:overdid|overdone|excess|excessive)\b|\b(?:should|need|needs|could) (?:have )?"
-    r"(?:[a-z]+ )?(?:less|fewer|shorter|lower|reduce)\b|\b(?:one|two|three|a few) (?:[a-z]+ )?too many\b|"
+    r"(?:[a-z]+ )?(?:less|fewer|shorter|lower|reduce)\b|\b(?:less|fewer|shorter|lower|smaller) (?:[a-z]+ ){0,2}(?:is|are|was|were) (?:needed|required)\b|\b(?:one|two|three|a few) (?:[a-z]+ )?too many\b|"
     r"\b(?:double|twice|triple) (?:of )?(?:what|as (?:much|many)|the|that)\b"
 )
 _TOO_LITTLE: Final = re.compile(
     r"\btoo (?:little|few|short|cold|low|small|thin|slow|soft|weak|narrow|loose|shallow|light)\b|\b(?:less|fewer|shorter|lower|"
     r"smaller|colder) than\b|\bnot (?:\w+ )?enough\b|\b(?:should|need|needs|could) (?:to )?(?:have )?(?:[a-z]+ )?(?:more|longer|higher)\b|"
+    r"\b(?:more|longer|higher|hotter|larger|bigger) (?:[a-z]+ ){0,2}(?:is|are|was|were) (?:needed|required)\b|"
     r"\bonly (?:about )?(?:half|a (?:half|third|quarter|part|fraction)) (?:of )?(?:what|as (?:much|many)|the|that)\b"
 )
 
