@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["MAX_LINE", "MissingExtraError", "UserError"]
+__all__ = ["EXTRAS", "MAX_LINE", "MissingExtraError", "UserError", "missing_extra"]
 
 MAX_LINE: Final = 1_000
 """Characters of one line of a message; a file may hold a name of fifty million."""
+
+EXTRAS: Final[Mapping[str, str]] = {
+    "PIL": "video",
+    "any_llm": "anyllm",
+    "argon2": "studio",
+    "av": "video",
+    "bm25s": "corpus",
+    "charset_normalizer": "corpus",
+    "datasets": "hf",
+    "datasketch": "corpus",
+    "faiss": "corpus",
+    "fast_sugiyama": "studio",
+    "httptools": "studio",
+    "markdown_it": "studio",
+    "numba": "corpus",
+    "onnxruntime": "onnx",
+    "pdfplumber": "corpus",
+    "pgvector": "pgvector",
+    "psycopg": "postgres",
+    "pyarrow": "parquet",
+    "pypdfium2": "corpus",
+    "python_multipart": "studio",
+    "qdrant_client": "qdrant",
+    "ray": "ray",
+    "selectolax": "corpus",
+    "sentence_transformers": "sentence-transformers",
+    "starlette": "studio",
+    "threadpoolctl": "corpus",
+    "tokenizers": "onnx",
+    "torch": "transformers",
+    "transformers": "transformers",
+    "uvicorn": "studio",
+    "uvloop": "studio",
+}
+"""The extra that brings a package, by the name it is imported by; a test holds it against all imports."""
 
 
 class UserError(Exception):
@@ -67,3 +103,10 @@ class MissingExtraError(UserError):
             f"{purpose} needs the package '{package}', which is not installed.",
             hint=f"pip install 'proctor-bench[{extra}]'",
         )
+
+
+def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
+    """Return what to install when an import failed for a package of an extra; None for any other module."""
+    package = (error.name or "").partition(".")[0]
+    extra = EXTRAS.get(package)
+    return None if extra is None else MissingExtraError(package, extra, "This")

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from proctor.errors import UserError
+from proctor.errors import UserError, missing_extra
 
 __all__ = [
     "JsonFlag",
@@ -265,6 +265,12 @@ def _run(app: Callable[[], Any]) -> int:
         sys.stdout.flush()
     except UserError as error:
         note(f"proctor: {error.render()}")
+        return 2
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        note(f"proctor: {missing.render()}")
         return 2
     except KeyboardInterrupt:
         return _interrupted()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.answering import call_details, why_no_reply
 from proctor.evaluate.choice_order import Order, rotations, shown_order, spell_order
 from proctor.evaluate.choice_prompt import (
@@ -205,7 +205,7 @@ class _Run:
                 question.clip, who.model, lambda made: self._excess(turn, made), where=question.id
             )
             prompt = self._prompt(turn, exhibit)
-        except TooLargeError:
+        except (TooLargeError, MissingExtraError):  # no matter of one question
             raise
         except UserError as error:
             self.failed[turn.name] = f"not_shown: {error.message}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proctor.benchmark.item import Item
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.answering import call_details, prediction_of, why_no_reply
 from proctor.evaluate.exhibit import Exhibit, Exhibitor, VideoFinder
 from proctor.evaluate.fitting import TooLargeError
@@ -177,7 +177,7 @@ class ModelPredictor:
         try:
             exhibit = self._exhibit(item, task, prepared)
             rendered = self._rendered(task, exhibit, describe)
-        except TooLargeError:
+        except (TooLargeError, MissingExtraError):  # no matter of one question
             raise
         except UserError as error:
             why = self._undescribed(item, task, prepared)
@@ -283,7 +283,7 @@ class ModelPredictor:
         task = self._task(item)
         try:
             exhibit = self._exhibit(item, task, prepared)
-        except TooLargeError:
+        except (TooLargeError, MissingExtraError):  # no matter of one question
             raise
         except UserError as error:
             prepared.failed[item.id] = f"not_shown: {error.message}"

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.parse import ParsedPair
@@ -233,6 +233,8 @@ class ModelGenerator:
             )
         try:
             attached = self.attach(example, graph, needs)
+        except MissingExtraError:  # no matter of one example
+            raise
         except UserError as error:
             raise _NotAsked("not_shown", error.message) from None
         wanted = len(attached.labels) + needs.recipe_image

@@ -57,7 +57,7 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         try:
             counts["rendered"] = render_videos(data, show=show)
         except MissingExtraError as error:
-            counts["no_video"] = error.message
+            counts["no_video"] = error.render()
     counts["read"] = read("plain", data, bench)["counts"]
     counts["derive"] = derive(bench)
     with show("asking questions", counts["derive"]["examples"]) as seen:

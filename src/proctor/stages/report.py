@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from proctor.benchmark.item import Item
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.prediction import Judgement
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
@@ -219,6 +219,8 @@ def _frames(
     for item in items[:_MAX_ITEMS_WITH_FRAMES]:
         try:
             path = videos.find(item.recording_id, item.example.video, height=settings["height"])
+        except MissingExtraError as error:
+            return {}, {_needs(error): len(items)}
         except UserError:
             path = None
         if path is None:
@@ -231,12 +233,18 @@ def _frames(
     for path, members in by_video.items():
         try:
             found |= _frames_of(path, members, times, settings)
+        except MissingExtraError as error:
+            skipped[_needs(error)] += len(members)
         except UserError:
             skipped["video cannot be read"] += len(members)
         for _ in members:
             if seen is not None:
                 seen()
     return found, {k: n for k, n in skipped.items() if n}
+
+
+def _needs(error: MissingExtraError) -> str:
+    return f"{error.message} {error.hint}"
 
 
 def _times(items: Sequence[Item], runs: Sequence[Run], count: int) -> dict[str, list[float]]:

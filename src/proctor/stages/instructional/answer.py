@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
 from proctor.evaluate.choice_predict import ChoicePredictor
 from proctor.evaluate.choice_prompt import ChoiceStyle
@@ -273,6 +273,8 @@ def require_videos(workspace: Workspace, folder: Path | None, clips: Sequence[Sh
         try:
             if videos.find(clip.video_id, clip.video) is not None:
                 return videos
+        except MissingExtraError:
+            raise
         except UserError as error:
             first = first or error
     raise UserError(
