@@ -51,6 +51,19 @@ def _pair(
     return call, [msgspec.structs.replace(AttemptRecord.of(1, created, 1.25, outcome), cost=cost)]
 
 
+def test_it_lists_where_no_command_is_named(
+    bench: Path, proctor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = proctor("calls", "list", bench, "--json").json
+    assert listed["count"] == 5
+    assert proctor("calls", bench, "--json").json == listed
+    monkeypatch.chdir(bench)
+    assert proctor("calls", "--json").json == listed
+    assert proctor("calls").out == proctor("calls", "list", ".").out
+    assert "Usage" in proctor("calls", "--help").out
+    assert "cost" in proctor("calls", "csot").err
+
+
 def _lost(pair: tuple[StoredCall, list[AttemptRecord]]) -> tuple[StoredCall, list[AttemptRecord]]:
     """Put an attempt before the only one, whose reply was lost."""
     call, (attempt,) = pair

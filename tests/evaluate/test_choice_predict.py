@@ -1,6 +1,7 @@
 """A model that answers questions about clips, with the port replaced by a function."""
 
 import re
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 from tests.evaluate.clip_set import Port, question
 from tests.media.make_video import Recipe, make_video
 
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.choice_predict import ANSWER, CHOICE, ChoicePredictor
 from proctor.evaluate.clip_view import ClipView, frame_indices
 from proctor.evaluate.predict_prompt import evaluation_prompts
@@ -140,6 +141,12 @@ def test_questions_that_are_asked_alike_share_a_call() -> None:
 def test_what_becomes_of_other_outcomes(outcome, answer, failure, rule) -> None:
     (made,) = predictor().predict([question(2)], Port(lambda r: outcome))
     assert (made.answer, made.failure, made.details.get("rule")) == (answer, failure, rule)
+
+
+def test_a_missing_extra_is_no_matter_of_one_question(folder, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(MissingExtraError, match=r"proctor-bench\[video\]"):
+        predictor("frames:2", videos=Videos(folder)).predict([question(0)], says("A"))
 
 
 def test_what_cannot_be_shown_fails_alone(folder) -> None:

@@ -1,5 +1,6 @@
 """Models as predictors and judges, with the port replaced by a function: what is asked, and what becomes of it."""
 
+import sys
 from dataclasses import replace
 
 import av
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from proctor.benchmark.item import Gold, Item
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.answering import call_details, prediction_of, why_no_reply
 from proctor.evaluate.judge_prompt import Rubric
 from proctor.evaluate.model_judge import ModelJudge
@@ -118,6 +119,16 @@ def test_what_cannot_be_shown_fails_alone():
     made = predictor("frames", frames=4).predict([item("a")], port)
     assert made[0].failure.startswith("not_shown: the item has no video")
     assert port.asked == []
+
+
+def test_a_missing_extra_is_no_matter_of_one_item(tmp_path, monkeypatch):
+    (tmp_path / "tea.mp4").write_bytes(b"x")
+    monkeypatch.setitem(sys.modules, "av", None)
+    task = Task("a", "What is next?", "tea", GRAPH, 10.0, tmp_path / "tea.mp4")
+    asking = predictor("frames", frames=4)
+    monkeypatch.setattr(type(asking), "_task", lambda self, item: task)
+    with pytest.raises(MissingExtraError, match=r"proctor-bench\[video\]"):
+        asking.predict([item("a")], Port(lambda request: Reply(text="x")))
 
 
 def test_a_video_that_is_not_there_fails_alone_and_says_where_it_should_be(tmp_path):

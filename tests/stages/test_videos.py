@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,23 @@ from proctor.errors import UserError
 from proctor.procedure.recording import Recording
 from proctor.records import read_jsonl
 from proctor.stages.read import read
+from proctor.stages.report import report
 from proctor.stages.videos import Videos, workspace_videos
 from proctor.workspace import Workspace
+
+
+def test_a_report_without_the_extra_says_how_to_have_pictures(
+    fresh: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = fresh() / "bench"
+    videos = tmp_path / "videos"
+    videos.mkdir()
+    for one in read_jsonl(bench / "recordings.jsonl", Recording):
+        (videos / f"{one.id}.mp4").write_bytes(b"x")
+    monkeypatch.setitem(sys.modules, "av", None)
+    (reason,) = report(bench, videos=videos)["without_frames"]
+    assert reason.endswith("pip install 'proctor-bench[video]'")
+
 
 IDS = ("1_7", "1_7_3", "10_7", "tea")
 

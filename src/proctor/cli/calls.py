@@ -9,15 +9,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
+from typer.core import TyperGroup
 
-from proctor.cli.console import JsonFlag, command_app, emit, note, printable, progress, table, warn
+from proctor.cli.console import JsonFlag, emit, note, printable, progress, table, warn
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.llm.store import CallStore, StoredCall, Total
 
-app = command_app(
-    help="List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace."
+_HELP = (
+    "List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace.\n\n"
+    "Without a command it lists: 'proctor calls STORE' is 'proctor calls list STORE', and without a store it is the "
+    "workspace in this folder."
+)
+
+
+class _Group(TyperGroup):
+    """Lists when no command is named; a word that is no store may be a command misspelt."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        first = args[0] if args else "."
+        if first not in self.commands and first != "--help" and (first.startswith("-") or _is_store(first)):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+def _is_store(word: str) -> bool:
+    return "://" in word or Path(word).exists()
+
+
+app = typer.Typer(
+    cls=_Group, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, help=_HELP
 )
 
 StoreArgument = Annotated[
@@ -40,14 +62,9 @@ _NAME = "calls.sqlite"
 _SHOWN = 60
 
 
-@app.callback()
-def _group() -> None:
-    """List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace."""
-
-
 @app.command("list")
 def list_(
-    store: StoreArgument,
+    store: StoreArgument = ".",
     stage: StageOption = None,
     model: ModelOption = None,
     kind: Annotated[
