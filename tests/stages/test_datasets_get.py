@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proctor.datasets.dataset import Dataset, Download, ReadResult
+from proctor.datasets.dataset import DataFile, Dataset, Download, ReadResult, dataset_names, load_dataset
 from proctor.errors import UserError
 from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan, show_bytes
 
@@ -69,6 +69,45 @@ def test_without_downloads_the_way_to_get_it_is_told(dataset: Dataset, tmp_path:
         plan_get(replace(dataset, downloads=()), tmp_path)
     assert "the videos need a signature" in str(caught.value)
     assert "https://tea.example" in str(caught.value)
+
+
+def test_without_downloads_the_files_of_the_reader_are_taken_from_a_copy(
+    dataset: Dataset, mirror: Path, tmp_path: Path
+) -> None:
+    right = hashlib.sha256(TEXT).hexdigest()
+    files = (
+        DataFile("a.json", "a", right),
+        DataFile("sub/*.json", "b"),
+        DataFile("no.csv", "n", required=False),
+    )
+    plain = replace(dataset, downloads=(), files=files)
+    (mirror / "other.json").write_bytes(b"3")
+    plan = plan_get(plain, tmp_path / "new", source=str(mirror))
+    told = {f["path"]: f["checked"] for f in get_files(plan)["fetched"]}
+    assert told == {"a.json": True, "sub/b.json": False}
+    assert (tmp_path / "new/a.json").read_bytes() == TEXT
+    with pytest.raises(UserError, match=r"Needed: a\.json, sub/\*\.json"):
+        plan_get(plain, tmp_path / "x")
+    with pytest.raises(UserError, match=r"not known beforehand: sub/\*\.json"):
+        plan_get(plain, tmp_path / "x", source="https://tea.example/mirror")
+    one = replace(plain, files=files[:1])
+    (planned,) = plan_get(one, tmp_path / "x", source="https://tea.example/mirror").files
+    assert (planned.wanted.url, planned.wanted.sha256) == ("https://tea.example/mirror/a.json", right)
+    (mirror / "a.json").unlink()
+    with pytest.raises(UserError, match=r"Tea ceremonies needs a\.json\."):
+        plan_get(plain, tmp_path / "x", source=str(mirror))
+    with pytest.raises(UserError, match=r"needs no\.csv"):
+        plan_get(replace(plain, files=files[2:]), tmp_path / "x", source=str(mirror))
+    with pytest.raises(UserError, match="no such folder"):
+        plan_get(plain, tmp_path / "x", source=str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_shipped_data_set_says_what_it_needs(name: str, tmp_path: Path) -> None:
+    known = load_dataset(name)
+    with pytest.raises(UserError, match="--from") as raised:
+        plan_get(known, tmp_path / "x")
+    assert all(f.path in str(raised.value) for f in known.files if f.required)
 
 
 def test_from_a_folder_and_again(dataset: Dataset, mirror: Path, tmp_path: Path) -> None:

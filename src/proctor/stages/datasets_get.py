@@ -50,30 +50,68 @@ def plan_get(
 ) -> GetPlan:
     """Return what fetching a data set would do.
 
+    A data set that declares no downloads can be taken from a copy: the files that its reader opens.
+
     Args:
-        dataset: with the declared downloads.
+        dataset: with the declared downloads, or files.
         folder: where the files go.
         only: shell pattern of the files' paths.
         source: address of a mirror, or a local folder, with the same paths.
         overwrite: replace what is there and is not the release's.
 
     Raises:
-        UserError: if the data set declares no downloads, no file fits, a declaration may not be used, or files are in the
-            way.
+        UserError: if the data set declares no downloads and no copy is given, no file fits, a declaration may not be
+            used, or files are in the way.
     """
-    if not dataset.downloads:
-        raise UserError(
-            f"{dataset.title} cannot be fetched by Proctor.",
-            hint=f"{dataset.access or 'get it yourself.'} See {dataset.homepage}",
-        )
-    wanted = tuple(Wanted(d.url, d.path, d.size, d.sha256, d.unpack) for d in dataset.downloads)
-    wanted = choose(wanted, only)
+    wanted = choose(_wanted(dataset, source), only)
     if source is not None:
         wanted = from_mirror(wanted, source)
     plan = GetPlan(dataset, folder, plan_files(wanted, folder), overwrite)
     if not overwrite:
         refuse_differing(plan.files, folder)
     return plan
+
+
+def _wanted(dataset: Dataset, source: str | None) -> tuple[Wanted, ...]:
+    if dataset.downloads:
+        return tuple(Wanted(d.url, d.path, d.size, d.sha256, d.unpack) for d in dataset.downloads)
+    if source is None:
+        needed = ", ".join(f.path for f in dataset.files if f.required) or "see its page"
+        raise UserError(
+            f"no address is known from which {dataset.title} may be fetched.",
+            hint=f"{dataset.access or 'get it yourself.'} See {dataset.homepage}. Needed: {needed}. "
+            "Files that you have, or a mirror has, are checked and copied with --from FOLDER-OR-ADDRESS",
+        )
+    if "://" in source:
+        return _of_mirror(dataset)
+    folder = Path(source)
+    found = [(f, path) for f in dataset.files for path in _matching(folder, f.path)]
+    wanted = {place: Wanted("", place, sha256=f.sha256) for f, place in reversed(found)}
+    lacking = [f.path for f in dataset.files if f.required and not _matching(folder, f.path)]
+    if (lacking or not found) and folder.is_dir():
+        raise UserError(
+            f"{dataset.title} needs {', '.join(lacking or [f.path for f in dataset.files])}.",
+            where=source,
+            hint=f"is it the right folder? See {dataset.homepage}",
+        )
+    return tuple(wanted[place] for place in sorted(wanted))
+
+
+def _matching(folder: Path, pattern: str) -> list[str]:
+    """Return the files of a folder that a declared path or pattern means, as paths within it."""
+    return [p.relative_to(folder).as_posix() for p in folder.glob(pattern) if p.is_file()]
+
+
+def _of_mirror(dataset: Dataset) -> tuple[Wanted, ...]:
+    """Return the files that have one name each: an address cannot be asked what else it has."""
+    listed = [f for f in dataset.files if any(c in f.path for c in "*?[")]
+    if any(f.required for f in listed):
+        names = ", ".join(f.path for f in listed if f.required)
+        raise UserError(
+            f"{dataset.title} has files whose names are not known beforehand: {names}.",
+            hint="copy the mirror to a folder, then give that: --from FOLDER",
+        )
+    return tuple(Wanted("", f.path, sha256=f.sha256) for f in dataset.files if f.required)
 
 
 def describe_plan(plan: GetPlan) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def get(
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="URL-OR-FOLDER", help="A mirror, or a folder, with the same paths."),
+        typer.Option("--from", metavar="URL-OR-FOLDER", help="A mirror or a copy with the same paths."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the licence is accepted.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be fetched, and stop.")] = False,
@@ -44,9 +44,10 @@ def get(
 ) -> None:
     """Fetch a data set's files, after showing its licence, its terms, and every file with its size and address.
 
-    Files that are there and right are kept. A fetch that was cut off goes on where it was: run the same command again.
+    The data sets that come with Proctor declare no addresses: for them it says how to get the files, and takes, checked,
+    what the reader opens from a copy that you have (--from). Files that are there and right are kept. A fetch that was cut off goes on where it was: run the same command again.
 
-    Example: proctor datasets get captaincook4d ~/data/captaincook4d --only '*.json' --dry-run
+    Example: proctor datasets get captaincook4d ~/data/captaincook4d --from ~/Downloads/annotations --dry-run
     """
     from proctor.datasets.dataset import load_dataset
     from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan
