@@ -28,7 +28,7 @@ def mishap(type_, step, performed="", remark=""):
     [
         ("measurement", "1", "Add 1 cup of plaster to the bucket", "you used 1 cup instead of 2 cups", "add another cup"),
         ("measurement", "1", "Add 3 cups of plaster to the bucket", "you used 3 cups instead of 2 cups", "start over with 2 cups"),
-        ("measurement", "4", "Take 6 screws", "you used 6 instead of 4", "set the surplus aside and go on with 4 only"),
+        ("measurement", "4", "Take 6 screws", "you used 6 screws instead of 4 screws", "set the surplus aside and go on with 4 screws only"),
         ("timing", "2", "Stir the plaster for 1 minute", "it was 1 minute instead of 3 minutes", "keep going for another 2 minutes"),
         ("timing", "2", "Stir the plaster for 5 minutes", "it was 5 minutes instead of 3 minutes", "start over with 3 minutes"),
         ("temperature", "3", "Heat the glue on high heat", "it was high instead of medium", "turn the heat down to medium"),

@@ -394,7 +394,9 @@ def test_one_thing_in_place_of_another() -> None:
     made = candidates(mistake_example("preparation"), TEA)
     for c in of_intent(made, "what"):
         assert c.answers[0].text == "You used salt instead of sugar."
-        assert [a.kind for a in c.answers][-1] == "intervention"
+        assert {a.kind for a in c.answers} == {"direct"}  # "What is wrong?" asks for no remedy
+    for c in of_intent(made, "wrong"):
+        assert c.answers[-1].kind == "intervention"
 
 
 def test_all_mistakes_of_the_kind_are_answers_and_the_last_comes_first() -> None:

@@ -71,7 +71,7 @@ from proctor.procedure.remark import describe_performed, read_remark, read_remar
         ("increase the heat instead of reducing", "you increased the heat instead of reducing"),
         ("Instead of mincing chopping the garlic.", "you chopped the garlic instead of mincing"),
         ("While mixing spilling some of it.", "you spilled some of it while mixing"),
-        ("Cut into thick slices instead of thin slices", "you cut into thick slices instead of thin slices"),
+        ("Cut into thick slices instead of thin slices", "you cut it into thick slices instead of thin slices"),
         # amounts
         ("2 tbsp instead of 1 tablespoon", "you used 2 tbsp instead of 1 tablespoon"),
         ("1 instead of 2 tbsp", "you used 1 tbsp instead of 2 tbsp"),

@@ -45,6 +45,8 @@ _ABOUT: Final[Mapping[str, str]] = {
     r"well done|tap|microwaved? on)\b|°",
 }
 """What a sentence must speak of to answer a question about amounts, times or temperatures."""
+_ACCIDENT: Final = re.compile(r"\b(?:spill|splash|drop)", re.I)
+"""What happens in passing: the instruction does not say that it should not."""
 _BROAD: Final = ("preparation", "technique")
 """Types whose questions ask for the step as a whole, so that its other mistakes are right answers too."""
 
@@ -95,7 +97,14 @@ class _Case:
             return None
         if _verbs(self.step) & GROUPS["cut"]:
             return None  # what something is cut into is made, not used
-        return _replacement(self.instruction, self.performed)
+        found = _replacement(self.instruction, self.performed)
+        if found is not None and self.has_others and not stems(f"{found[0]} {found[1]}") & self._remark_words:
+            return None
+        return found
+
+    @cached_property
+    def _remark_words(self) -> frozenset[str]:
+        return stems(" ".join(self.moment.example.mistake_texts))
 
     @cached_property
     def remarks(self) -> tuple[Remark, ...]:
@@ -149,12 +158,14 @@ class _Case:
             return False
         if self.difference is not None or self.replaced is not None:
             return True
-        named = stems(self.step.phrase.imperative)
-        if self.performed and named - stems(self.performed):
-            return True
         texts = self.moment.example.mistake_texts
-        denied = [re.split(r"\b(?:instead of|rather than)\b", t, flags=re.I)[1:] for t in texts]
-        return any(stems(part) & named for parts in denied for part in parts)
+        if self.kind in _BROAD and any(_ACCIDENT.search(t) for t in texts):
+            return False
+        named = stems(self.step.phrase.imperative)
+        if self.performed and named - stems(self.performed) and not (self.has_others and self.kind in _BROAD):
+            return True
+        contrasts = [re.split(r"\b(?:instead of|rather than)\b", t, flags=re.I) for t in texts]
+        return any((stems(part) - stems(parts[0])) & named for parts in contrasts for part in parts[1:])
 
     def _states(self, dimensions: Sequence[Dimension]) -> bool:
         text = self.step.phrase.imperative
@@ -232,7 +243,7 @@ def _statements(case: _Case, rng: random.Random, lead: str) -> list[Answer]:
         p = case.step.phrase
         text = one_of(rng, f"you should have {p.participle}", f"you were supposed to {p.imperative}")
         out.append(answer(lead + text, "direct", ids))
-    elif not out:
+    elif not out and not (case.has_others and case.kind in _BROAD):
         done = describe_performed(case.performed, case.instruction)
         out += [answer(done.after(lead), "direct", ids)] if done.text and case.is_about(done.text) else []
     return [a for a in out if not find_faults(a.text)]
@@ -256,7 +267,7 @@ def _difference_words(case: _Case) -> str:
 
 def _answers(case: _Case, rng: random.Random, lead: str) -> tuple[Answer, ...]:
     out = _statements(case, rng, lead)
-    remedy = _remedy(case)
+    remedy = _remedy(case) if lead else None  # "What is wrong?" asks for no remedy
     if remedy is not None:
         out = [*out[: _MAX_GOLDS - 1], answer(f"{lead}{remedy[1]}", remedy[0], case.step.ids)]
     return distinct(out, _MAX_GOLDS)
@@ -322,7 +333,8 @@ def _mend_amount(case: _Case) -> tuple[AnswerKind, str] | None:
     found, verbs = case.difference, _verbs(case.step)
     if found is None or found.direction is None or found.dimension == "length":
         return None
-    mixed_in = bool(verbs & GROUPS["add"]) or "mix" in verbs
+    then_added = re.search(r"\b(?:and|then) (?:add|pour|mix|stir)\b", case.step.phrase.imperative)
+    mixed_in = bool(verbs & GROUPS["add"]) or "mix" in verbs or then_added is not None
     thing = case.step.phrase.object if found.noun and found.noun in stems(case.step.phrase.object) else ""
     if found.direction == "less":
         if not mixed_in:
@@ -378,7 +390,8 @@ def _mend_heat(case: _Case) -> tuple[AnswerKind, str] | None:
 
 def _mend_handling(case: _Case) -> tuple[AnswerKind, str] | None:
     verbs, p = _verbs(case.step), case.step.phrase
-    texts = " ".join((*case.moment.example.mistake_texts, case.performed)).lower()
+    performed = "" if case.has_others else case.performed
+    texts = " ".join((*case.moment.example.mistake_texts, performed)).lower()
     if re.search(r"\bspill|\bsplash", texts) and "spill" not in case.instruction.lower():
         return "suggestion", "wipe up what was spilled before you go on"
     if p.quoted:
@@ -416,8 +429,12 @@ _TOOL_PREPOSITIONS: Final = ("in", "into", "on", "onto", "with", "using", "to", 
 _FUNCTION_WORDS: Final = word_set(
     "to in on with and but or of for until not no without using into onto from by at over under it "
     "is too very more less some all than instead while that "
-    "up down left right upwards downwards clockwise anticlockwise counterclockwise sideways backwards forwards "
+    "low medium high higher lower up down left right upwards downwards clockwise anticlockwise counterclockwise sideways backwards forwards "
 )
+
+
+_NAMES: Final = word_set("baking olive vegetable bell soy chili chilli garlic paper cutting mixing measuring")
+"""First words of names: what follows them is no name by itself."""
 
 
 def _replacement(instruction: str, performed: str) -> tuple[str, str, bool] | None:
@@ -433,6 +450,9 @@ def _replacement(instruction: str, performed: str) -> tuple[str, str, bool] | No
     if len(right) > 3 or len(wrong) > 3 or not _is_thing(right) or not _is_thing(wrong) or i1 == 0:
         return None
     tail = _shared_noun(asked[i2:], done[j2:])
+    while i1 > 1 and asked[i1 - 1] in _NAMES:
+        i1 -= 1
+        right, wrong = [asked[i1], *right], [asked[i1], *wrong]
     right, wrong = [*right, *tail], [*wrong, *tail]
     before = asked[i1 - 1]
     if before in ("and", "or", "then"):

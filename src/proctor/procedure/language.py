@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from proctor.procedure.inflect import VERBS, base_form, past
-from proctor.procedure.nouns import COUNTED, FOODS, UNCOUNTED
+from proctor.procedure.nouns import COUNTED, FOODS, UNCOUNTED, word_set
 from proctor.procedure.wording import NUMBER, agree, article_for, with_articles
 
 __all__ = ["RULES", "Fault", "find_faults"]
@@ -42,62 +42,12 @@ def find_faults(text: str) -> tuple[Fault, ...]:
     return tuple(Fault(rule, words) for rule, words in found if words)
 
 
-_ENGLISH: Final = frozenset(
-    [
-        "the",
-        "you",
-        "your",
-        "i",
-        "my",
-        "we",
-        "our",
-        "it",
-        "is",
-        "was",
-        "were",
-        "be",
-        "been",
-        "should",
-        "did",
-        "do",
-        "does",
-        "not",
-        "no",
-        "yes",
-        "have",
-        "has",
-        "had",
-        "and",
-        "of",
-        "to",
-        "with",
-        "before",
-        "after",
-        "this",
-        "that",
-        "what",
-        "how",
-        "which",
-        "when",
-        "can",
-        "will",
-        "would",
-        "instead",
-        "used",
-        "step",
-        "need",
-        "for",
-        "from",
-        "into",
-        "in",
-        "on",
-        "a",
-        "while",
-        "by",
-        "it's",
-    ]
-)
-_SHARED: Final = frozenset(["a", "in", "on", "no", "do", "was", "will", "me", "by"])
+_ENGLISH: Final = word_set("""
+    the you your i my we our it is was were be been should did do does not no yes have has had and of to with
+    before after this that what how which when can will would instead used step need for from into in on a while
+    by it's
+    """)
+_SHARED: Final = word_set("a in on no do was will me by has")
 """Of these, the words that other languages have, too: alone they prove nothing."""
 _ENOUGH: Final = 2
 """So many common English words make a text English; one is enough for a short one."""
@@ -142,9 +92,12 @@ def _verb_as_thing(text: str) -> Iterator[str]:
             yield f"used {first}"
 
 
-_PLAIN_VERBS: Final = frozenset(
-    ["add", "chop", "mince", "dice", "peel", "pour", "stir", "whisk", "boil", "bake", "fry", "saute", "simmer", "attach", "assemble", "insert", "remove", "detach", "connect", "tighten", "loosen", "increase", "reduce", "lower", "raise", "microwave", "place", "put", "take", "get", "give", "keep", "let", "make", "leave", "bring", "throw", "squeeze", "sprinkle", "drizzle", "spread", "transfer", "unscrew", "unplug", "clean", "wipe", "rinse", "cook", "melt", "crack", "knead", "combine", "fasten", "pull", "push", "drop", "spill", "turn", "twist", "wait", "wash", "dip", "dry", "heat", "cut", "tear", "soften", "season"]
-) - {"cut", "heat", "place", "microwave", "mince", "dry", "clean", "take", "drop", "lower"}  # fmt: skip
+_PLAIN_VERBS: Final = word_set("""
+    add chop mince dice peel pour stir whisk boil bake fry saute simmer attach assemble insert remove detach
+    connect tighten loosen increase reduce lower raise microwave place put take get give keep let make leave bring
+    throw squeeze sprinkle drizzle spread transfer unscrew unplug clean wipe rinse cook melt crack knead combine
+    fasten pull push drop spill turn twist wait wash dip dry heat cut tear soften season
+    """) - {"cut", "heat", "place", "microwave", "mince", "dry", "clean", "take", "drop", "lower"}  # fmt: skip
 
 
 def _doubled_verb(text: str) -> Iterator[str]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COUNTED", "DETERMINERS", "FOODS", "UNCOUNTED", "UNITS", "plural", "singular"]
+__all__ = ["COUNTED", "DETERMINERS", "FOODS", "UNCOUNTED", "UNITS", "plural", "singular", "word_set"]
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
-COUNTED: Final = _words("""
+COUNTED: Final = word_set("""
     bag basket battery beaker bench bin blade blender board bolt bottle bowl box bracket brush bucket bulb burner
     button cable can cap caddy chisel clamp clip clock cloth colander computer container cooker corner counter
     countertop cover cup cupboard cutter cylinder dish dripper drill dropper fan file finger flask fork fridge funnel
@@ -30,14 +31,14 @@ COUNTED: Final = _words("""
     """)
 """Singular nouns of things that are counted: without an article, number or possessive they are no English."""
 
-FOODS: Final = _words("""
+FOODS: Final = word_set("""
     almond apple avocado baguette banana bean carrot clove cucumber cupcake egg leaf lemon lime meatball muffin
     mushroom omelette onion orange pancake peach pear potato scallion shallot strawberry tomato tortilla zucchini
     chilli
     """)
 """Foods that are one thing or an ingredient; after "use" and "instead of" they take an article, elsewhere either is fine."""
 
-UNCOUNTED: Final = _words("""
+UNCOUNTED: Final = word_set("""
     air bacon baking basil batter bread butter cheese chocolate cilantro cinnamon coffee corn cornstarch cream cumin
     curd flour floss foil frosting garlic glue grease heat honey jelly ketchup lettuce mayonnaise milk mozzarella mustard
     oil oregano paper parmesan pasta pepper powder rice salsa salt sauce skin soap soda spray starch sugar syrup tape tea
@@ -55,7 +56,7 @@ UNITS: Final[dict[str, str]] = {
 }  # fmt: skip
 """Units and measures with their plurals; abbreviations have none."""
 
-DETERMINERS: Final = _words(
+DETERMINERS: Final = word_set(
     "a an the this that these those my your our his her its their one no any some each every another both "
     "either all half enough other same much"
 )

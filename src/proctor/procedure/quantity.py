@@ -212,7 +212,7 @@ def _quantity(match: re.Match[str], text: str) -> Quantity:
     if (match["modifier"] or "").strip().lower() in ("only", "exactly", "about"):
         words = words.split(" ", 1)[1]
     words = _agreeing(words.rstrip(" -"), unit, high / size)
-    counted = _COUNTED_WORDS.match(text[end:]) if not declared else None
+    counted = _COUNTED_WORDS.match(f" {text[end:].lstrip()}") if not declared else None
     return Quantity(
         dimension,
         kind,
@@ -412,6 +412,8 @@ def _spoken(value: Fraction, like: Quantity) -> str:
     """Write a value in the unit of ``like``; empty when that gives no plain fraction."""
     size, unit = (_UNITS[like.unit][2], like.unit) if like.unit else (Fraction(1), "")
     number = value / size
+    if like.kind == "time" and number < 1 and value.denominator == 1:
+        number, unit = value, "second"
     if number.denominator not in (1, 2, 4, 8, 16):
         if like.kind != "volume" or value.denominator not in (1, 2, 4, 8):
             return ""

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from proctor.procedure.inflect import VERBS, base_form, gerund, past
 from proctor.procedure.language import find_faults
-from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, singular
+from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, singular, word_set
 from proctor.procedure.phrase import parse_phrase, render_step
 from proctor.procedure.wording import NUMBER, article_for, plain_english
 
@@ -150,34 +150,10 @@ def _is_base(word: str) -> bool:
 
 # -- words -------------------------------------------------------------------------------------------------------
 
-_MISHAPS: Final = frozenset(
-    [
-        "burn",
-        "crumble",
-        "fail",
-        "forget",
-        "go",
-        "increase",
-        "leak",
-        "miss",
-        "occur",
-        "overcook",
-        "overflow",
-        "perform",
-        "pile",
-        "rise",
-        "squish",
-        "stay",
-        "tilt",
-        "undercook",
-        "fall",
-        "come",
-        "stand",
-        "lie",
-        "remain",
-        "boil",
-    ]
-)
+_MISHAPS: Final = word_set("""
+    burn crumble fail forget go increase leak miss occur overcook overflow perform pile rise squish stay tilt
+    undercook fall come stand lie remain boil
+    """)
 """Verbs of remarks that instructions do not have."""
 _MISHAP_FORMS: Final = {
     form: verb
@@ -186,28 +162,9 @@ _MISHAP_FORMS: Final = {
 } | {"burnt": "burn"}
 _ADVERB: Final = r"(?:[a-z]+ly|just|only|also|half|very|too|first|straight|not really)"
 _INTRANSITIVE: Final = ("remain", "occur", "rise", "stay", "stand", "come", "lie", "fall")
-_QUALITIES: Final = frozenset(
-    [
-        "thin",
-        "clean",
-        "dry",
-        "wet",
-        "warm",
-        "cool",
-        "open",
-        "level",
-        "clear",
-        "smooth",
-        "slow",
-        "double",
-        "light",
-        "top",
-        "even",
-        "loose",
-        "close",
-        "separate",
-    ]
-)
+_QUALITIES: Final = word_set("""
+    thin clean dry wet warm cool open level clear smooth slow double light top even loose close separate
+    """)
 """Verbs that are adjectives before a noun."""
 _AUX: Final = (
     r"(?:is|are|was|were|has|have|had|does|did|might|may|will|could|would|cannot|can|gets?|got|bec[ao]mes?)"
@@ -332,30 +289,9 @@ _SIDES: Final = re.compile(
     rf"(?P<the>the )?(?P<right>{NUMBER})(?P<tail>(?: [A-Za-z-]+)*)",
     re.I,
 )
-_PHRASE_END: Final = frozenset(
-    [
-        "to",
-        "in",
-        "into",
-        "on",
-        "onto",
-        "from",
-        "with",
-        "for",
-        "of",
-        "and",
-        "or",
-        "at",
-        "until",
-        "by",
-        "while",
-        "straight",
-        "as",
-        "so",
-        "such",
-        "when",
-    ]
-)
+_PHRASE_END: Final = word_set("""
+    to in into on onto from with for of and or at until by while straight as so such when
+    """)
 
 
 def _with_units(plain: str, instruction: str) -> str:
@@ -611,25 +547,9 @@ def _the(subject: str) -> str:
 
 # -- contrasts ---------------------------------------------------------------------------------------------------
 
-_CUTTING: Final = frozenset(
-    [
-        "cut",
-        "chop",
-        "slice",
-        "mince",
-        "dice",
-        "trim",
-        "peel",
-        "grate",
-        "shred",
-        "crush",
-        "tear",
-        "garnish",
-        "season",
-        "sprinkle",
-        "pat",
-    ]
-)
+_CUTTING: Final = word_set("""
+    cut chop slice mince dice trim peel grate shred crush tear garnish season sprinkle pat
+    """)
 _LEVEL: Final = r"(?:(?:low|medium|high)(?:-(?:low|medium|high))?)"
 _TIME: Final = r"(?:s|secs?|seconds?|mins?|minutes?|hours?|h)"
 
@@ -765,7 +685,20 @@ def _verbal(plain: str) -> Remark | None:
     return Remark(f"{how}{past(verb)}{match['mark']}{rest}", "you")
 
 
-_NEEDS_IT: Final = ("make", "place", "add", "invert", "replace", "transfer", "do", "set", "perform")
+_NEEDS_IT: Final = (
+    "make",
+    "place",
+    "add",
+    "invert",
+    "replace",
+    "transfer",
+    "do",
+    "set",
+    "perform",
+    "spread",
+    "sprinkle",
+    "crack",
+)
 """Verbs that cannot stand without an object."""
 
 
@@ -775,8 +708,12 @@ def _with_object(verb: str, rest: str) -> str:
         r"(?:$| (?:while|when|and|out|outside|in|as|also)\b)", rest
     ):
         rest = f" {'some' if verb != 'drop' else 'something'}{rest}"
-    if verb in _NEEDS_IT and re.match(
-        r" (?:into|to|in|on|onto|with|from|for|using|before|after|while|too|hastily|parallel)\b(?! \d)", rest
+    if rest.startswith(" into ") or (
+        verb in _NEEDS_IT
+        and re.match(
+            r" (?:into|to|in|on|onto|with|from|for|using|before|after|while|too|hastily|parallel)\b(?! \d)",
+            rest,
+        )
     ):
         rest = f" it{rest}"
     if verb == "season" and re.match(rf" {NUMBER}", rest):
@@ -807,6 +744,9 @@ def _coordinated(rest: str) -> str:
             if match["how"].strip() == "not" and not _is_gerund(word):
                 return match[0]
             return f"{match['link']}did not {base}"
+        infinitive = re.search(r"\bto ([a-z]+)\b(?!.*\bto [a-z]+ing\b)", " ".join(before))
+        if _is_gerund(word) and infinitive and _is_base(infinitive[1]):
+            return f"{match['link']}{match['how']}{base}"
         if _is_gerund(word):
             if any(w.lower() in _ALREADY for w in before[-6:]) or any(_is_gerund(w) for w in before[-4:]):
                 return match[0]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from proctor.procedure.inflect import VERBS, base_form, participle, past
-from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, plural, singular
+from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, plural, singular, word_set
 
 __all__ = ["NUMBER", "agree", "article_for", "plain_english", "with_articles"]
 
@@ -38,6 +38,10 @@ _REPAIRS: Final = (
     (re.compile(r"(?<!the )(?<!an )(?<!\d )\bentire (?=[a-z])"), "the entire "),
     (re.compile(r"\b(put|add|added|used|use) extra (?=\d)"), r"\1 an extra "),
     (re.compile(r"\bits (?=nearly|not|too|already|still)"), "it's "),
+    (re.compile(r"\b(?:the )?complete water\b"), "all the water"),
+    (re.compile(r"\bhalf stem\b"), "half of the stem"),
+    (re.compile(r"\bresults into\b"), "results in"),
+    (re.compile(r"\bof (different|wrong|bad) (type|kind|sort)\b"), r"of a \1 \2"),
     (re.compile(r"\bwait (?=the\b|it\b)"), "wait for "),
     (re.compile(r"(?<=\d )((?:large |sliced |minced |peeled )*)garlic(?= (?:instead|to|are|is|and|in)\b|$)"), r"\1garlic cloves"),
     (re.compile(r"\bin to (?=\d|halves|pieces|parts)"), "into "),
@@ -99,57 +103,11 @@ _COUNT: Final = re.compile(
     rf"(?<![\w/.-])(?P<number>{NUMBER})(?P<between>(?: [a-z-]+){{0,3}}?) (?P<noun>{'|'.join(_NOUNS)})(?=$|[ ,.;:!?)])",
     re.I,
 )
-_AFTER_HEAD: Final = frozenset(
-    [
-        "of",
-        "in",
-        "on",
-        "into",
-        "onto",
-        "to",
-        "from",
-        "with",
-        "without",
-        "at",
-        "for",
-        "and",
-        "or",
-        "but",
-        "instead",
-        "rather",
-        "than",
-        "as",
-        "until",
-        "before",
-        "after",
-        "while",
-        "when",
-        "if",
-        "so",
-        "that",
-        "which",
-        "by",
-        "per",
-        "only",
-        "more",
-        "apart",
-        "each",
-        "together",
-        "long",
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "went",
-        "came",
-        "straight",
-        "additionally",
-        "separately",
-    ]
-)
+_AFTER_HEAD: Final = word_set("""
+    of in on into onto to from with without at for and or but instead rather than as until before after while when
+    if so that which by per only more apart each together long is are was were has have had went came straight
+    additionally separately
+    """)
 
 
 def agree(text: str) -> str:
@@ -159,6 +117,8 @@ def agree(text: str) -> str:
         noun, one = match["noun"], singular(match["noun"])
         words = match["between"].lower().split()
         if any(w in _AFTER_HEAD or w in _LINKS or w in DETERMINERS or singular(w) in UNITS for w in words):
+            return match[0]
+        if any(w in UNCOUNTED for w in words[:-1]):
             return match[0]
         many = _is_many(match["number"])
         follower = re.match(r" ([A-Za-z]+)", match.string[match.end() :])
@@ -188,165 +148,32 @@ def _is_many(number: str) -> bool:
 
 # -- articles ----------------------------------------------------------------------------------------------------
 
-_PLACES: Final = frozenset(
-    ["in", "on", "into", "onto", "to", "from", "inside", "outside", "under", "over", "at", "off", "through"]
-)
+_PLACES: Final = word_set("""
+    in on into onto to from inside outside under over at off through
+    """)
 _MEANS: Final = frozenset(("with", "using", "of", "by", "without", "like", "than", "as", "for"))
-_LINKS: Final = frozenset(
-    [
-        "and",
-        "or",
-        "but",
-        "then",
-        "while",
-        "when",
-        "before",
-        "after",
-        "until",
-        "till",
-        "if",
-        "so",
-        "that",
-        "which",
-        "where",
-        "because",
-        "not",
-        "only",
-        "just",
-        "also",
-        "first",
-        "directly",
-        "completely",
-        "instead",
-        "rather",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "has",
-        "have",
-        "had",
-        "you",
-        "it",
-        "them",
-        "did",
-        "do",
-        "does",
-    ]
-)
-_NAMING: Final = frozenset(
-    [
-        "mixing",
-        "measuring",
-        "frying",
-        "cutting",
-        "chopping",
-        "weighing",
-        "buttering",
-        "serving",
-        "baking",
-        "grinding",
-        "coated",
-        "stirring",
-        "cooking",
-        "rotating",
-        "hot",
-        "cold",
-        "clean",
-        "sharp",
-        "dry",
-        "wet",
-        "set",
-        "open",
-        "cool",
-        "light",
-        "level",
-        "double",
-    ]
-)
+_LINKS: Final = word_set("""
+    and or but then while when before after until till if so that which where because not only just also first
+    directly completely instead rather is are was were be been has have had you it them did do does
+    """)
+_NAMING: Final = word_set("""
+    mixing measuring frying cutting chopping weighing buttering serving baking grinding coated stirring cooking
+    rotating hot cold clean sharp dry wet set open cool light level double
+    """)
 """Verb forms that stand before a noun as part of its name ("cutting board")."""
 _TAKING: Final = frozenset(("use", "take", "pick", "choose", "get", "need"))
-_SUBJECTS: Final = frozenset(
-    [
-        "you",
-        "i",
-        "we",
-        "and",
-        "or",
-        "then",
-        "but",
-        "while",
-        "without",
-        "by",
-        "just",
-        "only",
-        "not",
-        "to",
-        "did",
-        "also",
-        "when",
-        "after",
-        "before",
-        "if",
-        "should",
-        "must",
-        "can",
-        "could",
-        "will",
-        "would",
-        "may",
-        "might",
-        "shall",
-    ]
-)
+_SUBJECTS: Final = word_set("""
+    you i we and or then but while without by just only not to did also when after before if should must have has had can could
+    will would may might shall
+    """)
 """Words after which a verb form is a verb, not part of a name."""
 _UNIQUE: Final = frozenset(["microwave", "oven", "stove", "fridge", "sink", "countertop", "counter"])
 _ANY: Final = frozenset(["amount", "quantity", "motion", "layer"])
-_BOTH: Final = frozenset(
-    [
-        "cover",
-        "slice",
-        "hand",
-        "can",
-        "layer",
-        "scoop",
-        "scale",
-        "blend",
-        "file",
-        "nail",
-        "screw",
-        "plug",
-        "pump",
-        "switch",
-        "tape",
-        "tap",
-        "surface",
-        "hole",
-        "cube",
-        "hook",
-        "saw",
-        "pin",
-        "pipe",
-        "fan",
-        "box",
-        "bottle",
-        "microwave",
-        "drill",
-        "hammer",
-        "clip",
-        "clamp",
-        "brush",
-        "whisk",
-        "grate",
-        "strain",
-        "circle",
-        "square",
-        "chunk",
-        "wedge",
-    ]
-)
+_BOTH: Final = word_set("""
+    cover slice hand can layer scoop scale blend file nail screw plug pump switch tape tap surface hole cube hook
+    saw pin pipe fan box bottle microwave drill hammer clip clamp brush whisk grate strain circle square chunk
+    wedge
+    """)
 """Nouns that are verbs after "to"."""
 
 
@@ -370,8 +197,12 @@ def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
     """Yield where an article lacks, and which."""
     bare = [w.strip(",.;:!?()“”\"'").lower() for w in words]
     for n, noun in enumerate(bare):
+        named = noun == "pepper" and bare[n - 1] == "bell"
         if n == 0 or (
-            noun not in COUNTED and noun not in FOODS and noun not in ("tbsp", "tsp", "cup", "one")
+            not named
+            and noun not in COUNTED
+            and noun not in FOODS
+            and noun not in ("tbsp", "tsp", "cup", "one")
         ):
             continue
         if not _is_head(words, bare, n):
@@ -381,7 +212,8 @@ def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
             first -= 1
         if noun == "one" and first == n:
             continue
-        kind = _article(bare, first, n, contrasts=contrasts)
+        closes = first > 1 and words[first - 2].endswith(",")
+        kind = _article(bare, first, n, contrasts=contrasts, closes=closes)
         if kind and words[first - 1][-1:] not in ",.;:)”":
             yield first, article_for(bare[first]) if kind == "a" else kind
 
@@ -399,6 +231,8 @@ def _is_head(words: list[str], bare: list[str], n: int) -> bool:
 def _modifies(words: list[str], bare: list[str], n: int) -> bool:
     """True for a word that belongs to the noun phrase after it."""
     word = bare[n]
+    if word.isdigit() and bare[n + 1] == "inch":
+        return True
     if words[n][-1:] in ",.;:!?)”" or not re.fullmatch(r"(?:\d+-)?[a-z]+(?:-[a-z]+)*", word):
         return False
     if word in DETERMINERS or word in _NUMBER_WORDS or word.endswith("ly"):
@@ -416,6 +250,8 @@ def _is_verb(bare: list[str], n: int) -> bool:
     base = base_form(word)
     if not base or (before in _SUBJECTS and word == participle(base) != past(base)):
         return False
+    if before == "not" and word.endswith("ed"):
+        return False
     if before in ("and", "or") and any(w in DETERMINERS for w in bare[max(0, n - 4) : n - 1]):
         return False
     if word.endswith("ing"):
@@ -423,13 +259,18 @@ def _is_verb(bare: list[str], n: int) -> bool:
     return n == 0 or before in _SUBJECTS or (before.endswith("ly") and n == 1)
 
 
-def _article(bare: list[str], first: int, n: int, *, contrasts: bool) -> str:
-    """Return ``a`` or ``the`` when the word before the noun phrase calls for one, else nothing."""
+def _article(bare: list[str], first: int, n: int, *, contrasts: bool, closes: bool) -> str:
+    """Return ``a`` or ``the`` when the word before the noun phrase calls for one, else nothing.
+
+    ``closes``: a comma stands before the word before the noun phrase (", not fork").
+    """
     before, noun = bare[first - 1], bare[n]
     two_before = bare[first - 2] if first > 1 else ""
     after = bare[n + 1] if n + 1 < len(bare) else ""
     if before in ("until", "till", "when", "if", "because") and after in ("is", "are", "was", "were"):
         return "the"
+    if before == "not" and closes:
+        return "a"
     if (
         before in DETERMINERS
         or before in _NUMBER_WORDS
