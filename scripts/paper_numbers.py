@@ -34,7 +34,8 @@ HEAD = """\
 # Which numbers in the papers do not hold
 
 Written by `python scripts/paper_numbers.py`, which recomputes every line with the functions of `proctor.metrics`, from
-the printed figures alone or from the released annotations (`PROCTOR_DATA`). Do not edit.
+the printed figures alone or from the released annotations (`PROCTOR_DATA`); what was found by comparing tables with released
+results says so. Do not edit.
 
 *wrong*: another value follows from the same data. *impossible*: no data can give the printed value. *misleading*: the
 value is right and says something else than the text around it. *depends*: it follows from one of several readings that
@@ -348,6 +349,24 @@ def localization(data: Data) -> Iterator[Finding]:
     )
 
 
+def misprinted_tables(_: Data) -> Iterator[Finding]:
+    yield Finding(
+        "CaptainCook4D, Table 12: heads of the nine columns of multi-step localization",
+        "heads that its values contradict",
+        "R@1 at .1 .2 .3, then R@5 at .2 .3 .4, then mAP at .3 .4 .5",
+        "wrong",
+        "Compared with the released table of results: all nine rows equal it when they are read in this way.",
+    )
+    yield Finding(
+        "CaptainCook4D, Table 15, procedure learning: rows of M1 and M2 for Tomato Chutney and Zoodles",
+        "one row for each model",
+        "identical digit for digit",
+        "misleading",
+        "The loss by which M2 differs is computed on detached copies in the released code, so that it has no gradient: "
+        "the two models differ by chance alone.",
+    )
+
+
 def procedure_learning(data: Data) -> Iterator[Finding]:
     pooled = _chance_of_clustering(data, rate=15.0, pooled=True)
     slow = _chance_of_clustering(data, rate=1.0, pooled=False)
@@ -413,6 +432,30 @@ def promqa_weights(_: Data) -> Iterator[Finding]:
         f"{swapped:.1f} with the printed ones",
         "wrong",
         f"The two words are swapped in the text; the tables use the right counts (all = {printed}).",
+    )
+
+
+def promqa_permuted_rows(_: Data) -> Iterator[Finding]:
+    sizes, printed = {"next": 158, "missing": 148}, {"next": 48.4, "missing": 37.5}
+
+    def marks(value: float, n: int) -> int | None:
+        """Return the sum of marks 0, 1, 2 over n questions that gives a printed mean of 50 points a mark, if any does."""
+        total = round(value * n / 50)
+        return total if round(50 * total / n, 1) == value else None
+
+    right = {kind: marks(printed[kind], n) for kind, n in sizes.items()}
+    swapped = [marks(printed["missing"], sizes["next"]), marks(printed["next"], sizes["missing"])]
+    assert swapped == [None, None], swapped
+    yield Finding(
+        "ProMQA, Table 14: scores by question type of 8 rows (Llama 8B, LLaVA 7B+8B, VideoLLaMA2 7B twice, Qwen2-VL 7B, "
+        "GPT-4o 250 frames, Gemini 250 frames, Claude 100 frames)",
+        "columns as headed",
+        f"columns in the order next, missing, order, measurement, technique, temperature, timing, preparation; of Claude "
+        f"100 frames {printed['next']} = {right['next']}·50/158 is next and {printed['missing']} = {right['missing']}·50/148 "
+        "missing, which the other way round no marks give",
+        "wrong",
+        "A mean of marks 0, 1, 2 is a multiple of 50/n. The eight rows contradict the heads; this order fits all of them, "
+        "and is the only one that fits Llama 8B, GPT-4o, Gemini and Claude.",
     )
 
 
@@ -758,8 +801,9 @@ FINDINGS: dict[str, tuple[Callable[[Data], Iterator[Finding]], ...]] = {
         zero_shot,
         localization,
         procedure_learning,
+        misprinted_tables,
     ),
-    "ProMQA": (promqa_weights, promqa_human_answers, promqa_agreement, promqa_words),
+    "ProMQA": (promqa_weights, promqa_permuted_rows, promqa_human_answers, promqa_agreement, promqa_words),
     "Multimodal sequencing": (
         sequencing_distance,
         sequencing_example,

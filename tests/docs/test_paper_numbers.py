@@ -82,3 +82,13 @@ def test_denominators_of_recall(script):
     assert "NUM: 1 of 6 with 2·208, 1 with 208" in other.found
     assert "CC: 6 of 6 with 2·227, 4 with 227" in finding.found
     assert "MH: 6 of 6 with 2·225, 2 with 225" in finding.found
+
+
+def test_permuted_rows_and_misprinted_tables_are_listed(script):
+    (rows,) = findings(script, "promqa_permuted_rows")
+    assert "48.4 = 153·50/158" in rows.found
+    assert "37.5 = 111·50/148" in rows.found
+    assert [f.where.split(":")[0] for f in findings(script, "misprinted_tables")] == [
+        "CaptainCook4D, Table 12",
+        "CaptainCook4D, Table 15, procedure learning",
+    ]

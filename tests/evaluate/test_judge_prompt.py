@@ -86,6 +86,23 @@ def test_nothing_done_yet_is_said(shelf) -> None:
     assert "Nothing had been done yet." in ask(Rubric(context="step"), shelf, performed=()).text
 
 
+@pytest.mark.parametrize(
+    ("view", "told"),
+    [
+        ("", None),
+        ("question", "had the question alone."),
+        ("recipe", "had the procedure, and nothing of the video."),
+        ("captions", "had the procedure and descriptions of pictures of the video."),
+        ("frames", "had the procedure and pictures of the video."),
+        ("video", "had the procedure and pictures of the video."),
+    ],
+)
+def test_a_judge_is_told_what_the_answer_was_made_from_or_nothing(shelf, view, told) -> None:
+    text = ask(Rubric(), shelf, view=view).text
+    assert ("came from a machine" in text) == (told is not None)
+    assert told is None or f"The answer to be marked came from a machine that {told}\n" in text
+
+
 def test_names_and_hashes_tell_rubrics_apart() -> None:
     assert Rubric().name == "ternary-step"
     assert Rubric("binary", "none", form="json").name == "binary-json"

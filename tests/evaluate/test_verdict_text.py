@@ -1,4 +1,4 @@
-"""Verdicts from judges' replies: 300 replies with agreed verdicts, and properties of all replies."""
+"""Verdicts from judges' replies: 900 replies with agreed verdicts, and properties of all replies."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 from proctor.evaluate.verdict_text import Scale, UnscoredReason, maximum, read_outcome, read_verdict
 from proctor.llm.outcome import Refusal, Reply, Truncated
 
-LINES = (Path(__file__).parent / "data" / "judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = (
+    (Path(__file__).parent / "data" / "judge_replies.jsonl")
+    .read_text(encoding="utf-8")
+    .rstrip("\n")
+    .split("\n")
+)
 REPLIES = [json.loads(line) for line in LINES]
 SCALES: tuple[Scale, ...] = ("binary", "ternary")
 
 
 def test_the_file_is_large_and_varied() -> None:
-    assert len({(r["scale"], r["reply"]) for r in REPLIES}) == len(REPLIES) >= 300
+    assert len({(r["scale"], r["reply"]) for r in REPLIES}) == len(REPLIES) >= 850
     counts = Counter((r["scale"], r["verdict"]) for r in REPLIES)
     assert (
         min(counts[key] for key in [("ternary", 0), ("ternary", 1), ("ternary", 2), ("ternary", None)]) >= 40
@@ -29,13 +34,16 @@ def test_the_file_is_large_and_varied() -> None:
     assert min(counts[key] for key in [("binary", 0), ("binary", 1), ("binary", None)]) >= 8
 
 
-@pytest.mark.parametrize("row", REPLIES, ids=[f"{n} {r['why']}" for n, r in enumerate(REPLIES, 1)])
-def test_the_agreed_verdict_is_read(row: dict) -> None:
-    read = read_verdict(row["reply"], row["scale"])
-    assert read.score == row["verdict"]
-    assert (read.reason is None) == (read.score is not None)
-    assert read.reason == row.get("reason", read.reason)
-    assert (read.form != "") == (read.score is not None)
+def test_the_agreed_verdicts_are_read() -> None:
+    """Agreed by reading, before any parser ran: ``hostile`` replies ask to be misread, ``ordinary`` ones must be scored."""
+    wrong = []
+    for row in REPLIES:
+        read = read_verdict(row["reply"], row["scale"])
+        assert (read.reason is None) == (read.score is not None) == (read.form != "")
+        assert read.detail
+        if (read.score, read.reason) != (row["verdict"], row.get("reason", read.reason)):
+            wrong.append((row["why"], row["reply"], read))
+    assert wrong == []
 
 
 def test_every_reason_occurs() -> None:
@@ -70,7 +78,7 @@ def test_a_ternary_two_is_never_read_on_the_binary_scale() -> None:
         ("same step.\n\n2", "same step."),
         ("2\n\nsame step.", "2\n\nsame step."),
         ("Verdict: 2 because it is the same step.", "Verdict: 2 because it is the same step."),
-        ("First 1.\nVerdict: 1\nNo.\nVerdict: 2", "First 1.\nVerdict: 1\nNo."),
+        ("First 1.\nVerdict: 1\nNo.\nRevised verdict: 2", "First 1.\nVerdict: 1\nNo."),
         ("I do not know.", "I do not know."),
     ],
 )

@@ -86,7 +86,7 @@ def experiment(
     rubric: Annotated[
         list[str] | None,
         typer.Option(
-            help="How judges are asked (default ternary-step); may be repeated: the first judge is asked by all of them."
+            help="How judges are asked: ternary-step (default, the paper's figure), ternary-step-mistakes (the released code, which shows the mistakes too), ...; may be repeated: the first judge is asked by all of them."
         ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Times that a judge is asked the same.")] = None,

@@ -1,4 +1,4 @@
-"""Commands of which there is one for each published system: the usual one is meant where none is named."""
+"""Groups of commands of which the usual one is meant where none is named."""
 
 from __future__ import annotations
 
@@ -59,6 +59,17 @@ class _Predict(FamilyGroup):
         return super().parse_args(ctx, args)
 
 
+class _Judge(FamilyGroup):
+    usual: ClassVar[str] = "answers"
+    members: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "answers": (
+            "proctor.cli.judge",
+            "Mark the answers of a workspace's runs (the word may be left out).",
+        ),
+        "read": ("proctor.cli.judge_read", "Say what a judge model's replies are read as, and why."),
+    }
+
+
 def _is_about_clips(args: list[str]) -> bool:
     from pathlib import Path
 
@@ -98,6 +109,11 @@ apps = {
         _Predict,
         "Sit a predictor down to answer the benchmark.\n\nproctor predict WORKSPACE answers the items of a benchmark of recordings; of "
         "a workspace of clips (InstructionBench) the questions about these.",
+    ),
+    "judge": _family(
+        _Judge,
+        "Mark the answers.\n\nproctor judge WORKSPACE marks the answers of its runs; proctor judge read FILE says what replies of a "
+        "judge model are read as. A workspace that is called like one of the commands is written ./NAME.",
     ),
     "experiment": _family(
         _Experiment,

@@ -35,7 +35,11 @@ def judge(
         ),
     ] = "step",
     mistakes: Annotated[
-        bool, typer.Option("--mistakes", help="Show annotated mistakes below the steps.")
+        bool,
+        typer.Option(
+            "--mistakes",
+            help="Show annotated mistakes below the steps, as the released code does and the paper's figure does not.",
+        ),
     ] = False,
     form: Annotated[str, typer.Option(help="Of the verdict: text, or json (structured output).")] = "text",
     repeats: Annotated[int, typer.Option(min=1, help="Ask a model so many times.")] = 1,
@@ -48,7 +52,9 @@ def judge(
     """Mark every answer 0 (wrong), 1 (partial) or 2 (match) against its best gold, with the reason.
 
     Writes runs/<run>/judgements.jsonl. An answer that failed stays unscored: it is never counted as 0. Marks of a model
-    are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'.
+    are also kept beside those of other judges in runs/<run>/judgements/, for 'proctor calibrate'. A model's default,
+    ternary-step, is what the paper's figure shows; --mistakes (ternary-step-mistakes) is what the released code sends.
+    'proctor judge read FILE' says what replies of a judge model are read as.
 
     Example: proctor judge bench --run recipe-text
 

@@ -31,7 +31,7 @@ _COMMANDS: Final = {
     "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
     "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
     "predict": ("families", "Sit a predictor down to answer the benchmark."),
-    "judge": ("judge", "Mark the answers."),
+    "judge": ("families", "Mark the answers; 'judge read' says what a judge's replies are read as."),
     "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
     "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),
     "report": ("report", "Write the report: one HTML page that works offline."),

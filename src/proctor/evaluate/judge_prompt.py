@@ -38,6 +38,16 @@ Form = Literal["text", "json"]
 FORMS: Final[tuple[Form, ...]] = ("text", "json")
 
 
+_SAW: Final[Mapping[str, str]] = {
+    "question": "the question alone",
+    "recipe": "the procedure, and nothing of the video",
+    "captions": "the procedure and descriptions of pictures of the video",
+    "frames": "the procedure and pictures of the video",
+    "video": "the procedure and pictures of the video",
+}
+"""What a judge is told that an answer was made from, by the kind of its view."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """How a judge model is asked.
@@ -45,8 +55,9 @@ class Rubric:
     Attributes:
         scale: ``binary`` (0, 1) or ``ternary`` (0, 1, 2).
         context: beside question and references nothing, the procedure as DOT, or the performed steps.
-        with_mistakes: what annotators say went wrong stands below each performed step. The published code shows it, the
-            paper's figure does not; a predictor cannot know it.
+        with_mistakes: what annotators say went wrong stands below each performed step. The released code shows it
+            (``ternary-step-mistakes``), the paper's figure does not (``ternary-step``, the default); a predictor cannot
+            know it.
         form: ``json`` for providers with structured output.
     """
 
@@ -104,6 +115,7 @@ def judge_prompt(
     prediction: str,
     graph: TaskGraph | None = None,
     performed: Sequence[Performed] = (),
+    view: str = "",
 ) -> Rendered:
     """Build the prompt that asks for a verdict on one answer.
 
@@ -120,6 +132,8 @@ def judge_prompt(
         prediction: the answer to be marked.
         graph: of the activity; needed for the context ``recipe``.
         performed: what was done, the latest step last; for the context ``step``.
+        view: kind of the view of whoever answered (``frames``, ``recipe``, ...). Of an answer without one (a floor, a
+            person, another program) the judge is told nothing about what it was made from.
 
     Raises:
         UserError: without references, or without the graph where it is needed.
@@ -132,6 +146,7 @@ def judge_prompt(
         "golds": list(golds),
         "prediction": prediction,
         "form": rubric.form,
+        "saw": _SAW.get(view),
     }
     if rubric.context == "recipe":
         if graph is None:

@@ -135,6 +135,7 @@ class ModelJudge:
             prediction=prediction.answer or "",
             graph=graph,
             performed=(*example.previous, *((example.current,) if example.current else ())),
+            view=prediction.details.get("view", ""),
         )
 
     def _request(self, messages: tuple[Message, ...]) -> Request:
@@ -158,7 +159,9 @@ class ModelJudge:
             return self._unscored(prediction, why or "there is no reply", details)
         reading = read_verdict(last.text, self.rubric.scale)
         if reading.score is None:
-            return self._unscored(prediction, f"{reading.reason}: {last.text.strip()[:200]}", details)
+            return self._unscored(
+                prediction, f"{reading.reason}: {reading.detail}: {last.text.strip()[:200]}", details
+            )
         # Records know one scale: on the binary one the best verdict is a match.
         score = reading.score * 2 // maximum(self.rubric.scale)
         return Judgement(

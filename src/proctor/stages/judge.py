@@ -8,17 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from proctor.benchmark.item import Item
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
 from proctor.evaluate.judge import RuleJudge, judge_predictions
-from proctor.evaluate.judge_prompt import Rubric
+from proctor.evaluate.judge_prompt import SCALES, Rubric
 from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.verdict_text import read_verdict
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph
-from proctor.records import write_jsonl
+from proctor.records import iter_jsonl, write_jsonl
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
@@ -26,7 +29,46 @@ from proctor.stages.predict import items_hash, read_run_info
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.workspace import Workspace
 
-__all__ = ["chosen_runs", "estimate_judging", "judge", "model_judges"]
+__all__ = ["chosen_runs", "estimate_judging", "judge", "model_judges", "read_replies"]
+
+
+class _Given(msgspec.Struct, frozen=True):
+    """A line of a file of replies."""
+
+    id: str | int
+    reply: str
+
+
+def read_replies(file: Path, scale: str) -> list[dict[str, Any]]:
+    """Return what each reply of a judge model is read as: ``id``, ``score`` or None, ``rule`` and ``reason``.
+
+    Args:
+        file: JSON Lines with ``id`` and ``reply``.
+        scale: ``ternary`` or ``binary``.
+
+    Raises:
+        UserError: for another scale, a line that cannot be read (with its number), or an id that occurs twice.
+    """
+    chosen = next((known for known in SCALES if known == scale), None)
+    if chosen is None:
+        raise UserError(f"--scale is {scale!r:.60}.", hint=f"one of {', '.join(SCALES)}")
+    found: dict[str | int, dict[str, Any]] = {}
+    replies: Iterator[_Given] = iter_jsonl(file, _Given)
+    for given in replies:
+        if given.id in found:
+            raise UserError(
+                f"the id {given.id!r:.100} occurs twice.",
+                where=str(file),
+                hint="give each reply an id of its own",
+            )
+        read = read_verdict(given.reply, chosen)
+        found[given.id] = {
+            "id": given.id,
+            "score": read.score,
+            "rule": read.form or read.reason,
+            "reason": read.detail,
+        }
+    return list(found.values())
 
 
 _AT_ONCE: Final = 200

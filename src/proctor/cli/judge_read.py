@@ -1,0 +1,50 @@
+"""``proctor judge read``: what a judge model's replies are read as, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.console import JsonFlag, command_app, emit, table
+
+app = command_app()
+
+_SHOWN = 72
+
+
+@app.command()
+def read(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help='JSON Lines, one reply a line: {"id": ..., "reply": "..."}.'),
+    ],
+    scale: Annotated[
+        str, typer.Option("--scale", help="What the judge was asked for: ternary (0, 1, 2) or binary (0, 1).")
+    ] = "ternary",
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what each reply of a judge model is read as: a score, or why it stays unscored. No model is asked.
+
+    Prints id, score (or null), rule and reason of each reply, in the order of the file. The rule of a score is the
+    form that it was read from (line, next_line, json, tag, bare, references); of an unscored reply, what kind of
+    reply it is. docs/evaluate.md lists both. With --json it is a list of objects with these four keys.
+
+    Example: proctor judge read replies.jsonl --scale binary --json
+    """
+    from proctor.stages.judge import read_replies
+
+    found = read_replies(file, scale)
+    rows = [
+        (
+            line["id"],
+            "unscored" if line["score"] is None else line["score"],
+            line["rule"],
+            line["reason"][:_SHOWN],
+        )
+        for line in found
+    ]
+    unscored = sum(line["score"] is None for line in found)
+    text = table(rows, ("id", "score", "rule", "reason")) + f"\n\n{len(found)} replies, {unscored} unscored"
+    emit(found, text, as_json=as_json)
