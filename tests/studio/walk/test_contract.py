@@ -203,7 +203,9 @@ def test_undo_opens_the_item_with_everything_in_it(site: Any, visit: Any, one: A
     page.wait_for_url(f"{site.url}/")
     page.wait_for_selector("#toast:has-text('Undo')")
     page.set_viewport_size({"width": 390, "height": 844})
-    assert page.locator("#toast .toast-text").bounding_box()["height"] < 40  # "Submitted." on one line on a phone
+    assert (
+        page.locator("#toast .toast-text").bounding_box()["height"] < 40
+    )  # "Submitted." on one line on a phone
     with page.expect_response(lambda response: response.url.endswith("/state")):
         page.keyboard.press("z")
     page.wait_for_url(f"**/w/{pid}")
