@@ -182,17 +182,30 @@ def test_golden_example(small):
     assert cell.score.value == found["mAP"][1]
     assert [cell.score.low, cell.score.high] == found["intervals"]["mAP"][1]
     assert str(cell.score.signature) == (
-        "mean_average_precision|average:macro|failed:not-found|interval:centred-95|matching:greedy|protocol:corrected|"
+        "mean_average_precision|average:macro|cluster:video|failed:not-found|interval:centred-95|matching:greedy|protocol:corrected|"
         "resamples:50|tiou:0.5|unit:percent|videos:reference"
     )
     for row in table.rows:
-        if row.slice.startswith("tIoU") and row.metric.startswith(("micro R", "R@")):
+        if not row.chance and row.slice.startswith("tIoU") and row.metric.startswith(("micro R", "R@")):
             key = row.metric.replace("micro R", "micro_R")
             place = found["tiou"].index(float(row.slice.split()[1]))
             assert row.score.value == found[key][place]
             assert [row.score.low, row.score.high] == found["intervals"][key][place]
     signatures = [str(row.score.signature) for row in table.rows]
     assert len(set(signatures)) == len(signatures)  # no two cells under one name
+
+
+def test_chance_stands_beside_and_does_not_depend_on_the_order_of_rows(write, small):
+    table = score_localization(*small, resamples=0, seed=1)
+    chance = {(r.slice, r.metric): r.score for r in table.rows if r.chance}
+    assert {line for line, _ in chance} == {"average", *(f"tIoU 0.{k}" for k in range(1, 6))}
+    assert all(
+        "predictor:shuffled-labels|protocol:corrected|seed:1" in str(s.signature) for s in chance.values()
+    )
+    head, *lines = PRED.splitlines()
+    turned = write("turned.csv", "\n".join([head, *lines[::-1]]) + "\n")
+    again = score_localization(small[0], turned, resamples=0, seed=1)
+    assert {(r.slice, r.metric): r.score for r in again.rows if r.chance} == chance
 
 
 def test_signatures_are_those_of_the_catalogue(small):

@@ -100,7 +100,8 @@ def localization(
 
     If the ground truth holds labels renumbered 0 to C-1, --label-map says what they were.
 
-    Intervals come from a bootstrap over videos. Repeated and empty segments stay unless you drop them; either way
+    Intervals come from a bootstrap over videos. Lines of chance say what the same segments get with their labels
+    shuffled. Repeated and empty segments stay unless you drop them; either way
     they are counted.
 
     Example: proctor score localization --gt gt.csv --pred predictions.csv.gz --protocol corrected --slice has_error

@@ -15,7 +15,7 @@ METRICS: Final = (
         label="MoF",
         family="segmentation",
         function="segmentation:frame_accuracy",
-        signature="frame_accuracy|average:frames|background:scored|interval:bca-95|scale:100",
+        signature="frame_accuracy|average:frames|background:scored|cluster:video|interval:bca-95|scale:100",
         range="0 to 100",
         direction="higher",
         definition="Frames with the right label / frames, pooled over videos, times 100.",
@@ -31,7 +31,7 @@ METRICS: Final = (
         label="Edit",
         family="segmentation",
         function="segmentation:edit_score",
-        signature="edit_score|average:videos|background:none|interval:bca-95|norm:longer|scale:100",
+        signature="edit_score|average:videos|background:none|cluster:video|interval:bca-95|norm:longer|scale:100",
         range="0 to 100",
         direction="higher",
         definition=(
@@ -49,7 +49,7 @@ METRICS: Final = (
         family="segmentation",
         function="segmentation:segmental_f1",
         signature=(
-            "segmental_f1|background:none|counts:summed|interval:bca-95|matching:published|overlap:0.5|scale:100"
+            "segmental_f1|background:none|cluster:video|counts:summed|interval:bca-95|matching:published|overlap:0.5|scale:100"
         ),
         range="0 to 100",
         direction="higher",
@@ -70,7 +70,7 @@ METRICS: Final = (
         family="segmentation",
         function="segmentation:boundary_errors",
         signature=(
-            "segment_boundary_error|interval:bca-95|matching:one-to-one|overlap:0.1|side:start|"
+            "segment_boundary_error|cluster:video|interval:bca-95|matching:one-to-one|overlap:0.1|side:start|"
             "statistic:median|unit:s"
         ),
         range="0 s to the length of the video",
@@ -90,7 +90,7 @@ METRICS: Final = (
         label="segments ratio",
         family="segmentation",
         function="segmentation:over_segmentation_ratio",
-        signature="over_segmentation_ratio|background:none|counts:summed|interval:bca-95",
+        signature="over_segmentation_ratio|background:none|cluster:video|counts:summed|interval:bca-95",
         range="0 upwards, 1 is the reference",
         direction="neither",
         definition="Predicted segments / reference segments, summed over videos.",

@@ -120,7 +120,7 @@ def segmentation_scores(
             interval = Interval(None, None, "none", note)
         score = Score(
             value,
-            one.signature.having(interval=interval.method),
+            one.signature.having(cluster="video", interval=interval.method),
             n,
             interval.low,
             interval.high,

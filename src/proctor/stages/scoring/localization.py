@@ -33,7 +33,7 @@ from proctor.stages.scoring.localization_files import (
     write_matches,
     write_segments,
 )
-from proctor.stages.scoring.localization_rows import Choices, slice_rows, threshold_rows
+from proctor.stages.scoring.localization_rows import Choices, chance_rows, slice_rows, threshold_rows
 from proctor.stages.scoring.localization_slices import Part, slice_parts
 
 __all__ = [
@@ -82,7 +82,7 @@ def score_localization(
         matches: CSV to write: one row a segment of the ground truth, and how it was found.
         resamples: of the bootstrap over videos; 0 for no intervals.
         confidence: level of the intervals.
-        seed: of the bootstrap.
+        seed: of the bootstrap and of the row of chance.
 
     Raises:
         UserError: if a file or an option cannot be used; the message says what was seen where.
@@ -130,6 +130,7 @@ def score_localization(
         rows=(
             *threshold_rows(scores, prepared, choices, intervals),
             *slice_rows(parts, choices),
+            *chance_rows(scores, prepared, choices, seed),
         ),
         headline=_headline(scores, prepared, len(predictions), intervals, parts),
         counts={**counts, **prepared.counts},

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from proctor.metrics.interval import Interval
-from proctor.metrics.localization import LocalizationScores, Prepared
+from proctor.metrics.localization import LocalizationScores, Prepared, localization_scores
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.localization_slices import Part
 
-__all__ = ["Choices", "slice_rows", "threshold_rows"]
+__all__ = ["Choices", "chance_rows", "slice_rows", "threshold_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ def _score(
     """``counts`` are segments: all that were scored, those without any prediction in their video, those left out."""
     scored, unpredicted, left_out = counts
     if interval is not None:
-        signature = signature.having(interval=interval.method)
+        signature = signature.having(cluster="video", interval=interval.method)
     return Score(
         value,
         signature,
@@ -45,7 +47,12 @@ def _score(
 
 
 def threshold_rows(
-    scores: LocalizationScores, prepared: Prepared, choices: Choices, intervals: Sequence[Interval]
+    scores: LocalizationScores,
+    prepared: Prepared,
+    choices: Choices,
+    intervals: Sequence[Interval] = (),
+    *,
+    chance: bool = False,
 ) -> list[ScoreRow]:
     """One line a threshold; the intervals come in the order of ``weighted_scores``."""
     tiou, ks = scores.matches.tiou, scores.matches.multiples
@@ -54,7 +61,7 @@ def threshold_rows(
 
     def add(line: str, column: str, value: float, signature: Signature, place: int) -> None:
         interval = intervals[place] if intervals else None
-        rows.append(ScoreRow(column, _score(value, signature, counts, interval), line, digits=2))
+        rows.append(ScoreRow(column, _score(value, signature, counts, interval), line, chance, 2))
 
     first = len(tiou) + 1
     for t, threshold in enumerate(tiou):
@@ -74,6 +81,23 @@ def threshold_rows(
     )
     add("average", "mAP", scores.average_map, signature, len(tiou))
     return rows
+
+
+def chance_rows(
+    scores: LocalizationScores, prepared: Prepared, choices: Choices, seed: int
+) -> list[ScoreRow]:
+    """What the same segments get when their labels are shuffled: times, scores and frequencies of labels are kept."""
+    given, matches = prepared.predictions, scores.matches
+    if not len(given):
+        return []
+    order = np.lexsort((given.score, given.label, given.end, given.start, given.video))
+    label = np.empty_like(given.label)
+    label[order] = np.random.default_rng(seed).permutation(given.label[order])
+    shuffled = localization_scores(
+        prepared.truth, replace(given, label=label), tiou=matches.tiou, multiples=matches.multiples
+    )
+    knowing = Choices({**choices.parameters, "predictor": "shuffled-labels", "seed": str(seed)})
+    return threshold_rows(shuffled, prepared, knowing, chance=True)
 
 
 def slice_rows(parts: Sequence[Part], choices: Choices) -> list[ScoreRow]:
