@@ -88,7 +88,7 @@ def chance_rows(
 ) -> list[ScoreRow]:
     """What the same segments get when their labels are shuffled: times, scores and frequencies of labels are kept."""
     given, matches = prepared.predictions, scores.matches
-    if not len(given):
+    if given.score is None or not len(given):
         return []
     order = np.lexsort((given.score, given.label, given.end, given.start, given.video))
     label = np.empty_like(given.label)
