@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SECTIONS = {
-    "The job": ("pipeline.py", "oracle.py", "judge.py", "report.py"),
+    "The job": ("pipeline.py", "oracle.py", "judge.py", "report.py", "scale.py"),
     "Metrics": (
         "metrics/imports.py",
         "metrics/localization.py",

@@ -102,7 +102,7 @@ def cluster() -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recordings", type=int, default=3_840)
+    parser.add_argument("--recordings", type=int, default=1_200)
     parser.add_argument("--places", nargs="+", default=["1", str(os.cpu_count()), "ray"])
     options = parser.parse_args()
     columns, digests = [], set()
@@ -124,7 +124,7 @@ def main() -> None:
             for wall, peak in [column[stage]]
         )
         target = "≤ 300 MB" if stage == "generate" else "the same files" if stage in SPREAD else ""
-        print(f"| {stage}, {options.recordings:,} recordings; workers: {cells} | {cells} | {target} |")
+        print(f"| {stage}, {options.recordings:,} recordings, by workers | {cells} | {target} |")
     if len(digests) != 1:
         sys.exit("the files are not the same everywhere")
 
