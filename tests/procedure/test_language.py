@@ -78,6 +78,7 @@ def test_what_is_wrong_is_found(rule: str, text: str) -> None:
         "You did not stir while heating and adding the milk.",
         "You should do the step “Add-Add 1 cups bowl”.",
         "Did I forget to use a brush?",
+        "No, but you did slice too many strawberries and blitz the blender for too long.",
         "No.",
         "",
         "Du hast die Schüssel statt der Tasse benutzt.",

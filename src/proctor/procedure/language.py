@@ -165,7 +165,7 @@ def _tense(text: str) -> Iterator[str]:
     ):
         first, verb = match["first"].lower(), match["verb"].lower()
         base = base_form(first)
-        if base and first == past(base) != base and verb in VERBS and verb != past(verb):
+        if base and first != "did" and first == past(base) != base and verb in VERBS and verb != past(verb):
             yield f"{first} … and {verb}"
     for match in re.finditer(r"\byou (?P<verb>[a-z]+ing|[a-z]+)\b(?= (?:the|a|an)\b)", text, re.I):
         if (
