@@ -149,15 +149,18 @@ class ClipShop:
         """
         return self._keys(video, end)[1]
 
-    def ask(self, video: str | os.PathLike[str], end: float, *, retry: bool = False) -> ClipState:
+    def ask(
+        self, video: str | os.PathLike[str], end: float, *, urgent: bool = True, retry: bool = False
+    ) -> ClipState:
         """Say where the clip of ``[0, end)`` seconds stands, and have it made when it is not there; never waits for it.
 
         Args:
             video: the recording.
             end: the question's moment, seconds.
+            urgent: somebody waits in front of a page; what is made ahead of that comes later.
             retry: try again at once what failed before.
         """
-        return self._ask(video, end, urgent=True, retry=retry)
+        return self._ask(video, end, urgent=urgent, retry=retry)
 
     def wait(self, video: str | os.PathLike[str], end: float, timeout: float) -> ClipState:
         """As ``ask``, but wait up to ``timeout`` seconds while it is made."""

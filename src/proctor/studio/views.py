@@ -317,6 +317,15 @@ class ItemRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something to do for a coordinator: where, and what it is about."""
+
+    href: str
+    label: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class HomeView:
     """``home``: what is next.
 
@@ -327,6 +336,7 @@ class HomeView:
         finished: the calm line after a batch ("40 items in 1 h 52 min."), empty otherwise.
         recent: the last items of the person, which can still be changed.
         guideline_changed: address of the guideline when it has a version that the person has not read.
+        todo: what a coordinator does next, with a sentence each; empty for others.
     """
 
     name: str
@@ -335,6 +345,7 @@ class HomeView:
     finished: str = ""
     recent: tuple[ItemRow, ...] = ()
     guideline_changed: str = ""
+    todo: tuple[NextStep, ...] = ()
 
 
 # -- the work page ------------------------------------------------------------------------------------------
@@ -410,6 +421,7 @@ class WorkView:
         total: size of the batch.
         upto: label of the moment at which the clip ends ("07:53").
         clip: address of the clip, poster of its first picture; an empty clip means that there is none.
+        clip_making: it is still being cut; its address answers 503 until then.
         graph: what ``graph.html.j2`` takes.
         question: text.
         judged: what the sheet holds of the question.
@@ -441,6 +453,7 @@ class WorkView:
     poster: str
     graph: Any
     question: str
+    clip_making: bool = False
     judged: Judged = ""
     question_open: bool = True
     reasons: tuple[Choice, ...] = ()
@@ -849,6 +862,7 @@ class ItemView:
         before: address of the item before in the list one came from.
         after: the next.
         clip: address, and poster.
+        clip_making: it is still being cut.
     """
 
     pid: str
@@ -867,6 +881,7 @@ class ItemView:
     graph: Any
     clip: str = ""
     poster: str = ""
+    clip_making: bool = False
     held: str = ""
     returned: tuple[Event, ...] = ()
     before: str = ""

@@ -124,7 +124,9 @@ def build(folder: Path) -> Starlette:
                 return HTMLResponse("<h1>Welcome to the hotel</h1>")
             if kind == "redirect":
                 return RedirectResponse("/elsewhere", 302)
-            return problem(fault["status"], "Fault", detail=fault.get("detail", ""))
+            answer = problem(fault["status"], "Fault", detail=fault.get("detail", ""), share=0.4)
+            answer.headers.update(fault.get("headers", {}))
+            return answer
         return await call(request)
 
     async def guard(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -331,6 +333,7 @@ def work_page(desk: Desk, pid: str, person: str) -> str:
 <button id="graph-full" type="button">Full screen</button></section>
 <section id="clip-panel"><video id="clip" controls preload="auto" src="/w/{pid}/clip.mp4" muted></video>
 <div class="player">{player}</div><output id="clip-time"></output><output id="clip-frame"></output>
+<p id="clip-making" hidden>It is being cut<output id="clip-share"></output></p>
 <p id="clip-problem" hidden>It does not play. <button type="button" data-player="retry">Try again</button></p></section>
 <ol id="steps"><li data-step="s1" data-start="0.5"><button type="button" class="seek">One</button></li>
 <li data-step="s2" data-start="2.0"><button type="button" class="seek">Two</button></li></ol>

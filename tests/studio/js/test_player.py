@@ -141,6 +141,17 @@ def test_a_broken_clip_says_so_and_can_be_tried_again(studio: Any, desk: Any) ->
     page.wait_for_selector("#clip-problem", state="hidden")
 
 
+def test_a_clip_that_is_being_cut_is_waited_for(studio: Any, desk: Any) -> None:
+    desk.fault("/clip.mp4", status=503, headers={"Retry-After": "1"})
+    page = studio.open(studio.context())
+    page.wait_for_selector("#clip-making:not([hidden]):has-text('40 %')")
+    assert not page.is_visible("#clip-problem")
+    desk.set(faults=[])
+    ready(page)  # by itself
+    page.wait_for_selector("#clip-making", state="hidden")
+    assert not page.is_visible("#clip-problem")
+
+
 def test_rates_and_times_are_read_and_written_as_people_do(studio: Any) -> None:
     page = studio.open(studio.context(), "/")
     rates, times = page.evaluate("""async () => { const m = await import('/static/v1/js/player.js'); return [

@@ -179,6 +179,7 @@ def work_views() -> dict[str, v.WorkView]:
     return {
         "work": judged,
         "work-open": fresh,
+        "work-cutting": replace(fresh, clip_making=True, poster=""),
         "work-no": replace(fresh, judged="wrong", reasons=REASONS),
         "work-training": replace(judged, stage="training", position=3, total=20),
         "work-adjudicate": replace(
@@ -722,7 +723,21 @@ def pages() -> dict[str, tuple[str, v.Shell, object]]:
             ANA,
             v.HomeView(
                 "Ana",
-                gate="Your training is done. A coordinator looks at it and lets you begin; you need not do anything.",
+                gate="Your training is done. A coordinator looks at it and lets you begin; this page then has a button “Begin judging”.",
+            ),
+        ),
+        "home-owner": (
+            "home",
+            ANA,
+            v.HomeView(
+                "Ana",
+                todo=(
+                    v.NextStep(
+                        "/people", "Invite people", "Nobody else is here yet. Two people judge each item."
+                    ),
+                    v.NextStep("/deal", "Deal items", "248 items are given to nobody."),
+                    v.NextStep("/dashboard", "Follow the progress", "How far everybody is."),
+                ),
             ),
         ),
         "feedback": (

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, person_of, read, studio_of, write
 from proctor.studio.markdown import render_markdown
+from proctor.studio.pages.work import cut_ahead
 from proctor.studio.passwords import check_password
 from proctor.studio.rendering import problem, render, see_other, wants_page
 from proctor.studio.views import (
@@ -436,7 +437,9 @@ async def _guideline_page(request: Request, error: str = "", status: int = 422) 
         )
 
     view = await read(request, look)
-    return render(request, "guideline", view, status=status if error else 200)
+    response = render(request, "guideline", view, status=status if error else 200)
+    cut_ahead(request, response, person)  # while it is read
+    return response
 
 
 async def _noted(

@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from proctor.studio.context import person_of, read
 from proctor.studio.pages.times import when_text
+from proctor.studio.pages.work import cut_ahead
 from proctor.studio.rendering import render
-from proctor.studio.views import HomeView, ItemRow, Task
+from proctor.studio.views import HomeView, ItemRow, NextStep, Task
 from proctor.verify.desk import documents, flow
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.flow import StageCount
@@ -49,9 +50,12 @@ async def show_home(request: Request) -> Response:
             finished=_finished(counts),
             recent=_recent(connection, person),
             guideline_changed="/guideline" if newer else "",
+            todo=_coordination(connection, person, protocol) if at_least(person.role, "coordinator") else (),
         )
 
-    return render(request, "home", await read(request, look))
+    response = render(request, "home", await read(request, look))
+    cut_ahead(request, response, person)
+    return response
 
 
 def _tasks(
@@ -63,7 +67,7 @@ def _tasks(
         waiting = training if stage == "training" else count.waiting
         if stage == "adjudicate" and not at_least(person.role, "adjudicator"):
             continue
-        if not waiting and not count.done and (stage != "judge" or at_least(person.role, "adjudicator")):
+        if not waiting and not count.done:
             continue
         held_back = stage != "training" and flow.is_kept_out(person, protocol)
         closed = stage in protocol.frozen_stages
@@ -90,9 +94,32 @@ def _gate(person: Person, protocol: Protocol) -> str:
         return ""
     if person.gate == "waiting":
         return (
-            "Your training is done. A coordinator looks at it and lets you begin; you need not do anything."
+            "Your training is done. A coordinator looks at it and lets you begin; this page then has a button "
+            "“Begin judging”."
         )
     return "The training comes first; then a coordinator lets you begin."
+
+
+def _coordination(connection: Connection, me: Person, protocol: Protocol) -> tuple[NextStep, ...]:
+    """Return what a project waits for, in the order of a project's life; the numbers are on the page of progress."""
+    from sqlalchemy import func
+
+    i, p = tables().items, tables().people
+    states = dict(
+        connection.execute(i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)).all()
+    )
+    others = p.select().with_only_columns(p.c.gate, func.count()).group_by(p.c.gate)
+    gates = dict(connection.execute(others.where(p.c.state == "active", p.c.id != me.id)).all())
+    undealt, returned, held = (states.get(name, 0) for name in ("undealt", "returned", "held"))
+    steps = (
+        (not gates, "/people", "Invite people", "Nobody else is here yet. Two people judge each item, so invite two or more; each gets a link."),
+        (not sum(states.values()), "/items", "Look at the items", "There are no items yet. Make questions with “proctor generate” in the workspace, then start the studio again."),
+        (protocol.training_required and gates.get("waiting", 0), "/people", "Let people begin", "Somebody has finished the training and waits for you."),
+        (undealt, "/deal", "Deal items", f"{undealt:,} items are given to nobody. You choose who judges how many, and see the plan before it counts."),
+        (returned + held, "/items?state=returned" if returned else "/items?state=held", "Decide what came back", f"{returned + held:,} items could not be judged or are disputed."),
+        (True, "/dashboard", "Follow the progress", "How far everybody is, and how far they agree."),
+    )  # fmt: skip
+    return tuple(NextStep(href, label, detail) for waits, href, label, detail in steps if waits)
 
 
 def _finished(counts: dict[Stage, StageCount]) -> str:

@@ -350,6 +350,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
         graph=view_graph(item.example, studio.graphs.get(item.example.activity_id), studio.layouts),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
+        clip_making=clip is not None and clip.state == "making",
         held=item.reason.removeprefix("dispute: ") if item.state == "held" else "",
         disputed=item.reason.startswith("dispute"),
         returned=tuple(

@@ -47,6 +47,7 @@ __all__ = [
     "cant_judge",
     "clip",
     "clip_state",
+    "cut_ahead",
     "data_of",
     "dispute",
     "poster",
@@ -59,6 +60,8 @@ __all__ = [
     "work_state",
 ]
 
+_AHEAD: Final = 8
+"""Clips of a person's queue that are made before they are asked for."""
 _MAX_ACTIVE: Final = 24 * 3600 * 1000
 """Milliseconds: nobody works on one page for longer than a day."""
 
@@ -120,7 +123,9 @@ async def _page(
     view = _view(
         studio_of(request), found, around, protocol, guideline, settled=settled, sheet=sheet, errors=errors
     )
-    return render(request, "work", view, status=status)
+    response = render(request, "work", view, status=status)
+    cut_ahead(request, response, person)
+    return response
 
 
 def _settled(desk: Desk, connection: Connection, found: Work, person: Person) -> tuple[SettledAnswer, ...]:
@@ -166,6 +171,7 @@ def _view(
         upto=clock_text(item.example.end),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
+        clip_making=clip is not None and clip.state == "making",
         graph=graph,
         question=item.candidate.question,
         judged=_judged(shown.question),
@@ -443,7 +449,9 @@ def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Re
     if state.clip is None:
         if state.state == "failed":
             return problem(404, "No clip", f"The clip could not be made: {state.reason}")
-        return problem(503, "Not ready yet", "The clip is being made.", headers={"Retry-After": "2"})
+        return problem(
+            503, "Not ready yet", "The clip is being cut.", headers={"Retry-After": "2"}, share=state.progress
+        )
     kind, digest = (
         ("video/mp4", state.clip.sha256) if ending == "mp4" else ("image/jpeg", state.clip.poster_sha256)
     )
@@ -453,12 +461,33 @@ def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Re
     return send_file(request, studio.clips.folder, name, sha256=digest, media_type=kind, handover=handover)
 
 
-def clip_state(studio: Studio, item: Item) -> ClipState | None:
-    """Return where an item's clip stands, None when there is no recording."""
+def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState | None:
+    """Return where an item's clip stands and have it made, None when there is no recording.
+
+    Args:
+        studio: that cuts it.
+        item: whose recording, up to its moment.
+        urgent: somebody waits for it.
+    """
     video = studio.find_video(item.example)
     if video is None or studio.clips is None or item.example.end <= 0:
         return None
-    return studio.clips.ask(video, item.example.end)
+    return studio.clips.ask(video, item.example.end, urgent=urgent)
+
+
+def cut_ahead(request: Request, response: Response, *people: Person) -> None:
+    """Have the next clips of people's queues made, once a response is sent: who goes on shall not wait for them."""
+    from starlette.background import BackgroundTask
+
+    studio = studio_of(request)
+
+    def ask() -> None:
+        for person in people:
+            for item in studio.desk.read(lambda c, p=person: flow.upcoming(c, p, _AHEAD)):  # type: ignore[misc]
+                clip_state(studio, item, urgent=False)
+
+    if studio.clips is not None:
+        response.background = BackgroundTask(ask)
 
 
 # -- requests --------------------------------------------------------------------------------------------------

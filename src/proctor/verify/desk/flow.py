@@ -12,8 +12,8 @@ from proctor.verify.desk.cases import standing
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.events import add_event
-from proctor.verify.desk.items import get_item
-from proctor.verify.desk.records import STAGES, Assignment, Person, Stage, at_least
+from proctor.verify.desk.items import get_item, to_item
+from proctor.verify.desk.records import STAGES, Assignment, Item, Person, Stage, at_least
 from proctor.verify.queue import Ready, adjudication_order, is_leased, lease_until
 from proctor.verify.schema import tables
 
@@ -30,6 +30,7 @@ __all__ = [
     "pending_training",
     "question_of",
     "stage_counts",
+    "upcoming",
 ]
 
 LOOK_AHEAD: Final = 300
@@ -286,6 +287,19 @@ def neighbours(connection: Connection, assignment: Assignment) -> Neighbours:
         int(connection.execute(position).scalar_one()),
         int(connection.execute(total).scalar_one()),
     )
+
+
+def upcoming(connection: Connection, person: Person, limit: int) -> tuple[Item, ...]:
+    """Return the items of a person's first open assignments, in the order in which they will see them."""
+    a, i = tables().assignments, tables().items
+    query = (
+        i.select()
+        .join(a, a.c.item_id == i.c.id)
+        .where(a.c.person_id == person.id, a.c.state == "open", a.c.live.is_(True))
+        .order_by(a.c.stage.desc(), a.c.queue_pos, a.c.id)  # training, judge, adjudicate: as in ``next_work``
+        .limit(limit)
+    )
+    return tuple(to_item(row) for row in connection.execute(query))
 
 
 @cache

@@ -42,10 +42,10 @@ export class Player {
     this.video = video;
     this.#panel = panel;
     this.#rate = parseRate(video.dataset.fps);
-    this.#source = video.getAttribute("src") ?? "";
+    this.#source = video.getAttribute("src") ?? video.dataset.src ?? "";
     this.#wire();
     this.setSpeed(Number(read(SPEED_NAME)) || 1);
-    if (video.error) this.#fail();
+    if (video.error || !video.hasAttribute("src")) this.#fail();
     this.#show(video.currentTime);
   }
 
@@ -66,7 +66,7 @@ export class Player {
     }
     video.addEventListener("loadeddata", () => {
       this.#failed = false;
-      this.#problem(false);
+      this.#tell("");
     });
     if ("requestVideoFrameCallback" in HTMLVideoElement.prototype) {
       const each = (/** @type {number} */ _now, /** @type {VideoFrameCallbackMetadata} */ frame) => {
@@ -183,7 +183,7 @@ export class Player {
     clearTimeout(this.#stallTimer);
     if (this.video.paused && this.video.readyState >= 2) return;
     this.#stallTimer = setTimeout(() => {
-      if (this.video.readyState < 3 && this.video.networkState !== HTMLMediaElement.NETWORK_IDLE) this.#problem(true);
+      if (this.video.readyState < 3 && this.video.networkState !== HTMLMediaElement.NETWORK_IDLE) this.#tell("problem");
     }, STALLED_AFTER_MS);
   }
 
@@ -191,15 +191,37 @@ export class Player {
     if (this.#released || this.#failed) return;
     this.#failed = true;
     this.#keepTime = this.video.currentTime || this.#keepTime;
-    this.#problem(true);
     // Without a source the poster shows again, and the broken connection is let go.
     this.#drop();
+    void this.#askWhy();
   }
 
-  /** @param {boolean} shown */
-  #problem(shown) {
-    const place = document.getElementById("clip-problem");
-    if (place) place.hidden = !shown;
+  /** A video element does not tell why it has nothing: a clip that is still being cut (503 with Retry-After) is waited for. */
+  async #askWhy() {
+    let waited = false;
+    while (this.#failed && !this.#released) {
+      const wait = await stillCutting(this.#source, (share) => {
+        const place = document.getElementById("clip-share");
+        if (place) place.textContent = share > 0 ? `: ${Math.floor(100 * share)} %` : "";
+      });
+      if (!this.#failed || this.#released) return;
+      if (wait === null) {
+        if (waited) this.retry();
+        else this.#tell("problem");
+        return;
+      }
+      waited = true;
+      this.#tell("making");
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  /** @param {"" | "making" | "problem"} what stands below the clip */
+  #tell(what) {
+    for (const name of ["making", "problem"]) {
+      const place = document.getElementById(`clip-${name}`);
+      if (place) place.hidden = name !== what;
+    }
   }
 
   #drop() {
@@ -209,7 +231,7 @@ export class Player {
 
   retry() {
     this.#failed = false;
-    this.#problem(false);
+    this.#tell("");
     this.#attach();
   }
 
@@ -233,6 +255,7 @@ export class Player {
   #restore() {
     if (!this.#released) return;
     this.#released = false;
+    this.#failed = false;
     this.#attach();
   }
 
@@ -254,6 +277,28 @@ export class Player {
       { id: "home", group, label: "Start of the clip", keys: ["Home"], run: act("home") },
       { id: "mute", group, label: "Sound on or off", keys: ["m"], run: act("mute") },
     ]);
+  }
+}
+
+/**
+ * @param {string} source of the clip
+ * @param {(share: number) => void} tell how far it is, 0 to 1
+ * @returns {Promise<number | null>} milliseconds until it makes sense to ask again; null when it is not being cut (any more)
+ */
+async function stillCutting(source, tell) {
+  try {
+    const answer = await fetch(source, {
+      headers: { Range: "bytes=0-0" }, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(STALLED_AFTER_MS),
+    });
+    const seconds = Number(answer.headers.get("Retry-After"));
+    if (answer.status !== 503 || !(seconds > 0)) {
+      void answer.body?.cancel();
+      return null;
+    }
+    tell(Number((await answer.json()).share) || 0);
+    return seconds * 1000;
+  } catch {
+    return null;
   }
 }
 
