@@ -105,11 +105,11 @@ def _coordination(connection: Connection, me: Person, protocol: Protocol) -> tup
     from sqlalchemy import func
 
     i, p = tables().items, tables().people
-    states = dict(
-        connection.execute(i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)).all()
-    )
+    items = i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)
+    states = {row[0]: int(row[1]) for row in connection.execute(items)}
     others = p.select().with_only_columns(p.c.gate, func.count()).group_by(p.c.gate)
-    gates = dict(connection.execute(others.where(p.c.state == "active", p.c.id != me.id)).all())
+    others = others.where(p.c.state == "active", p.c.id != me.id)
+    gates = {row[0]: int(row[1]) for row in connection.execute(others)}
     undealt, returned, held = (states.get(name, 0) for name in ("undealt", "returned", "held"))
     steps = (
         (not gates, "/people", "Invite people", "Nobody else is here yet. Two people judge each item, so invite two or more; each gets a link."),
