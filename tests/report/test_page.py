@@ -307,13 +307,21 @@ def test_two_runs_of_one_name_are_a_users_mistake(small: ReportData, quick: Repo
 
 
 def test_pictures_left_out_are_stated(small: ReportData) -> None:
-    frames = {i.id: (Frame(1.0, b"\xff\xd8\xff" + b"x" * 50),) for i in small.items}
+    jpegs = [b"\xff\xd8\xff" + b"x" * 49 + bytes([n]) for n, _ in enumerate(small.items)]
+    frames = {i.id: (Frame(1.0, jpeg),) for i, jpeg in zip(small.items, jpegs, strict=True)}
     options = ReportOptions(drawing="none", resamples=10, max_frame_bytes=120)
     outline = Outline(render_report(replace(small, frames=frames), options=options))
     assert "10 of 12 examples are without theirs" in outline.text
-    assert outline.island("frames-0") == [
-        ["0:01", base64.b64encode(b"\xff\xd8\xff" + b"x" * 50).decode(), 1.0]
-    ]
+    assert outline.island("frames-1") == [["0:01", 1, 1.0]]
+    assert outline.island("picture-1") == base64.b64encode(jpegs[1]).decode()
+
+
+def test_a_picture_of_many_examples_is_in_the_page_once(small: ReportData) -> None:
+    frames = {i.id: (Frame(1.0, b"\xff\xd8\xff" + b"x" * 50),) for i in small.items}
+    options = ReportOptions(drawing="none", resamples=10, max_frame_bytes=120)
+    page = render_report(replace(small, frames=frames), options=options)
+    assert page.count(base64.b64encode(b"\xff\xd8\xff" + b"x" * 50).decode()) == 1
+    assert "are without theirs" not in page
 
 
 # -- drawings ----------------------------------------------------------------------------------------------------

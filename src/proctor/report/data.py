@@ -169,7 +169,7 @@ class ReportData:
         candidates: every question that was verified, kept or not (for approval rates); empty when unknown.
         verdicts: what annotators, the oracle included, said of the candidates.
         funnel: stages of the making, in order.
-        frames: item id to pictures in time order.
+        frames: item id to pictures in time order, the last one of the moment that is asked about.
         judging: the calibration of the judges, where there is one.
         shared: costs that belong to no single run.
         opinions: run to what further judges, and the same judge with other rubrics, say of its answers.

@@ -380,14 +380,16 @@ class FramePick:
     """Pictures that go into the page.
 
     Attributes:
-        islands: item number to clock time, base64 JPEG and seconds of each picture.
+        pictures: each once, as base64 of a JPEG; several items, and several moments of one, may show it.
+        islands: item number to clock time, number of the picture and seconds of each frame.
         items: how many items had pictures.
-        bytes: of all pictures taken.
+        bytes: of the pictures.
         left_out: items whose pictures did not fit into the limit.
         unreadable: pictures that were not JPEG.
     """
 
-    islands: Mapping[int, list[tuple[str, str, float]]]
+    pictures: tuple[str, ...]
+    islands: Mapping[int, list[tuple[str, int, float]]]
     items: int
     bytes: int
     left_out: int
@@ -396,7 +398,8 @@ class FramePick:
 
 def pick_frames(data: ReportData, options: ReportOptions) -> FramePick:
     """Choose the pictures: few an item, items in order until the limit of the page is reached."""
-    islands: dict[int, list[tuple[str, str, float]]] = {}
+    numbers: dict[bytes, int] = {}
+    islands: dict[int, list[tuple[str, int, float]]] = {}
     total = left_out = unreadable = offered = 0
     for n, item in enumerate(data.items):
         frames = data.frames.get(item.id, ())
@@ -406,15 +409,16 @@ def pick_frames(data: ReportData, options: ReportOptions) -> FramePick:
             continue
         offered += 1
         chosen = list(_spread_frames(readable, options.max_frames))
-        size = sum(len(f.jpeg) for f in chosen)
+        size = sum(len(jpeg) for jpeg in {f.jpeg for f in chosen} - numbers.keys())
         if not chosen or total + size > options.max_frame_bytes:
             left_out += 1
             continue
         total += size
         islands[n] = [
-            (show_clock(f.time), base64.b64encode(f.jpeg).decode("ascii"), round(f.time, 2)) for f in chosen
+            (show_clock(f.time), numbers.setdefault(f.jpeg, len(numbers)), round(f.time, 2)) for f in chosen
         ]
-    return FramePick(islands, offered, total, left_out, unreadable)
+    pictures = tuple(base64.b64encode(jpeg).decode("ascii") for jpeg in numbers)
+    return FramePick(pictures, islands, offered, total, left_out, unreadable)
 
 
 def _spread_frames(frames: Sequence[Frame], limit: int) -> Iterable[Frame]:

@@ -34,6 +34,8 @@ DEFAULTS: dict[str, Any] = {"frames": 4, "height": 180, "title": ""}
 
 _MAX_ITEMS_WITH_FRAMES: Final = 400
 _QUALITY: Final = 60
+_JUST_BEFORE: Final = 0.001
+"""Seconds before a question's moment at which its last picture is taken: more than the decoder's tolerance."""
 """Of the pictures in the page: enough to see what was shown, and four for each of some hundred questions stay a few MB."""
 
 
@@ -248,9 +250,10 @@ def _needs(error: MissingExtraError) -> str:
 
 
 def _times(items: Sequence[Item], runs: Sequence[Run], count: int) -> dict[str, list[float]]:
-    """Choose the moments to show of each item: of what the run that saw most was shown, evenly, the last one among them.
+    """Choose the moments to show of each item: what the run that saw most was shown, evenly, and then the moment itself.
 
-    What no run saw says nothing about an answer; only where no run saw anything the moments are spread over the clip.
+    What no run saw says nothing about an answer; only where no run saw anything the moments are spread over the clip. The
+    last picture is the one at which the clip ends: the one after it is no part of the question.
     """
     from proctor.media.sampling import uniform
 
@@ -259,10 +262,12 @@ def _times(items: Sequence[Item], runs: Sequence[Run], count: int) -> dict[str, 
         for p in run.predictions:
             if len(p.frame_times) > len(seen.get(p.item_id, ())):
                 seen[p.item_id] = p.frame_times
-    return {
-        item.id: _spread(seen[item.id], count) if item.id in seen else uniform(count, item.example.end)
-        for item in items
-    }
+    chosen = {}
+    for item in items:
+        end = item.example.end
+        before = seen.get(item.id) or (uniform(count - 1, end) if count > 1 else ())
+        chosen[item.id] = [*_spread(before, count - 1), *([max(0.0, end - _JUST_BEFORE)] if end > 0 else [])]
+    return chosen
 
 
 def _spread(times: Sequence[float], count: int) -> list[float]:
@@ -282,4 +287,10 @@ def _frames_of(
     times = sorted({t for some in wanted.values() for t in some})
     pictures = dict(zip(times, extract_frames(path, times, height=settings["height"]), strict=True))
     jpeg = {t: encode_jpeg(f.image, quality=_QUALITY) for t, f in pictures.items()}
-    return {i: tuple(Frame(pictures[t].time, jpeg[t]) for t in some) for i, some in wanted.items()}
+    frames = {}
+    for name, some in wanted.items():
+        shown = {
+            pictures[t].time: jpeg[t] for t in some
+        }  # one picture may be on screen at two of the moments
+        frames[name] = tuple(Frame(time, shown[time]) for time in sorted(shown))
+    return frames

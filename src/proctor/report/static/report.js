@@ -345,8 +345,9 @@
   function frames(n) {
     const pictures = island(`frames-${n}`);
     if (!pictures) return [];
-    return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, jpeg, seconds]) =>
-      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${jpeg}`, alt: `Frame of the recording at ${time}`, decoding: "async" }), el("figcaption", {}, time, sawIt(items[n], seconds)))))];
+    return [el("h4", {}, "Frames"), el("div", { cls: "frames", role: "region", tabindex: "0", "aria-label": "Frames of the recording" }, pictures.map(([time, picture, seconds], k) =>
+      el("figure", {}, el("img", { src: `data:image/jpeg;base64,${island(`picture-${picture}`)}`, alt: `Frame of the recording at ${time}`, decoding: "async" }),
+        el("figcaption", {}, time, k === pictures.length - 1 ? " · the moment asked about" : null, sawIt(items[n], seconds)))))];
   }
   function verdicts(item) {
     if (!item.V) return [];
