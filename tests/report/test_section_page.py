@@ -62,6 +62,18 @@ def test_a_picture_that_is_an_address_is_refused():
         render_page(Page("p", examples=(ExampleView("q", "k", "?", "!", sources=(source,)),)))
 
 
+def test_a_picture_of_several_questions_is_in_the_page_once():
+    def asked(name: str, picture: str) -> ExampleView:
+        source = SourceView("i", "image", "cited", name, picture=f"data:image/png;base64,{picture}")
+        return ExampleView(name, "k", "?", "!", sources=(source,))
+
+    page = Page("p", examples=(asked("a", "AAAA"), asked("b", "BBBB"), asked("c", "AAAA")))
+    text = render_page(page)
+    assert (text.count("base64,AAAA"), text.count("base64,BBBB")) == (1, 1)
+    assert text.count('<use href="#picture-0"') == 2
+    assert 'aria-label="a"' in text
+
+
 def test_two_sections_of_one_id_are_refused():
     with pytest.raises(ValueError, match="same id"):
         render_page(Page("p", sections=(Section("a", "A"), Section("a", "B"))))

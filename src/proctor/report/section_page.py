@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -50,15 +51,19 @@ def render_page(page: Page) -> str:
     if len(set(ids)) < len(ids):
         raise ValueError("two sections have the same id")
     style = asset("base.css") + asset("figures.css") + asset("sections.css")
-    for source in (source for example in page.examples for source in example.sources):
-        if source.picture and not _PICTURE.fullmatch(source.picture):
+    sources = [source for example in page.examples for source in example.sources if source.picture]
+    for source in sources:
+        if not _PICTURE.fullmatch(source.picture):
             raise ValueError(f"the picture of {source.id} is no data address")
+    uses = Counter(source.picture for source in sources)
+    shared = {picture: n for n, picture in enumerate(p for p, times in uses.items() if times > 1)}
     said: set[str] = set()
     return (
         _environment()
         .get_template("sections.html.j2")
         .render(
             page=page,
+            shared=shared,  # pictures of several questions are defined once
             sections=[(section, [_part(part, said) for part in section.parts]) for section in page.sections],
             open_examples=_OPEN,
             policy=content_policy(style),
