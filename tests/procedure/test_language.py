@@ -8,6 +8,7 @@ from proctor.procedure.language import RULES, find_faults
 
 WRONG = {
     "unfinished": (
+        "You used a knife instead to slice.",
         "You weighed 4oz instead of.",
         "You cut it into long instead of short ones.",
         "You should add the sugar and.",

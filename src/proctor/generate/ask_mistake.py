@@ -407,7 +407,7 @@ def _mend_handling(case: _Case) -> tuple[AnswerKind, str] | None:
             )
         return None
     if case.kind == "technique" and case.instruction_answers:
-        if verbs & (GROUPS["cut"] - {"peel"}):
+        if p.verb in GROUPS["cut"] - {"peel"}:  # not "two slices" that are brushed
             return (
                 "intervention",
                 f"what is cut can't be put together again, so start over and {p.imperative}",

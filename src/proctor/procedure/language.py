@@ -266,7 +266,7 @@ _SIZE: Final = "long|short|thick|thin|small|large|big"
 RULES: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "unfinished": _matches(
         rf"\b(?:{_CONTRAST}|(?:and|or|the|an?|than|because|with|of|into|but)){_END}|\b(?:into|in) (?:{_SIZE}) {_CONTRAST}"
-        rf"|{_CONTRAST} (?:{_SIZE}|full){_END}|\binstead (?!of\b|to\b|and\b|but\b|by\b)[a-z]+ing\b"
+        rf"|{_CONTRAST} (?:{_SIZE}|full){_END}|\binstead (?!of\b|and\b|but\b|by\b)(?:[a-z]+ing|to)\b"
     ),
     "verb as a thing": _verb_as_thing,
     "doubled verb": _doubled_verb,

@@ -228,7 +228,8 @@ def _quantity(match: re.Match[str], text: str) -> Quantity:
 
 _COUNTED_WORDS: Final = re.compile(
     r"(?:\s+(?!(?:of|in|into|to|on|onto|for|from|with|and|or|at|by|instead|rather|as|so|until|straight|more|than|is|are|"
-    r"was|were|one|two|three|four|five|six|thick|apart|together|only|medium|large|small)\b)[a-z][a-z-]*){1,3}",
+    r"was|were|one|two|three|four|five|six|thick|apart|together|only|medium|large|small|under|over|about|around|through|"
+    r"across|before|after|inside|outside|off|along|per|each|between|without|using)\b)[a-z][a-z-]*){1,3}",
     re.IGNORECASE,
 )
 
