@@ -25,9 +25,8 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any, Final, Literal
 
+from proctor.evaluate.verdict_claims import Level, disagreement
 from proctor.evaluate.verdict_words import (
-    Level,
-    asserted_levels,
     contradicts,
     free_numbers,
     is_doubted,
@@ -78,7 +77,7 @@ _LEAD: Final = (
 _WRAP: Final = r"[*_`\s]*+"
 _LIST_MARK: Final = r"(?:[-*+•·]\s+|\d{1,2}[.)]\s+|#{1,6}\s+){0,4}"
 _LABELLED = re.compile(
-    rf"{_LIST_MARK}{_WRAP}{_LEAD}{_WRAP}{_LABEL}{_WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{_WRAP}"
+    rf"{_LIST_MARK}{_WRAP}{_LEAD}{_WRAP}{_LABEL}(?:[ ,(\[]+(?P<after>{_MARKS})\b[)\]]?(?=\s*[*_`]*\s*[:=]))?{_WRAP}(?P<scale>[(\[][^()\[\]]{{0,60}}[)\]])?{_WRAP}"
     rf"(?P<sign>[:=]|\bis\b:?|\bof\b|(?<=\s)[-–—]+(?=\s)|->|→){_WRAP}(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -91,7 +90,7 @@ _LABEL_ALONE = re.compile(
     re.IGNORECASE,
 )
 _CONCLUDED = re.compile(
-    rf".*[,;.]\s+(?:so|therefore|thus|hence)\s*,?\s+(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?{_LABEL}\s*(?:is|:|=)\s*{_WRAP}"
+    rf".*[,;.]\s+(?:(?:so|therefore|thus|hence)\s*,?\s+(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?|(?:(?:my|the)\s+)?(?P<lead>{_MARKS})\s+){_LABEL}\s*(?:is|:|=)\s*{_WRAP}"
     rf"(?P<rest>\d(?:\s*/\s*\d)?{_WRAP}\.?{_WRAP})",
     re.IGNORECASE,
 )
@@ -174,6 +173,15 @@ _RIGHT_KEYS = re.compile(
     r"(?:is[_ ])?(?:an?[_ ])?(?:correct|right|match(?:es)?|equivalent|accepted|pass(?:ed)?)", re.IGNORECASE
 )
 _REFERENCE_KEYS = re.compile(r"(?:reference|ref|gold)(?:[_ ](?:id|index|number|answer|no))?", re.IGNORECASE)
+_REFERENCE_VERDICT = re.compile(
+    rf"(?:{_LABEL})[_ ]*(?:for|on|against|vs)?[_ ]*(?:reference|ref|gold)|(?:reference|ref|gold)(?:[_ ]?answer)?[_ ]?\w{{0,3}}[_ ]+{_LABEL}",
+    re.IGNORECASE,
+)
+_COUNT_KEYS = re.compile(
+    r"confiden|certain|initial|first|previous|prelim|draft|original|prob|index|idx|(?:^|[_ ])id|step|reference|ref\b|gold|num|count|time|token|max|min\b|scale|total|out[_ ]?of|length|words|version|seed|page|line|attempt|question|example|weight|answer|prediction|range|temperature|cups|minutes|of\b",
+    re.IGNORECASE,
+)
+"""Keys whose numbers are no marks."""
 _LOOSE_KEY = re.compile(
     rf"[\"'“‘](?:(?:{_MARKS})[_ ])?{_LABEL}[\"'”’]\s*[:=]\s*[\"'“‘]?(?P<rest>[^\s,}}\"']{{1,12}})",
     re.IGNORECASE,
@@ -252,6 +260,12 @@ _FULL_SCALE: Final = {
 _REFUSED_TO_JUDGE = re.compile(
     r"(?:^|[.!?\n]\s*)(?:(?:sorry|unfortunately)[^\n.]{0,20}?\s)?I(?:['’]m| am)?\s+(?:can\s?not|can['’]?t|unable to|not able to|will not|won['’]?t|refuse to|decline to)\s+"
     r"(?:help|assist|comply|judge|evaluate|assess|score|rate|grade|mark)\b",
+    re.IGNORECASE,
+)
+_INLINE = re.compile(rf"\b{_LABEL}\s*[:=]\s*[*_`]*(?P<n>\d)(?![\d.,:/]*\d)", re.IGNORECASE)
+_PART_ONLY = re.compile(
+    r"\b(?:for|on|about|regarding|as\s+to|concerns?|covers?)\s+(?:the\s+|its\s+)?(?:\w+\s+){1,4}(?:only|alone)\b|\b(?:only|just|solely|exclusively)\s+(?:for|about|regarding|concerns|covers|applies\s+to)\b"
+    r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b",
     re.IGNORECASE,
 )
 _UNDECIDED = re.compile(
@@ -550,27 +564,48 @@ def _hold_against_rest(mark: _Mark, text: str, plain: str, top: int) -> None:
             )
     if _REFUSED_TO_JUDGE.search(before[:_RATIONALE_LIMIT]):
         raise _Unscored("refusal", "the reasons decline to judge")
-    _hold_against_reasons(mark, before, top)
+    for inline in islice(_INLINE.finditer(before), 200):
+        begin, end = before.rfind("\n", 0, inline.start()) + 1, before.find("\n", inline.end())
+        above = before[begin : inline.start()][-_LINE_LIMIT:]
+        marked = re.search(r"[\"“”]", before[begin : end if end >= 0 else len(before)])
+        if int(inline["n"]) == mark.score and not marked and _OTHERS.search(above) and not _OWN.search(above):
+            raise _Unscored("quoted", f"somebody else asked for this verdict: {inline[0]}")
+    if part := _PART_ONLY.search(without_quotations(_tail(mark, text) + "\n" + behind[:_LINE_LIMIT])):
+        raise _Unscored("ambiguous", f"a verdict on a part: {' '.join(part[0].split())[:60]}")
     _hold_against_behind(mark, behind, top)
+    for said in _own_words(mark, text, plain, top):
+        if words := disagreement(mark.score, top, said):
+            raise _Unscored("contradictory", f"the words say otherwise: {' '.join(words.split())}")
 
 
-def _hold_against_reasons(mark: _Mark, before: str, top: int) -> None:
-    """Raise if all that the reasons flatly say of the answer is another level than the verdict."""
-    reasons = before if mark.rationale is None else mark.rationale
-    own = {top: "top", 0: "bottom"}.get(mark.score or 0, "middle")
-    said = asserted_levels(reasons[-_RATIONALE_LIMIT:])
-    if own == "middle":
-        against = bool(said) and all(strong and flat and level != "middle" for level, strong, flat in said)
-    else:
-        against = any(flat for _, _, flat in said) and all(level != own for level, _, _ in said)
-    if against:
-        raise _Unscored(
-            "contradictory",
-            f"the reasons call the answer {' and '.join(sorted({_NAMES[lv] for lv, _, _ in said}))}",
-        )
+def _own_words(mark: _Mark, text: str, plain: str, top: int) -> Iterator[str]:
+    """Yield all that the judge says beside the number: the text around it, and the strings of objects."""
+    strings = _strings([found.value for found in find_objects(text)])
+    below = f"{_tail(mark, text)}\n{plain[mark.end :][:_RATIONALE_LIMIT]}"
+    for said in (plain[: mark.at][-_RATIONALE_LIMIT:], below, *strings):
+        kept = "\n".join(line for line in said.split("\n") if not line.lstrip().startswith(">"))
+        yield _without_legend(without_quotations(kept), top)
 
 
-_NAMES: Final = {"top": "right", "middle": "partly right", "bottom": "wrong"}
+def _tail(mark: _Mark, text: str) -> str:
+    """Return what stands behind the number on the verdict's own line."""
+    return "" if mark.form == "json" else re.sub(r"^[^\d]*\d(?:\s*/\s*\d)?", "", text[mark.at : mark.end])
+
+
+def _strings(values: list[Any]) -> list[str]:
+    """Return the strings of objects, at any depth, but not what they show of the question."""
+    found: list[str] = []
+    for _ in range(1_000):
+        if not values:
+            break
+        value = values.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            values += [v for k, v in value.items() if k.lower() not in _SHOWN_KEYS]
+        elif isinstance(value, list):
+            values += value
+    return found
 
 
 def _hold_against_behind(mark: _Mark, behind: str, top: int) -> None:
@@ -652,8 +687,11 @@ def _from_objects(text: str, top: int) -> Iterator[_Mark]:
 def _from_object(value: Mapping[str, Any], top: int) -> tuple[int | None, UnscoredReason | None, str] | None:
     """Return score, reason and the word that marks a correction; None for an object without a verdict."""
     keys = {key: match for key in value if (match := _KEYS.fullmatch(key))}
+    referring = [
+        _json_score(v, top) for k, v in value.items() if k not in keys and _REFERENCE_VERDICT.search(k)
+    ]
     if not keys:
-        return None
+        return _best_of(referring, top) if referring else None
     scores = {key: _json_score(value[key], top) for key in keys}
     last = list(keys)[-1]
     word = (keys[last]["mark"] or "").lower()
@@ -674,9 +712,40 @@ def _from_object(value: Mapping[str, Any], top: int) -> tuple[int | None, Unscor
             level = is_level(other.strip()) if key.lower() not in _SHOWN_KEYS else None
             if level is not None and _level_score(level, top)[0] != score:
                 return None, "contradictory", ""
+    if referring and _best_of(referring, top)[0] != score:
+        return None, "contradictory", ""
+    if not _agree(
+        score,
+        [
+            v
+            for k, v in value.items()
+            if k not in keys and not _COUNT_KEYS.search(k) and not _REFERENCE_VERDICT.search(k)
+        ],
+        top,
+    ):
+        return None, "contradictory", ""
     if any(nested != score for nested in _nested(value, top)):
         return None, "contradictory", ""
     return score, None, word
+
+
+def _best_of(scores: Sequence[Value], top: int) -> tuple[int | None, UnscoredReason | None, str]:
+    """Return the best of the verdicts on single references of one object."""
+    read = [score for score, _ in scores if score is not None]
+    if len(read) < len(scores):
+        return None, "malformed", ""
+    return (None, "ambiguous", "") if len(read) < 2 and max(read) < top else (max(read), None, "")
+
+
+def _agree(score: int, others: Sequence[Any], top: int) -> bool:
+    """True when the other numbers of an object say the same as its verdict, or differ among themselves around a middle one."""
+    said = {
+        int(v)
+        for v in others
+        if (isinstance(v, int) and not isinstance(v, bool) and 0 <= v <= top)
+        or (isinstance(v, str) and re.fullmatch(r"\s*[0-2]\s*", v))
+    }
+    return said <= {score} or (0 < score < top and len(said) > 1)
 
 
 def _nested(value: Mapping[str, Any], top: int) -> list[int | None]:
@@ -812,7 +881,7 @@ def _is_introduced(before: str) -> bool:
 
 def _line_mark(form: str, value: Value, match: re.Match[str] | None = None) -> _Mark:
     """Return the mark of a line; its place is filled in by whoever knows it."""
-    word = "" if match is None else match.groupdict().get("lead") or ""
+    word = "" if match is None else match.groupdict().get("lead") or match.groupdict().get("after") or ""
     note = "" if match is None else match.groupdict().get("scale") or ""
     if not word and (noted := re.search(rf"\b(?:{_MARKS})\b", note, re.IGNORECASE)):
         word = noted[0]
@@ -844,7 +913,7 @@ def _from_line(line: str, following: str, top: int) -> Iterator[_Mark]:
     elif (
         not following and (match := _CONCLUDED.fullmatch(line)) and (value := _read_value(match["rest"], top))
     ):
-        yield _line_mark("line", value)
+        yield _line_mark("line", value, match)
 
 
 def _from_labelled(match: re.Match[str], following: str, top: int) -> Iterator[_Mark]:

@@ -7,11 +7,11 @@ English, and say so (``is_vetted``) where they cannot read. All patterns are bou
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Final
+
+from proctor.evaluate.verdict_claims import Level
 
 __all__ = [
-    "Level",
-    "asserted_levels",
     "contradicts",
     "free_numbers",
     "is_doubted",
@@ -20,8 +20,6 @@ __all__ = [
     "retraction",
     "without_quotations",
 ]
-
-Level = Literal["top", "middle", "bottom"]
 
 _WORDS: Final[tuple[tuple[str, Level], ...]] = (
     (
@@ -56,70 +54,10 @@ _SPELLED_BEHIND = re.compile(
     r"[*_`\"'\s]*[-–—=→:,(\[]+\s*(zero|one|two|I{1,2})[*_`\"'\s]*(?:[)\].,;!]|$)", re.IGNORECASE
 )
 
-# -- flat statements on the answer -------------------------------------------------------------------------------
-
-_CLAUSE: Final = r"(?:^|[.!?;:,—–(\n-]\s*|\b(?:because|since|as|so|and|therefore|thus|hence|overall|that)\s+)"
-_SUBJECT: Final = (
-    r"(?:(?:the|this|that|its|given|predicted|candidate(?:['’]s)?|model(?:['’]s)?|student(?:['’]s)?|system(?:['’]s)?|machine(?:['’]s)?)\s+){0,3}"
-    r"(?:answer|prediction|response|candidate|it|this)"
-)
-_COPULA: Final = r"(?:['’]s|\s+(?:is|was|seems|appears(?:\s+to\s+be)?|looks|remains|(?:is|was|must\s+be|can\s+be)\s+(?:considered|judged|deemed|marked)))"
-_LEVELS: Final[tuple[tuple[str, Level], ...]] = (
-    (
-        r"wrong|incorrect|false|mistaken|inaccurate|invalid|irrelevant|unrelated|nonsense|no\s+match|a\s+mismatch",
-        "bottom",
-    ),
-    (
-        r"correct|right|accurate|identical|equivalent|an?\s+(?:full\s+|perfect\s+|complete\s+|exact\s+)?match|perfect|the\s+same",
-        "top",
-    ),
-    (
-        r"(?:partial|partly|half)\w*(?:\s+(?:correct|right|wrong|accurate|an?\s+match|match))?|incomplete",
-        "middle",
-    ),
-)
-_STATED = re.compile(
-    rf"{_CLAUSE}{_SUBJECT}{_COPULA}\s+(?P<adverbs>(?:(?:completely|entirely|totally|absolutely|utterly|wholly|fully|perfectly|"
-    r"exactly|plainly|clearly|simply|just|quite|only|definitely|therefore|thus|also|so|essentially|basically|very|not)\s+){0,4})"
-    r"(?:" + "|".join(f"(?P<{level}>{words})" for words, level in _LEVELS) + r")"
-    r"(?P<end>\s*(?:[.!;)\n]|$)|\s*[,—–]|\s+(?:and|but|in|about|on|with|regarding|since|because|as|for|to)\b)",
-    re.IGNORECASE,
-)
-_STRONG = re.compile(r"completely|entirely|totally|absolutely|utterly|wholly|fully|perfectly", re.IGNORECASE)
-_FAILS = re.compile(
-    rf"{_CLAUSE}{_SUBJECT}\s+(?:(?:clearly|plainly|flatly|directly|completely)\s+)?(?:contradicts|(?:does\s+not|doesn['’]t|did\s+not|fails\s+to)\s+(?:match|agree|answer|fit|address|name|say|mention)|fails\b"
-    r"|matches\s+(?:none|no|neither)|agrees\s+with\s+(?:none|no|neither)|(?:says|is|states)\s+the\s+opposite|has\s+nothing|misses\s+the)",
-    re.IGNORECASE,
-)
-_FITS = re.compile(
-    rf"{_CLAUSE}{_SUBJECT}\s+(?:(?:fully|exactly|perfectly|completely|clearly)\s+)?(?:matches|agrees\s+with|equals|says\s+the\s+same|means\s+the\s+same|(?:is|was)\s+(?:the\s+same|identical|equivalent))"
-    r"(?!\s+(?:no|none|neither|only|part|half|some|one\s+of|in\s+part)\b)(?![^.!?\n]{0,200}\b(?:but|however|except|only|although|though|not)\b)",
-    re.IGNORECASE,
-)
 _CONCEDES = re.compile(
     r"\b(?:but|however|though|although|yet|except|nevertheless|nonetheless|that said)\b[^.!?\n]{0,200}?(?:\b(?:wrong|incorrect|miss\w*|lack\w*|contradict\w*"
     r"|incomplete|fail\w*|mistake\w*|error\w*|inaccura\w*|not|never|opposite|partial\w*|partly|half|omit\w*|forg[oe]t\w*|false|unrelated|irrelevant|without)\b|n['’]t\b)",
     re.IGNORECASE,
-)
-_FOREIGN: Final = (
-    (
-        re.compile(
-            r"\b(?:Antwort|réponse|respuesta|risposta|resposta|antwoord)\s+(?:ist|est|es|è|é|is|está)\s+(?:\w+\s+){0,2}"
-            r"(?:falsch|faux|fausse|incorrect[aeo]?|sbagliat[ao]|errad[ao]|equivocad[ao]|fout|onjuist)\b"
-            r"|\bответ\s+(?:\w+\s+){0,2}(?:неверн|неправильн)\w+|(?:答案|回答)[^。\n]{0,6}(?:错|不正确|不正確|間違|誤)",
-            re.IGNORECASE,
-        ),
-        "bottom",
-    ),
-    (
-        re.compile(
-            r"\b(?:Antwort|réponse|respuesta|risposta|resposta|antwoord)\s+(?:ist|est|es|è|é|is|está)\s+(?:(?!nicht|pas|no|non|não|niet|teil|parti|parc|parz|deel)\w+\s+){0,2}"
-            r"(?:richtig|korrekt|juste|correcte?|correct[ao]|corrett[ao]|cert[ao]|juist)\b"
-            r"|\bответ\s+(?!не)(?:верн|правильн)\w+|(?:答案|回答)[^。\n不]{0,6}(?:正确|正確|正しい)",
-            re.IGNORECASE,
-        ),
-        "top",
-    ),
 )
 
 # -- doubt and change of mind --------------------------------------------------------------------------------------
@@ -152,6 +90,7 @@ _RETRACTS = re.compile(
     r"|(?:verdict|score|mark|rating|grade|judge?ment|it)\s+(?:(?:is|was|has\s+been|gets|must\s+be|needs\s+to\s+be|now)\s+){1,2}(?:therefore\s+|thus\s+|hereby\s+|then\s+|now\s+)?(?:lower|rais|reduc|chang|revis|adjust|corrected|amend|updat|alter|revers|withdrawn|void|wrong|invalid|not\s+final)\w*"
     rf"|(?:lower|reduc|rais|chang|revis|adjust|drop|bump|mov|switch|correct|cut|bring|set)\w*\s+(?:(?:it|that|this|the|my|verdict|score|mark|rating|grade|down|up)\s+){{0,4}}to\s+(?:an?\s+)?{_NUMBERISH}"
     r"|(?:is|was|as|only|just|merely)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:example|format|template|placeholder|illustration|sample|quotation|quote|dummy|draft)\b)"
+    r"|(?:^|[\s(\[])[-−–](?:\d(?!\d|\s*[-–]\s*\d)|half\b)"
     rf"|\b(?:I|we|let\s+me|let['’]s|I['’](?:m|d|ll|ve))\b(?!\s+hope)[^.!?\n]{{0,60}}?\b(?:{_CHANGES})"
     r"|(?:^|[.!?;:)\n]\s*|[,–—-]\s+)(?:wait|actually|in\s+fact|no|nope|nein|non|não|nee|rather|instead|revised|corrected|updated|downgraded|lowered|reduced|changed|edit|update|ps|p\.s)\s*(?=[,.…:;!–—-]|$|\bto\b|\d|(?-i:I)\b|it\b|that\b|the\b|an?\b|zero\b|one\b|two\b|partial)"
     r"|^[*†\s]*(?:only\s+)?(?:if|unless|assuming|provided)\b|^\s*(?:is|was|would|could|might|may|should|or)\s",
@@ -225,41 +164,7 @@ def contradicts(value: int, top: int, tail: str) -> bool:
         return True
     if value and _DENIED.match(near):
         return True
-    near = without_quotations(near)
-    if own == "top" and (_FAILS.search(near) or _CONCEDES.search(near)):
-        return True
-    if own == "bottom" and _FITS.search(near):
-        return True
-    said = asserted_levels(near)
-    if own == "middle":
-        return any(level != "middle" and (strong or flat) for level, strong, flat in said)
-    return any(level != own for level, _, _ in said) and not any(level == own for level, _, _ in said)
-
-
-def asserted_levels(text: str) -> set[tuple[Level, bool, bool]]:
-    """Return what a text flatly says of the answer ("the answer is completely wrong"): level, strongly, without more.
-
-    A legend ("0 = the answer is wrong") and a condition ("if the answer is wrong") say nothing.
-    """
-    found: set[tuple[Level, bool, bool]] = set()
-    for match in _STATED.finditer(text):
-        before = text[max(0, match.start() - 40) : match.start() + 1]
-        if re.search(
-            r"\b(?:if|when|whether|unless|means|that)\s*$|(?<!\w)\d\s*(?:[-–—=:).]|means|is)?\s*$",
-            before,
-            re.IGNORECASE,
-        ):
-            continue
-        level: Level = "top" if match["top"] else "bottom" if match["bottom"] else "middle"
-        adverbs = match["adverbs"].lower().split()
-        if "not" in adverbs:
-            if level != "top":
-                continue
-            level = "middle" if _STRONG.search(match["adverbs"]) or "quite" in adverbs else "bottom"
-        flat = not match["end"].strip(" .!;)\n\t")
-        found.add((level, bool(_STRONG.search(match["adverbs"])), flat))
-    found |= {(level, True, True) for pattern, level in _FOREIGN if pattern.search(text)}  # type: ignore[misc]
-    return found
+    return own == "top" and _CONCEDES.search(without_quotations(near)) is not None
 
 
 def retraction(text: str) -> str:

@@ -131,5 +131,6 @@ def _say(asked: Asked, mark: int, top: int, seed: int) -> Answer:
     text = verdict_text(mark, reason, form, most=top, marker="Verdict")
     if asked.round == 1 and call.draw("twice", seed) < _TWICE:
         first = pick(call, [m for m in range(top + 1) if m != mark], "first", seed)
+        text = verdict_text(mark, reason, most=top, marker="Revised verdict")
         text = f"At first sight it is another case.\nVerdict: {first}\nThat does not hold on a closer look. {text}"
     return Answer(text=text)
