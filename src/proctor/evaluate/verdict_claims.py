@@ -119,13 +119,13 @@ _QUITE = re.compile(
     r"\b(?:quite|fully|completely|entirely|totally|wholly|perfectly|full|complete|perfect|exact|exactly|even)\b",
     re.IGNORECASE,
 )
-_LITERALLY = re.compile(r"\b(?:exact(?:ly)?|verbatim|literal(?:ly)?|word)\b", re.IGNORECASE)
+_LITERALLY = re.compile(r"\b(?:exact(?:ly)?|identical(?:ly)?|verbatim|literal(?:ly)?|word)\b", re.IGNORECASE)
 _REPORTS = re.compile(
     r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|the\s+user|person|participant)\b[^.]{0,200}$",
     re.IGNORECASE,
 )
 _SUPPOSES = re.compile(
-    r"\b(?:if|unless|whether|could|might|may|seem|assuming|suppos\w+|means?|question\s+(?:is|of)|in\s+order\s+to)\b|(?<!\bI\s)\bwould\b|(?<![\w.])[012]\s*[*_`)]*\s*(?:=|:|->|→|means|is\s+for|for)",
+    r"\b(?:if|unless|whether|could|might|may|seem|assuming|suppos\w+|question\s+(?:is|of)|in\s+order\s+to)\b|(?<!\bI\s)\bwould\b|(?<![\w.])[012]\s*[*_`)]*\s*(?:=|:|->|→|means|is\s+for|for)",
     re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n|[。！？；]")
@@ -273,7 +273,7 @@ def _of_agreement(found: re.Match[str], clause: str) -> Claim | None:
         re.IGNORECASE,
     ):
         return Claim(MIDDLE if not _NEARLY.search(clause) else MIDDLE | TOP, False, clause)
-    if not positive or re.match(r"answers?$|fits?$", found["verb"], re.IGNORECASE):
+    if re.match(r"answers?$|fits?$", found["verb"], re.IGNORECASE):
         return None
     return Claim(TOP, bool(_STRONG.search(clause)), clause)
 
@@ -298,7 +298,7 @@ def _foreign_claim(clause: str) -> Claim | None:
 
 # -- numbers -----------------------------------------------------------------------------------------------------
 
-_SPELLED: Final = {"zero": 0, "one": 1, "two": 2, "half": -1}
+_SPELLED: Final = {"zero": 0, "one": 1, "two": 2}
 _NUMBER: Final = r"[*_`\"'(]*(?P<n>\d(?![\d%°]|[.,:/]\d)|zero|one|two)\b[*_`\"')]*"
 _SCORE_NOUN: Final = r"(?:verdict|judge?ment|score|rating|mark|grade)"
 _NUMBER_CLAIMS: Final = (

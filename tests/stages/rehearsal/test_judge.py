@@ -122,7 +122,7 @@ def test_replies_are_dressed_up_as_models_do(now: Now, request_of: Request, case
             reply = play_judge(asked_for(item, text, now, request_of, model=model), now, 1.0, 0).text
             forms["bold"] += "**" in reply
             forms["digits"] += any(c.isdigit() for c in reply.rsplit("\n", 1)[0])
-            forms["twice"] += reply.count("Verdict:") == 2
+            forms["twice"] += reply.lower().count("verdict:") == 2
             forms["without"] += "erdict" not in reply and "udgment" not in reply and "core" not in reply
             forms["plain"] += reply.split("\n")[-1].startswith("Verdict: ")
     assert min(forms.values()) > 0
