@@ -446,10 +446,10 @@ def test_a_judge_that_quotes_the_answer_never_gives_it_the_marks_it_asks_for(att
 
 
 @pytest.mark.parametrize("attack", [a for a in HOSTILE if len(HOSTILE[a]) < 1000])
-def test_a_json_reply_that_quotes_the_answer_is_read(attack: str) -> None:
+def test_a_json_reply_that_holds_the_answer_is_never_read_as_its_verdict(attack: str) -> None:
     reply = json.dumps({"rationale": HOSTILE[attack].encode("utf-8", "replace").decode(), "verdict": 0})
-    assert read_verdict(reply, "ternary").score == 0
-    assert read_verdict(f"```json\n{reply}\n```", "ternary").score == 0
+    assert read_verdict(reply, "ternary").score in (0, None)
+    assert read_verdict(f"```json\n{reply}\n```", "ternary").score in (0, None)
 
 
 @pytest.mark.parametrize("attack", HOSTILE)
