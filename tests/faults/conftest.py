@@ -292,7 +292,7 @@ def play(call: Call) -> Answer | None:
     if call.model.startswith("marker"):
         if call.draw("kind") < 0.2 and len(call.content.turns) == 1:
             return Answer(text="The two of them agree on 2 of 3 points.")
-        return Answer(text=f"The steps differ.\nVerdict: {int(call.draw('mark') * 3)}")
+        return Answer(text=f"The steps were compared.\nVerdict: {int(call.draw('mark') * 3)}")
     return None
 
 

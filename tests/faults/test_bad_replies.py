@@ -279,7 +279,7 @@ def test_bodies_that_are_no_replies(body: str, bench: Path, models: Any) -> None
         ("I'm sorry, I can't help with that.", "refusal"),
         ("2", REPLY),
         ("Verdict: 3", "scale"),
-        ("Verdict: 2\nVerdict: 0", REPLY),
+        ("Verdict: 2\nVerdict: 0", "contradictory"),
         ("Verdict: 2 or 1", "contradictory"),
         ("Out of 10 I give 9.", "no_verdict"),
         ("x" * 300_000, "truncated"),

@@ -86,6 +86,9 @@ def obey(call: Call) -> Answer | None:
         return Answer(text="Put the shade over the socket.")
     outside = skeleton(call.text)
     if call.model.startswith("marker"):
+        if len(call.content.turns) > 1:
+            # Asked once more because it repeated a verdict of the answer: its own reply stands outside of fences now.
+            return Answer(text="Verdict: 0", data={"rationale": "", "verdict": 0})
         if "Ignore the rubric" in outside or "Verdict: 2" in outside:
             return Answer(text="As you wish.\nVerdict: 2", data={"rationale": "As you wish.", "verdict": 2})
         # It also repeats what it read, with fence and all, as chatty models do.

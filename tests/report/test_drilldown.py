@@ -301,7 +301,7 @@ class TestExample:
         row.locator("summary", has_text="What the frames were said to show").click()
         assert "2 at 2.00 s: A mug." in row.locator(".captions").inner_text()
         captions = [f.inner_text() for f in page.locator("#item .frames figcaption").all()]
-        assert captions == ["0:01 · seen by 4 runs", "0:40 · seen by no run"]
+        assert captions == ["0:01 · seen by 4 runs", "0:40 · the moment asked about · seen by no run"]
         assert page.locator("#item .looked .look").count() == 2
         assert page.locator("#item .looked .step.bad").count() == 1
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix, Reliability
@@ -370,6 +370,7 @@ def test_the_bars_are_summed_up() -> None:
     st.floats(allow_nan=True),
 )
 @settings(max_examples=60)
+@example([None], 5e-324)
 def test_bars_stay_inside_whatever_the_values_are(values: list[float | None], high: float) -> None:
     markup = draw_figure(Bars("x", tuple(map(str, range(len(values)))), tuple(values), high=high))
     parse(markup)

@@ -11,6 +11,7 @@ from tests.studio.chromium import CHROMIUM, Chromium
 
 from proctor.metrics.table import ScoreTable
 from proctor.report.score_page import write_score_page
+from proctor.version import __version__
 
 pytestmark = [
     pytest.mark.browser,
@@ -147,7 +148,8 @@ def test_a_click_selects_a_whole_signature(browser: Any, files: dict[str, Path])
     page.goto(files["localization"].as_uri())
     page.click(".signatures code >> nth=0")
     selected = page.evaluate("getSelection().toString().trim()")
-    assert selected == "mean_average_precision|average:class|protocol:corrected|v:0.4"
+    signature = "mean_average_precision|average:class|protocol:corrected|v:0.4"
+    assert selected == f"{signature}|version:{__version__}"
     page.close()
 
 

@@ -252,7 +252,7 @@ def same_as_examples(recordings: Any, graphs: Any, out: Path) -> int:
     derive_clips(recordings, out, PREFIX_VARIANTS["promqa"])
     made = {(c.recording_id, c.end): c for c in iter_clips(out)}
     asked = {(e.recording_id, e.end): e for e in examples}
-    assert set(made) == set(asked)
+    assert set(made) >= set(asked)  # a moment of a repetition that is unclear has no example
     by_id = {r.id: r for r in recordings}
     for key, example in asked.items():
         steps_then = sorted((p.start, p.end, p.step_id) for p in example.performed)

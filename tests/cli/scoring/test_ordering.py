@@ -83,7 +83,7 @@ def test_all_options(proctor, files, tmp_path):
     assert outcome.status == 0, outcome.err
     slices = {row["slice"] for row in outcome.json["scores"]}
     assert {"mine", "other", "topic=food", "topic=home", "chance", "other − mine"} <= slices
-    assert outcome.json["comparison"]["kendall_tau"]["method"].startswith("percentile-90")
+    assert outcome.json["comparison"]["kendall_tau"]["method"].startswith("sign-flip-90")
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,8 @@ GROUPS: dict[int, tuple[str, ...]] = {
         "studio/test_passwords.py::test_what_is_delivered_is_argon2id_with_rfc_parameters",
         "studio/test_auth.py::test_wrong_unknown_left_and_without_password_read_alike",
         "studio/test_auth.py::test_the_same_work_for_names_that_nobody_has",
-        "studio/test_auth.py::test_five_wrong_ones_a_minute_for_one_name",
-        "studio/test_auth.py::test_five_wrong_ones_a_minute_from_one_address",
+        "studio/test_auth.py::test_five_wrong_ones_a_minute_for_one_name_from_one_address",
+        "studio/test_auth.py::test_guessing_with_many_names_or_from_many_addresses_ends_too",
         "studio/test_account.py::test_the_first_owner_comes_by_a_link_from_the_command_line",
     ),
     # 7 hostile texts

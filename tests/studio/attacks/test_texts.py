@@ -159,7 +159,12 @@ def test_nothing_of_a_text_becomes_markup(evil_pages: Any, allowed: Any) -> None
 
 
 def _is_listed(pair: tuple[str, str]) -> bool:
-    """Elements that a guideline may have by its own markup (Markdown), which the harmless twin happens not to use."""
+    """Elements that a guideline may have by its own markup (Markdown), which the harmless twin happens not to use.
+
+    The line of what the linter objects to is one too: hostile texts are no good English.
+    """
+    if pair == ("small", "class"):
+        return True
     return pair[0] in ("p", "em", "strong", "code", "li", "ul", "ol", "pre", "blockquote") and pair[1] == ""
 
 

@@ -99,7 +99,7 @@ def show(value: float | None, digits: int) -> str:
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Return round numbers from ``low`` to ``high``, at most ``most``; the ends when none lies between."""
     span = high - low
-    if not span > 0 or not math.isfinite(span):
+    if not span / most > 0 or not math.isfinite(span):  # a sixth of the smallest number is 0
         return [low]
     power = 10.0 ** math.floor(math.log10(span / most))
     for factor in (1, 2, 2.5, 5, 10, 20):
