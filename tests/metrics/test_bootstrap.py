@@ -170,7 +170,7 @@ def test_coverage_of_the_clustered_interval():
 
 
 def test_tails_are_those_of_hesterberg():
-    """Table of section 5.3: at n = 10 the percentile interval is read at 0.0083, at 20 at 0.0157 (two-sided 95 %)."""
+    """The normal probability of Student's quantile, further out by the factor that resamples vary too little."""
     assert interval_tails(0.95, 10)[0] == pytest.approx(
         stats.norm.cdf(-np.sqrt(10 / 9) * stats.t.ppf(0.975, 9))
     )
@@ -181,7 +181,7 @@ def test_tails_are_those_of_hesterberg():
 
 @pytest.mark.parametrize(("ease", "least"), [(0.5, 0.92), (0.9, 0.90)])
 def test_twelve_clusters_are_covered(ease, least):
-    """Plain BCa covers .90 and .87 here (benchmarks/coverage.py has the whole table)."""
+    """Fewer than plain BCa holds would not do; benchmarks/metrics/coverage.py makes the whole table."""
     rng = np.random.default_rng(5)
     names = [f"{i:02}" for i in range(12) for _ in range(8)]
     hits = 0
