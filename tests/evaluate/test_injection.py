@@ -29,7 +29,7 @@ from proctor.evaluate.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.evaluate.verdict_text import read_verdict
+from proctor.evaluate.verdict import read_verdict
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts

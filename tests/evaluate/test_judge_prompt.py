@@ -11,7 +11,7 @@ from proctor.errors import UserError
 from proctor.evaluate.judge import ANSWER_LIMIT
 from proctor.evaluate.judge_prompt import CONTEXTS, Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.verdict_text import read_verdict
+from proctor.evaluate.verdict import read_verdict
 from proctor.examples.example import Performed
 from proctor.llm.fence import FenceSecret
 from proctor.procedure.recording import Mistake

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from proctor.errors import UserError
 from proctor.evaluate.judge import ANSWER_LIMIT
-from proctor.evaluate.verdict_text import Scale
+from proctor.evaluate.verdict import Scale
 from proctor.examples.example import Performed
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered

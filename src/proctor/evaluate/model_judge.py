@@ -16,7 +16,7 @@ from proctor.evaluate.answering import call_details, why_no_reply
 from proctor.evaluate.judge import ANSWER_LIMIT
 from proctor.evaluate.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.verdict_text import maximum, read_verdict
+from proctor.evaluate.verdict import maximum, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply

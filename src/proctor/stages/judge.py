@@ -17,7 +17,7 @@ from proctor.evaluate.judge import RuleJudge, judge_predictions
 from proctor.evaluate.judge_prompt import SCALES, Rubric
 from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.verdict_text import read_verdict
+from proctor.evaluate.verdict import read_verdict
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph

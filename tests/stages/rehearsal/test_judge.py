@@ -14,7 +14,7 @@ from proctor.evaluate.judge import RuleJudge
 from proctor.evaluate.judge_prompt import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.verdict_text import Scale, read_verdict
+from proctor.evaluate.verdict import Scale, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.standin import Call
 from proctor.stages.rehearsal.answers import answer_sheet

@@ -1,4 +1,4 @@
-"""What a judge's words say beside its number: a level, a doubt, a change of mind. For ``verdict_text`` alone.
+"""What a judge's words say beside its number: a level, a doubt, a change of mind.
 
 A number is only a verdict while the words around it let it stand. These functions look for what speaks against it; they read
 English, and say so (``is_vetted``) where they cannot read. All patterns are bounded, so that hostile text stays cheap.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.evaluate.verdict_claims import Level
+from proctor.evaluate.verdict.claim import Level
+from proctor.evaluate.verdict.label import SPELLED
 
 __all__ = [
     "contradicts",
@@ -49,7 +50,6 @@ _BEHIND: Final = tuple(
     )
     for words, level in _WORDS
 )
-_SPELLED: Final = {"zero": 0, "one": 1, "two": 2, "i": 1, "ii": 2}
 _SPELLED_BEHIND = re.compile(
     r"[*_`\"'\s]*[-–—=→:,(\[]+\s*(zero|one|two|I{1,2})[*_`\"'\s]*(?:[)\].,;!]|$)", re.IGNORECASE
 )
@@ -160,7 +160,7 @@ def contradicts(value: int, top: int, tail: str) -> bool:
     spaced = " " + near if near[:1].isalpha() else near
     if any(pattern.match(spaced) and level != own for pattern, level in _BEHIND):
         return True
-    if (spelled := _SPELLED_BEHIND.match(near)) and _SPELLED[spelled[1].lower()] != value:
+    if (spelled := _SPELLED_BEHIND.match(near)) and {**SPELLED, "i": 1, "ii": 2}[spelled[1].lower()] != value:
         return True
     if value and _DENIED.match(near):
         return True

@@ -12,15 +12,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.evaluate.verdict_text import Scale, UnscoredReason, maximum, read_outcome, read_verdict
+from proctor.evaluate.verdict import Scale, UnscoredReason, maximum, read_outcome, read_verdict
 from proctor.llm.outcome import Refusal, Reply, Truncated
 
-LINES = (
-    (Path(__file__).parent / "data" / "judge_replies.jsonl")
-    .read_text(encoding="utf-8")
-    .rstrip("\n")
-    .split("\n")
-)
+LINES = (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
 REPLIES = [json.loads(line) for line in LINES]
 SCALES: tuple[Scale, ...] = ("binary", "ternary")
 

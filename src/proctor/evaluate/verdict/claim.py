@@ -1,4 +1,4 @@
-"""What a judge's words say of the answer as a whole, beside its number. For ``verdict_text`` alone.
+"""What a judge's words say of the answer as a whole, beside its number.
 
 A reply is cut into clauses. A clause makes a *claim* when it is nothing but a level ("No match at all"), or when its subject is
 the answer and its predicate is a level, a verb of agreement or a mark ("the answer matches none of the references", "it earns
@@ -14,10 +14,21 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-__all__ = ["Claim", "Level", "claims", "disagreement", "stated_numbers"]
+__all__ = [
+    "BOTTOM",
+    "ENGLISH_LETTERS",
+    "MIDDLE",
+    "SENTENCES",
+    "SUBJECT",
+    "SUPPOSES",
+    "TOP",
+    "WORDS_LIMIT",
+    "Claim",
+    "Level",
+    "claims",
+]
 
 Level = Literal["top", "middle", "bottom"]
-ANY: Final[frozenset[Level]] = frozenset(("top", "middle", "bottom"))
 TOP: Final[frozenset[Level]] = frozenset(("top",))
 MIDDLE: Final[frozenset[Level]] = frozenset(("middle",))
 BOTTOM: Final[frozenset[Level]] = frozenset(("bottom",))
@@ -29,12 +40,10 @@ class Claim:
 
     Attributes:
         allows: the levels that it leaves open.
-        strong: said with emphasis ("completely wrong", "full marks").
         said: the clause, for people.
     """
 
     allows: frozenset[Level]
-    strong: bool
     said: str
 
 
@@ -54,7 +63,7 @@ _LEVEL: Final = (
     rf"|(?P<top>(?:correct|right|accurate|identical|equivalent|acceptable|accepted|valid|true|flawless|faultless|perfect|satisfactory|great|brilliant|impeccable|superb|exemplary|excellent|(?:spot|bang|dead)[ -]on|nailed\s+it|on\s+point)"
     rf"|(?:perfect|full|complete|exact|good|clear|total|strong|true|great|proper)\s+match(?:es)?|match(?:es|ed)?|agreement|(?:the\s+)?(?:very\s+|exact\s+)?same|pass(?:es|ed)?|{_WHOLE}(?:\s+of)?(?:\s+the)?\s+{_MARKS}|the\s+maximum|full\s+house|100\s?%(?:\s+(?:correct|right))?|[✅✔✓👍]))"
 )
-_SUBJECT: Final = (
+SUBJECT: Final = (
     r"(?:(?:the|this|that|its|such|an?|given|predicted|overall|whole|entire|candidate(?:['’]s)?|model(?:['’]s)?|student(?:['’]s)?|system(?:['’]s)?|machine(?:['’]s)?|ai(?:['’]s)?)\s+){0,4}"
     r"(?:answer|prediction|response|candidate|student|submission|output|it|this|that|they|these|both|judge?ment|verdict|assessment|result)"
 )
@@ -72,12 +81,12 @@ _TAIL: Final = (
     r"(?:with|to|of|as|for)\s+(?:(?:any|all|each|every|one|either|both|of|the|these|those|this|that|gold|given|reference|correct|standard|ground|truth|expected|provided)\s+){0,5}(?:references?|answers?|golds?|truth|question|response|prediction)|(?:to|of|as|with)\s+it|required|whatsoever|answer|response|prediction|match)){0,6}"
 )
 _CLAIM = re.compile(
-    rf"[\s*_`#>\"'✅✔✓👍❌✗✘👎️-]*(?:{_OPINION})?(?:(?P<subject>{_SUBJECT})\s*(?:(?:only|just|clearly|simply|still|really|certainly|definitely|thus|therefore|also|hardly|merely|at\s+best)\s+)*{_COPULA}\s+)?(?P<adverbs>{_ADVERBS}){_LEVEL}(?![\w-]){_TAIL}[\s*_`.!\"'…]*",
+    rf"[\s*_`#>\"'✅✔✓👍❌✗✘👎️-]*(?:{_OPINION})?(?:(?P<subject>{SUBJECT})\s*(?:(?:only|just|clearly|simply|still|really|certainly|definitely|thus|therefore|also|hardly|merely|at\s+best)\s+)*{_COPULA}\s+)?(?P<adverbs>{_ADVERBS}){_LEVEL}(?![\w-]){_TAIL}[\s*_`.!\"'…]*",
     re.IGNORECASE | re.DOTALL,
 )
 _REFERENCES: Final = r"(?:references?|golds?|(?:gold|reference|correct|expected|ground[ -]truth|standard)\s+(?:answers?|ones?|responses?)|answers?|ground\s+truth|question)"
 _AGREES = re.compile(
-    rf"[\s*_`#>\"'-]*(?:(?:overall|hence|clearly|in\s+short)\s+)?{_SUBJECT}\s+(?P<not>(?:do|does|did|can|could|will)(?:\s+not|n['’]t)\s+|cannot\s+|fails?\s+to\s+|never\s+|hardly\s+|(?:is|are)\s+(?:not\s+)?)?"
+    rf"[\s*_`#>\"'-]*(?:(?:overall|hence|clearly|in\s+short)\s+)?{SUBJECT}\s+(?P<not>(?:do|does|did|can|could|will)(?:\s+not|n['’]t)\s+|cannot\s+|fails?\s+to\s+|never\s+|hardly\s+|(?:is|are)\s+(?:not\s+)?)?"
     rf"(?P<adverbs>(?:\w+(?:ly)\s+|not\s+|also\s+|even\s+|only\s+|in\s+part\s+|half\s+){{0,3}})"
     rf"(?P<verb>match(?:es|ed|ing)?|agrees?|align(?:s|ed)?|correspond(?:s|ing)?|equals?|fits?|coincides?|answers?|contradict(?:s|ed|ing)?|conflicts?|disagrees?|opposed|consistent|inconsistent|compatible|incompatible|accepted|rejected|revers(?:es|ed)|inverts?|miss(?:es)?\s+(?:the\s+)?(?:point|mark|target))\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -96,7 +105,7 @@ _NONE_AGREES = re.compile(
     re.IGNORECASE,
 )
 _NOTHING_TO_DO = re.compile(
-    rf"[\s*_`#>\"'-]*{_SUBJECT}\s+(?:(?:has|have|shares?|contains?)\s+(?:absolutely\s+)?nothing\b|(?:says|states|means|claims|is|asserts|expresses|gives|conveys)\s+(?:\w+\s+){{0,2}}?(?:opposite|contrary|reverse)\b|(?:fails|failed|flunks?)\b(?!\s+to\s+(?:mention|name|say|include|specify|state|list|note|identify|give|provide|account|address|capture|add)\b)|(?:makes|made)\s+no\s+sense)"
+    rf"[\s*_`#>\"'-]*{SUBJECT}\s+(?:(?:has|have|shares?|contains?)\s+(?:absolutely\s+)?nothing\b|(?:says|states|means|claims|is|asserts|expresses|gives|conveys)\s+(?:\w+\s+){{0,2}}?(?:opposite|contrary|reverse)\b|(?:fails|failed|flunks?)\b(?!\s+to\s+(?:mention|name|say|include|specify|state|list|note|identify|give|provide|account|address|capture|add)\b)|(?:makes|made)\s+no\s+sense)"
     r"|[^.]{0,80}\bmeaning\s+(?:is|was|gets|has\s+been)\s+(?:\w+\s+)?(?:reversed|inverted|flipped|the\s+opposite|lost|changed)|[^.]{0,160}\b(?:the\s+)?(?:exact|very|complete|direct)\s+opposite\b",
     re.IGNORECASE,
 )
@@ -105,10 +114,6 @@ _DEFECTIVE = re.compile(
 )
 _NOT = re.compile(
     r"\b(?:not|no|never|cannot|hardly|scarcely|barely|far\s+from|anything\s+but|nowhere\s+near|by\s+no\s+means|in\s+no\s+way|neither|fails?\s+to)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_STRONG = re.compile(
-    r"complete|entire|total|absolute|utter|whol|full|perfect|exact|maximum|flawless|at\s+all|zero|no\s+(?:match|marks?|credit|points?)\b|opposite|every|✅|❌|none|100",
     re.IGNORECASE,
 )
 _NEARLY = re.compile(
@@ -124,11 +129,11 @@ _REPORTS = re.compile(
     r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|the\s+user|person|participant)\b[^.]{0,200}$",
     re.IGNORECASE,
 )
-_SUPPOSES = re.compile(
+SUPPOSES = re.compile(
     r"\b(?:if|unless|whether|could|might|may|seem|assuming|suppos\w+|question\s+(?:is|of)|in\s+order\s+to)\b|(?<!\bI\s)\bwould\b|(?<![\w.])[012]\s*[*_`)]*\s*(?:=|:|->|→|means|is\s+for|for)",
     re.IGNORECASE,
 )
-_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n|[。！？；]")
+SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n|[。！？；]")
 _CLAUSES = re.compile(
     r"\s*[,;:—–()\[\]|=→/]+\s*|\s+[-]+>?\s+|\b(?:but|however|although|though|while|whereas|yet|because|since|so|and|therefore|thus|hence|which|making|despite|given\s+that)\b",
     re.IGNORECASE,
@@ -148,7 +153,7 @@ _LETTER = re.compile(
     r"\b(?:grade|mark|rating|score)\s*[:=]\s*[*_`\"']*(?P<letter>[A-F])[+-]?[*_`\"'.]*\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_LIMIT: Final = 20_000
+WORDS_LIMIT: Final = 20_000
 
 # -- other languages ---------------------------------------------------------------------------------------------
 
@@ -178,7 +183,7 @@ _FOREIGN_REPORT = re.compile(
     r"\b(?:sagt|nennt|behauptet|dit|affirme|indique|dice|afirma|indica|diz|zegt|говорит|утверждает|называет|dass|(?<!est\s)(?<!es\s)que|che|что|Benutzer|Nutzer|usuario|utilisateur|utente)\b|说|指出|提到|用户|使用者|言って|ユーザー|사용자",
     re.IGNORECASE,
 )
-_ENGLISH_LETTERS = re.compile(
+ENGLISH_LETTERS = re.compile(
     r"\b(?:the|answer|prediction|it|everything|this|that|all|correct|right|and|not|was|are)\b", re.IGNORECASE
 )
 
@@ -189,12 +194,12 @@ def claims(text: str) -> Iterator[Claim]:
     Args:
         text: the judge's own words, quotations left out; what is beyond 20,000 characters is not looked at.
     """
-    for sentence in islice(_SENTENCES.split(text[:_LIMIT]), 2_000):
+    for sentence in islice(SENTENCES.split(text[:WORDS_LIMIT]), 2_000):
         if not sentence.strip() or len(sentence) > 2_000:
             continue
         if shown := _SHOWS.search(sentence):
             sentence = sentence[: shown.start()]
-        if _SUPPOSES.search(sentence) or sentence.rstrip().endswith("?"):
+        if SUPPOSES.search(sentence) or sentence.rstrip().endswith("?"):
             continue
         before = ""
         for clause in _CLAUSES.split(_ANYTHING_BUT.sub("not", sentence)):
@@ -203,24 +208,24 @@ def claims(text: str) -> Iterator[Claim]:
                 if found_claim is not None:
                     yield found_claim
             before = clause
-    for found in islice(_QUESTION.finditer(text[:_LIMIT]), 100):
-        yield Claim(TOP if found["said"].lower() in ("yes", "true") else BOTTOM, False, found[0])
+    for found in islice(_QUESTION.finditer(text[:WORDS_LIMIT]), 100):
+        yield Claim(TOP if found["said"].lower() in ("yes", "true") else BOTTOM, found[0])
     for letter in islice(_LETTER.finditer(text), 20):
-        yield Claim({"A": TOP, "F": BOTTOM}.get(letter["letter"].upper(), MIDDLE), True, letter[0])
+        yield Claim({"A": TOP, "F": BOTTOM}.get(letter["letter"].upper(), MIDDLE), letter[0])
     if _STARS.search(text):
-        yield Claim(frozenset(), True, "a number of stars")
+        yield Claim(frozenset(), "a number of stars")
 
 
 def _claim(clause: str) -> Claim | None:
     clause = clause[:400]
     if _NONE_AGREES.match(clause):
-        return Claim(BOTTOM, True, clause)
+        return Claim(BOTTOM, clause)
     if (
         _NOTHING_TO_DO.match(clause)
         and not re.search(r"\b(?:not|never|n['’]t)\b", clause)
         and not _REPORTS.search(clause.partition("opposite")[0])
     ):
-        return Claim(BOTTOM, True, clause)
+        return Claim(BOTTOM, clause)
     if (found := _AGREES.fullmatch(clause)) and (agreement := _of_agreement(found, clause)):
         return agreement
     if found := _CLAIM.fullmatch(clause):
@@ -235,19 +240,18 @@ def _of_level(found: re.Match[str], clause: str) -> Claim | None:
     allows = MIDDLE if found["middle"] else BOTTOM if found["bottom"] else TOP
     negated, quite = _NOT.search(head), _QUITE.search(clause)
     nearly = _NEARLY.search(head)
-    strong = bool(_STRONG.search(clause))
     if negated and _LITERALLY.search(clause):
         return None
     if negated:
         if allows is TOP:
-            allows, strong = (frozenset(("middle", "bottom")) if quite or nearly else BOTTOM), False
+            allows = frozenset(("middle", "bottom")) if quite or nearly else BOTTOM
         elif allows is BOTTOM:
-            allows, strong = frozenset(("top", "middle")), False
+            allows = frozenset(("top", "middle"))
         else:
             allows = frozenset(("top", "bottom"))
     elif nearly and allows is not MIDDLE:
-        allows, strong = allows | MIDDLE, False
-    return Claim(allows, strong, clause)
+        allows = allows | MIDDLE
+    return Claim(allows, clause)
 
 
 def _of_agreement(found: re.Match[str], clause: str) -> Claim | None:
@@ -261,25 +265,25 @@ def _of_agreement(found: re.Match[str], clause: str) -> Claim | None:
         if _LITERALLY.search(clause) or (not none and _ONE_REFERENCE.search(rest)):
             return None
         if not positive:
-            return None if negated else Claim(BOTTOM, True, clause)
+            return None if negated else Claim(BOTTOM, clause)
         if _QUITE.search(clause):
-            return Claim(frozenset(("middle", "bottom")), False, clause)
-        return Claim(BOTTOM, bool(_STRONG.search(clause)), clause)
+            return Claim(frozenset(("middle", "bottom")), clause)
+        return Claim(BOTTOM, clause)
     if not positive:
-        return None if negated or _ONE_REFERENCE.search(rest) or none else Claim(BOTTOM, True, clause)
+        return None if negated or _ONE_REFERENCE.search(rest) or none else Claim(BOTTOM, clause)
     if re.search(
         r"\b(?:part|parts|half|aspects|some|partially|partly|only|largely|mostly)\b",
         found["adverbs"] + rest,
         re.IGNORECASE,
     ):
-        return Claim(MIDDLE if not _NEARLY.search(clause) else MIDDLE | TOP, False, clause)
+        return Claim(MIDDLE if not _NEARLY.search(clause) else MIDDLE | TOP, clause)
     if re.match(r"answers?$|fits?$", found["verb"], re.IGNORECASE):
         return None
-    return Claim(TOP, bool(_STRONG.search(clause)), clause)
+    return Claim(TOP, clause)
 
 
 def _foreign_claim(clause: str) -> Claim | None:
-    if len(clause) > 400 or _ENGLISH_LETTERS.search(clause):
+    if len(clause) > 400 or ENGLISH_LETTERS.search(clause):
         return None
     if (not _FOREIGN_SUBJECT.search(clause) and len(clause.split()) > 3) or _FOREIGN_REPORT.search(clause):
         return None
@@ -292,158 +296,5 @@ def _foreign_claim(clause: str) -> Claim | None:
                 if allows is BOTTOM:
                     return None
                 allows = BOTTOM if allows is TOP else MIDDLE
-            return Claim(allows, False, clause.strip())
+            return Claim(allows, clause.strip())
     return None
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------
-
-_SPELLED: Final = {"zero": 0, "one": 1, "two": 2}
-_NUMBER: Final = r"[*_`\"'(]*(?P<n>\d(?![\d%°]|[.,:/]\d)|zero|one|two)\b[*_`\"')]*"
-_SCORE_NOUN: Final = r"(?:verdict|judge?ment|score|rating|mark|grade)"
-_NUMBER_CLAIMS: Final = (
-    re.compile(
-        rf"\b{_SCORE_NOUN}\s+(?:(?:here|therefore|thus|then|now|really|for\s+(?:this|it|the\s+answer)|I\s+(?:give|assign|award))\s+)*(?:of|is|was|has\s+to\s+be|(?:should|must|ought\s+to|can\s+only|shall|will)(?:\s+\w+)?\s+be|[:=])\s+(?:therefore\s+|thus\s+|clearly\s+|only\s+|an?\s+)*{_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\bI(?:['’]d|['’]ll|['’]m|\s+would|\s+will|\s+must|\s+can\s+only|\s+am)?\s+(?:therefore\s+|thus\s+|hereby\s+|only\s+)*(?:give|giving|rate|score|assign|award|grade|mark|judge|go\s+(?:with|for)|going\s+with|settle\s+(?:on|for)|choose|pick|vote)\b[^.\d\n]{{0,24}}?\b{_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:^|[.!?,;:]\s+|\b(?:so|hence|thus|therefore|overall)\s+){_SUBJECT}\s*(?:(?:['’]s|is|was)\s+(?:only\s+|clearly\s+|worth\s+|definitely\s+|at\s+(?:best|most)\s+)*an?\s+|['’]s\s+(?=\S+\s+(?:points?|marks?)\b)|(?:makes|is\s+worth|(?:only\s+)?deserves|(?:only\s+)?earns|gets|scores|receives|merits|warrants)\s+(?:only\s+|just\s+|an?\s+)*){_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-    re.compile(
-        rf"\b(?:rating|scoring|grading|marking|judging|rate|giving)\s+(?:this|it|that|the\s+(?:answer|prediction|response))\s+(?:as\s+|with\s+|at\s+)?(?:an?\s+)?{_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?:^|[.!?,;:]\s+){_NUMBER}\s+(?:points?|marks?)(?P<after>\s*(?:$|[.!,;)]|for\s+(?:this|it|the\s+answer)|out\s+of|awarded|given|earned|only))",
-        re.IGNORECASE | re.MULTILINE,
-    ),
-)
-_NO_MARK = re.compile(
-    r"\s*(?:of\s+the\b|steps?\b|cups?\b|minutes?\b|references?\b|ingredients?\b|answers?\b|parts?\b|things?\b|that\b|who\b|which\b|thing\b|(?!points?\b|marks?\b|out\b|because\b|since\b|as\b|for\b|and\b|but\b|on\b|only\b|here\b|at\b|to\b|overall\b|given\b|instead\b|rather\b|not\b|now\b|then\b|even\b|though\b|due\b|so\b|when\b|with\b)[a-z]+)",
-    re.IGNORECASE,
-)
-_BACKWARDS = re.compile(
-    r"(?<!step )(?<!number )(?<!reference )(?<!answer )\b0\s*(?:=|is|means|being|stands\s+for|:|for)\s*(?:(?:the|an?)\s+)?(?:best|highest|perfect|full|complete|exact|match|correct|right)\b"
-    r"|(?<!step )(?<!number )(?<!reference )(?<!answer )\b[12]\s*(?:=|is|means|being|stands\s+for|:|for)\s*(?:(?:the|an?)\s+)?(?:worst|lowest|wrong|incorrect|no\s+match|mismatch|fail)\b",
-    re.IGNORECASE,
-)
-
-
-def stated_numbers(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the marks that a text gives in passing ("I award one point"), with the words.
-
-    Args:
-        text: the judge's own words, quotations left out.
-    """
-    for pattern in _NUMBER_CLAIMS:
-        for found in islice(pattern.finditer(text[:_LIMIT]), 100):
-            begin = max(text.rfind(".", 0, found.start() + 1), text.rfind("\n", 0, found.start() + 1)) + 1
-            sentence = text[begin : found.start()] + found[0]
-            if _SUPPOSES_NUMBER.search(sentence) or _NO_MARK.match(found["after"]):
-                continue
-            number = found["n"].lower()
-            yield int(number) if number.isdigit() else _SPELLED[number], " ".join(found[0].split())[:60]
-
-
-_SUPPOSES_NUMBER = re.compile(
-    r"\b(?:if|unless|whether|could|might|had|were|first\s+thought|instead\s+of|not|never|need(?:s|ed)?|require[sd]?|neither)\b|(?<!\bI\s)\bwould\b|n['’]t\b|[012]\s*=",
-    re.IGNORECASE,
-)
-
-
-# -- holding words against a number ------------------------------------------------------------------------------
-
-_NEGATIVE_HINT = re.compile(
-    r"\b(?:but|however|lack\w*|miss\w*|not|only|incomplete|partial\w*|partly|half|wrong|incorrect|omit\w*|although|though|while|except|without|extra|vague|fail\w*|less|forg[eo]t\w*|no|one\s+of|some|differ\w*)\b|n['’]t\b|aber|nicht|mais|pero|ma\b|но|但|しかし",
-    re.IGNORECASE,
-)
-_POSITIVE_HINT = re.compile(
-    r"\b(?:correct\w*|right\w*|match\w*|agree\w*|same|some|partial\w*|partly|half|one\s+of|mention\w*|name[sd]?|although|though|while|but|however|identif\w+|captur\w+|clos\w+|overlap\w*|relevant)\b|aber|mais|pero|ma\b|но|但|しかし",
-    re.IGNORECASE,
-)
-
-
-_BLAMES = re.compile(
-    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|hallucinat\w*|invent(?:s|ed))\b"
-    r"|(?:\b(?:not|never|cannot|hardly|nothing|none|far\s+from)\b|n['’]t\b)[^.!?\n]{0,40}?\b(?:correct|right|match\w*|accept\w*|close|agree\w*|equivalent|same|support\w*|true|pass|valid|good|enough|correspond\w*|hold\s+up|suffic\w+|adequate\w*|work|qualif\w+|what|in\s+line)\b",
-    re.IGNORECASE,
-)
-_PRAISES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?)\b",
-    re.IGNORECASE,
-)
-_EXCUSES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed|ing)?|same|equivalent|identical\w*|agree(?:s|d|ment)?|both|also|too|says\s+(?:so|that|this)|either|still|consistent|conveys?|equals?|accept(?:ed|able)?|accurate(?:ly)?|fine|enough|harmless|alike|not\s+required|suffices|essentially|likewise|as\s+(?:in|well)|like|paraphras\w*|align\w*|covers?|captur\w*|does\s+not\s+contradict|no\s+contradiction)\b",
-    re.IGNORECASE,
-)
-_FAULTS = re.compile(
-    r"\b(?:not|no|nothing|none|neither|never|wrong(?:ly)?|incorrect(?:ly)?|different\w*|differs?|but|whereas|instead|while|although|though|however|contradict\w*|other|another|miss(?:es|ed|ing)?|opposite|unrelated|irrelevant|lacks?|omits?|fails?|failed|only|yet|rather|without|mismatch|hallucinat\w*|vague|invent\w*|extra|already|too|less|more|reverses?|mistak\w*|error\w*|false|un\w+|in\w+correct|refus\w*|empty|off)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-
-
-_NO_CONFLICT = re.compile(
-    r"(?:\b(?:no|not|without|never)|n['’]t)\s+(?:\w+\s+){0,2}(?:contradict\w*|conflict\w*|mismatch\w*|wrong|mistaken|incorrect)"
-    r"|\b(?:wording|words?|phrasing|style|form(?:at)?|expression|details?|order\s+of\s+words)\s+(?:is\s+|are\s+)?(?:\w+\s+)?(?:differs?|different)|\bdifferent(?:ly)?\s+(?:wording|words?|phras\w+|worded|expression|synonyms?)",
-    re.IGNORECASE,
-)
-"""Blame that is denied, or of the wording alone."""
-_OF_OTHERS = re.compile(
-    r"\bleft\s+\w+\s+right\b|\b(?:the\s+)?(?:user|person|you|participant|cook)\b[^.,;:\n]{0,200}|(?<!every )(?<!each )(?<!no )(?<!all )\b(?:references?|golds?)(?:\s+answers?)?(?:\s+\w{1,3})?(?:\s*:|\s+(?:says?|names?|wants?|is|are|reports?|mentions?|describes?|gives?|states?|lists?|notes?|asks?))\b[^.;\n]{0,200}",
-    re.IGNORECASE,
-)
-"""Remarks on what the user did and on what a reference says."""
-
-
-def _lopsided(value: int, top: int, text: str) -> str:
-    """Return blame that nothing balances beside a full match, or praise that nothing balances beside a zero."""
-    text = "\n".join(part for part in _SENTENCES.split(text[:_LIMIT]) if not _SUPPOSES.search(part))
-    text = _OF_OTHERS.sub(" ", _NO_CONFLICT.sub("alike", text))
-    if value == top and (found := _BLAMES.search(text)):
-        balanced = _EXCUSES.search(_BLAMES.sub(" ", text))
-        return "" if balanced else found[0]
-    if (
-        value == 0
-        and (found := _PRAISES.search(text))
-        and not _FAULTS.search(text)
-        and _ENGLISH_LETTERS.search(text)
-    ):
-        return found[0]
-    return ""
-
-
-def disagreement(value: int, top: int, text: str) -> str:
-    """Return the words of a text that cannot agree with a number; empty where there are none.
-
-    Args:
-        value: the number.
-        top: the number of a full match.
-        text: the judge's own words, quotations left out.
-    """
-    if found := _BACKWARDS.search(text[:_LIMIT]):
-        return found[0]
-    for number, said in stated_numbers(text):
-        if number != value:
-            return said
-    made = list(claims(text))
-    if lopsided := _lopsided(value, top, text):
-        return lopsided
-    own: frozenset[Level] = (
-        TOP if value == top else (BOTTOM | MIDDLE if top == 1 else BOTTOM) if value == 0 else MIDDLE
-    )
-    against = [claim for claim in made if not claim.allows & own]
-    if own is not MIDDLE:
-        return against[0].said[:60] if against else ""
-    if not against or len(against) < len(made):
-        return ""
-    for claim in against:
-        rest = text.replace(claim.said, " ", 1)
-        hint = _NEGATIVE_HINT if "top" in claim.allows else _POSITIVE_HINT
-        if not claim.allows or not hint.search(rest):
-            return claim.said[:60]
-    return ""
