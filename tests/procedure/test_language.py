@@ -12,6 +12,10 @@ WRONG = {
         "You weighed 4oz instead of.",
         "You cut it into long instead of short ones.",
         "You should add the sugar and.",
+        "You did for 3 minutes.",
+        "You toasted but do not until charred and crispy.",
+        "You did not do circular and slowly mix the contents of the mug.",
+        "You chopped, but all connected together.",
     ),
     "verb as a thing": (
         "You used the sugar went into a cup instead of the jug.",
@@ -28,6 +32,7 @@ WRONG = {
         "You did not properly chopped the cucumber.",
         "You turned on the burner and turn off the heat.",
     ),
+    "order of words": ("You did not cook properly the mushrooms to turn brown.", "You sliced horizontally carrot."),
     "prefix": (
         "You used add-Add 1/2 cup instead of 1/3 cup of cheese.",
         "You should peel-peel the clove.",
@@ -39,6 +44,7 @@ WRONG = {
         "You should peel 1 garlic cloves.",
         "You should keep going for another 1 minute.",
         "You was too fast with the sugar.",
+        "You mixed incompletely, so that cheese and bell pepper separates.",
     ),
     "article": (
         "You used bowl instead of a cup.",
@@ -80,6 +86,9 @@ def test_what_is_wrong_is_found(rule: str, text: str) -> None:
         "You should do the step “Add-Add 1 cups bowl”.",
         "Did I forget to use a brush?",
         "No, but you did slice too many strawberries and blitz the blender for too long.",
+        "You did for the sugar what was asked, and you did not do it slowly enough.",
+        "You opened the two boxes, but all of them were empty.",
+        "Did I place completely the wrong bowl?",
         "No.",
         "",
         "Du hast die Schüssel statt der Tasse benutzt.",

@@ -52,6 +52,8 @@ from proctor.procedure.remark import describe_performed, read_remark, read_remar
         ("Tofucrumbled instead of staying in cubes", "the tofu crumbled instead of staying in cubes"),
         ("Sauce is spilled while pouring.", "the sauce is spilled while pouring"),
         ("Filling leaked", "the filling leaked"),
+        ("The water does not cover the noodles, half cover", "the water does not cover the noodles"),
+        ("The water was poured, and the tea is cold", "the water was poured, and the tea is cold"),
         ("Skin not removed properly", "the skin was not removed properly"),
         ("Egg not well done", "the egg was not well done"),
         ("heat set to low heat instead of high heat", "the heat was set to low heat instead of high heat"),

@@ -28,6 +28,18 @@ from proctor.procedure.wording import plain_english
         ("slice two 1/2 inch thick rounds", "slice two 1/2 inch thick rounds"),
         ("a 2 minute video", "a 2 minute video"),
         ("heat 4tbsps of oil", "heat 4 tbsp of oil"),
+        ("use two pieces instead of bottom piece", "use two pieces instead of the bottom piece"),
+        ("did not cover down side of the knife", "did not cover the down side of the knife"),
+        ("did not cook for required time", "did not cook for the required time"),
+        ("season pepper on top, no measuring", "season pepper on top without measuring"),
+        ("mix the tomatoes in blender/mixer", "mix the tomatoes in the blender/mixer"),
+        ("use a cup as lid", "use a cup as a lid"),
+        ("so that cheese and bell pepper separates", "so that cheese and bell pepper separate"),
+        (
+            "so that the mixture and what is in it separates",
+            "so that the mixture and what is in it separates",
+        ),
+        ("use italian seasoning", "use Italian seasoning"),
         ("add one table spoon of Tomato paste", "add one tablespoon of tomato paste"),
     ],
 )

@@ -71,6 +71,11 @@ _LINK: Final = r"(?:that|which|who|and|but|when|while|because|as|until|so|since|
 _END: Final = r"(?=\s*(?:[.,;:!?](?!\d)|$))"
 
 
+_MANNER: Final = (
+    r"(?:properly|completely|correctly|fully|finely|slowly|gently|horizontally|vertically|thoroughly)"
+)
+
+
 # -- verbs -------------------------------------------------------------------------------------------------------
 
 
@@ -150,7 +155,7 @@ def _tense(text: str) -> Iterator[str]:
         ):
             yield match[0]
     for match in re.finditer(
-        r"\byou did not [a-z]+(?: (?!while|without|by|before|after|instead|of|for|from|when|to|than)[\w-]+)* and "
+        r"\byou (?:did not|used (?:[\w-]+ ){1,4}to) [a-z]+(?: (?!while|without|by|before|after|instead|of|for|from|when|to|than)[\w-]+)* and "
         r"(?P<verb>[a-z]+ing)\b",
         text,
         re.I,
@@ -176,6 +181,20 @@ def _tense(text: str) -> Iterator[str]:
             before = text[: match.start()].rstrip().lower()
             if not before or before.endswith(("yes,", "no,", ".")):
                 yield match[0]
+
+
+def _word_order(text: str) -> Iterator[str]:
+    """A manner between a verb and its object."""
+    for match in re.finditer(
+        rf"\b(?P<verb>[a-z]+) {_MANNER} (?!the (?:wrong|right|same)\b)(?P<next>[a-z]+)\b", text, re.I
+    ):
+        thing = match["next"].lower() in {"the", "a", "an", "your"} | COUNTED | FOODS | UNCOUNTED
+        if (
+            thing
+            and base_form(match["verb"])
+            and match["verb"].lower() not in ("be", "is", "was", "are", "were")
+        ):
+            yield match[0]
 
 
 # -- numbers, articles -------------------------------------------------------------------------------------------
@@ -267,10 +286,13 @@ RULES: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "unfinished": _matches(
         rf"\b(?:{_CONTRAST}|(?:and|or|the|an?|than|because|with|of|into|but)){_END}|\b(?:into|in) (?:{_SIZE}) {_CONTRAST}"
         rf"|{_CONTRAST} (?:{_SIZE}|full){_END}|\binstead (?!of\b|and\b|but\b|by\b)(?:[a-z]+ing|to)\b"
+        rf"|\byou did for (?:only |about )?{NUMBER}|\bdo not (?:until|for)\b|\bdid not do (?:[a-z]+ and|{_MANNER})\b"
+        r"|, but (?:all|both|none|some) (?:[a-z]+ly )?(?!of\b|the\b)[a-z]+ed\b"
     ),
     "verb as a thing": _verb_as_thing,
     "doubled verb": _doubled_verb,
     "form of the verb": _tense,
+    "order of words": _word_order,
     "prefix": _prefix,
     "no unit": _no_unit,
     "agreement": _agreement,

@@ -24,6 +24,7 @@ _SPELLING: Final = {
     "plater": "platter", "omlet": "omelette", "unhyginic": "unhygienic", "sprinking": "sprinkling",
     "tofucrumbled": "tofu crumbled", "tablespoonds": "tablespoons", "ol": "oil", "dont": "don't", "didnt": "didn't",
     "donot": "do not", "tbsps": "tbsp", "tsps": "tsp", "whisker": "whisk", "overflown": "spilled",
+    "english": "English", "italian": "Italian", "greek": "Greek", "french": "French",
 }  # fmt: skip
 """Slips that occur in the remarks of real annotators."""
 
@@ -53,6 +54,9 @@ _REPAIRS: Final = (
     (re.compile(r"\band half (?=[a-z])"), "and a half "),
     (re.compile(r"\b(half) (?=(?:banana|tomato|onion|can|cup|carrot|mug|minute|hour|shallot|zucchini|lemon)\b)"), r"\1 a "),
     (re.compile(r"\b(all|both) the the\b"), r"\1 the"),
+    (re.compile(r"\b(of|than|for|at|to|cover|with) (required|prescribed|specified|desired) (?=[a-z]+(?:$|[ ,.]))"), r"\1 the \2 "),
+    (re.compile(r"\b(of|than|cover|on|from|into|at) (bottom|top|upper|lower|down|left|right) (?=(?:piece|side|part|half|end|slice)\b)"), r"\1 the \2 "),
+    (re.compile(r", no (?=[a-z]+ing\b)"), " without "),
 )  # fmt: skip
 _NUMBER_WORDS: Final = {
     w: n
@@ -131,7 +135,20 @@ def agree(text: str) -> str:
             return f"{match['number']}{match['between']} {one}"
         return match[0]
 
-    return _COUNT.sub(settle, text)
+    return _TWO_SUBJECTS.sub(_settle_verb, _COUNT.sub(settle, text))
+
+
+_TWO_SUBJECTS: Final = re.compile(
+    r"\b(?P<lead>(?:that|because|when|until|if) (?:the )?(?P<one>[a-z]+) and (?:the )?(?:[a-z]+ )?(?P<other>[a-z]+)) "
+    r"(?P<verb>[a-z]+s)\b"
+)
+
+
+def _settle_verb(match: re.Match[str]) -> str:
+    """Give two subjects the verb of many: ``"that cheese and pepper separates"`` → ``"… separate"``."""
+    base = base_form(match["verb"])
+    things = all(n in UNCOUNTED or n in COUNTED or n in FOODS for n in (match["one"], match["other"]))
+    return f"{match['lead']} {base}" if things and base and match["verb"] == f"{base}s" else match[0]
 
 
 def _is_many(number: str) -> bool:
@@ -195,7 +212,7 @@ def with_articles(text: str) -> str:
 
 def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
     """Yield where an article lacks, and which."""
-    bare = [w.strip(",.;:!?()“”\"'").lower() for w in words]
+    bare = [_settled(w.strip(",.;:!?()“”\"'").lower()) for w in words]
     for n, noun in enumerate(bare):
         named = noun == "pepper" and bare[n - 1] == "bell"
         if n == 0 or (
@@ -216,6 +233,12 @@ def _gaps(words: list[str], *, contrasts: bool) -> Iterator[tuple[int, str]]:
         kind = _article(bare, first, n, contrasts=contrasts, closes=closes)
         if kind and words[first - 1][-1:] not in ",.;:)”":
             yield first, article_for(bare[first]) if kind == "a" else kind
+
+
+def _settled(word: str) -> str:
+    """Return the last of several things that are counted ("blender/mixer"), which stand for one; else the word."""
+    parts = word.split("/")
+    return parts[-1] if len(parts) > 1 and all(part in COUNTED for part in parts) else word
 
 
 def _is_head(words: list[str], bare: list[str], n: int) -> bool:
@@ -293,7 +316,9 @@ def _article(bare: list[str], first: int, n: int, *, contrasts: bool, closes: bo
     if before in _MEANS:
         if before == "for":
             return "the" if noun in COUNTED and noun not in _ANY and first == n else ""
-        return "" if before in ("as", "like") else "a"
+        if before == "as":
+            return "a" if noun in COUNTED and noun not in _ANY and first == n else ""
+        return "" if before == "like" else "a"
     if not _is_verb(bare, first - 1) or bare[first] == "open":
         return ""
     if noun in _UNIQUE:
