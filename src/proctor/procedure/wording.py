@@ -56,6 +56,7 @@ _REPAIRS: Final = (
     (re.compile(r"\b(all|both) the the\b"), r"\1 the"),
     (re.compile(r"\b(of|than|for|at|to|cover|with) (required|prescribed|specified|desired) (?=[a-z]+(?:$|[ ,.]))"), r"\1 the \2 "),
     (re.compile(r"\b(of|than|cover|on|from|into|at) (bottom|top|upper|lower|down|left|right) (?=(?:piece|side|part|half|end|slice)\b)"), r"\1 the \2 "),
+    (re.compile(r"\b(properly|completely|horizontally|vertically) (the [a-z]+)(?= (?:to|in|on|with|for)\b|$|[.,])"), r"\2 \1"),
     (re.compile(r", no (?=[a-z]+ing\b)"), " without "),
 )  # fmt: skip
 _NUMBER_WORDS: Final = {
