@@ -39,7 +39,10 @@ from proctor.procedure.wording import plain_english
             "so that the mixture and what is in it separates",
             "so that the mixture and what is in it separates",
         ),
-        ("did not cook properly the mushrooms to turn brown", "did not cook the mushrooms properly to turn brown"),
+        (
+            "did not cook properly the mushrooms to turn brown",
+            "did not cook the mushrooms properly to turn brown",
+        ),
         ("use italian seasoning", "use Italian seasoning"),
         ("add one table spoon of Tomato paste", "add one tablespoon of tomato paste"),
     ],
