@@ -141,7 +141,7 @@ def definition(truth: Rows, predictions: Rows) -> np.ndarray:
                         kept[v] += 1
                         recalled |= {(v, g) for g, iou in enumerate(overlaps[row]) if iou >= threshold}
                 table[k, t, j] = len(recalled) / total
-    return 100 * table.mean(axis=2)
+    return table.mean(axis=2)
 
 
 def scored(truth: Rows, predictions: Rows) -> np.ndarray:

@@ -74,7 +74,7 @@ def plain_edit(a: list[str], b: list[str]) -> float:
                 table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a[i - 1] != b[j - 1])
             )
     longer = max(len(a), len(b))
-    return 100 * (1 - float(table[-1, -1]) / longer) if longer else 100.0
+    return 1 - float(table[-1, -1]) / longer if longer else 1.0
 
 
 def plain(gt: list[np.ndarray], pred: list[np.ndarray]) -> list[float]:
@@ -102,8 +102,8 @@ def plain(gt: list[np.ndarray], pred: list[np.ndarray]) -> list[float]:
                 else:
                     counts[t, 1] += 1
             counts[t, 2] += len(wanted) - used.sum()
-    f1 = [200 * tp / (2 * tp + fp + fn) for tp, fp, fn in counts]
-    return [100 * right / frames, sum(edits) / len(edits), *f1]
+    f1 = [2 * tp / (2 * tp + fp + fn) for tp, fp, fn in counts]
+    return [right / frames, sum(edits) / len(edits), *f1]
 
 
 def main() -> None:

@@ -134,7 +134,7 @@ def test_cells_by_hand(lakes, lake_questions):
     assert all_.low <= all_.value <= all_.high
     assert "gold:fractional" in all_.signature
     assert "gold:all" in found.cell("r", "all-gold@2").signature
-    assert all_.to_score().n == 4
+    assert all_.n == 4
     assert found.recalls["r"]["recall@2"] == {"q1": 1.0, "q2": 1.0, "q3": 0.0, "q4": 0.5}
     assert found.counts == {
         "gold sources": 7, "gold sources named by an alias": 1, "repeated in rankings": 1,

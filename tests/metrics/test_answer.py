@@ -216,29 +216,29 @@ def test_long_judgements_take_bounded_time(part):
 
 def test_style_overlap_golden():
     found = style_overlap([["IE"], ["MH", "NUM"], [], ["CMP", "IE"]])
-    assert found.overlap_percent == 50.0
-    assert found.none_percent == 25.0
-    assert math.isnan(found.own_percent)
+    assert found.overlap == 0.5
+    assert found.unclaimed == 0.25
+    assert math.isnan(found.own)
 
 
 @pytest.mark.shared
 def test_style_overlap_expected(shared_expected):
     expected = shared_expected("smmqg-instructionbench")["style_overlap"]
-    assert style_overlap(expected["positives"]).overlap_percent == expected["overlap_percent"]
+    assert 100 * style_overlap(expected["positives"]).overlap == expected["overlap_percent"]
 
 
 def test_style_overlap_with_true_styles():
     found = style_overlap([["IE"], ["MH", "NUM"], []], ["IE", "IE", "MH"])
-    assert found.own_percent == pytest.approx(100 / 3)
+    assert found.own == pytest.approx(1 / 3)
     assert found.matrix.rows == ("IE", "MH")
     assert found.matrix.columns == ("IE", "MH", "NUM")
     assert found.matrix.cells == ((50.0, 50.0, 50.0), (0.0, 0.0, 0.0))
 
 
 def test_style_overlap_perfect_empty_invalid():
-    assert style_overlap([["a"], ["b"]]).overlap_percent == 0.0
-    assert style_overlap([["a", "a"]]).overlap_percent == 0.0
-    assert math.isnan(style_overlap([]).overlap_percent)
+    assert style_overlap([["a"], ["b"]]).overlap == 0.0
+    assert style_overlap([["a", "a"]]).overlap == 0.0
+    assert math.isnan(style_overlap([]).overlap)
     with pytest.raises(MetricInputError, match="collection"):
         style_overlap(["IE"])
     with pytest.raises(MetricInputError, match="1 true styles for 2"):

@@ -84,8 +84,8 @@ def test_recall_cases_of_the_specification(shared_expected):
 
 def test_the_score_of_a_cell_golden():
     score = cell_score([0.5, 1.0, 0.0, 1.0], RECALL)
-    assert score.value == 62.5
-    assert score.low < 62.5 < score.high
+    assert score.value == 0.625
+    assert score.low < 0.625 < score.high
     assert score.n == 4
 
 
@@ -213,7 +213,7 @@ def test_bm25_on_the_real_subset(bm25, shared_expected):
     ranked = rank_gold([q["gold_sources"] for q in questions], rankings)
 
     def shown(values):
-        return round(cell_score(values, RECALL, resamples=0).value, 4)
+        return round(100 * cell_score(values, RECALL, resamples=0).value, 4)
 
     assert shown(recalls_at_k(ranked, 5)) == expected["recall@5"] == 48.1366
     assert shown(recalls_at_k(ranked, 10)) == expected["recall@10"] == 57.4534
@@ -286,7 +286,7 @@ def test_no_questions_is_an_undefined_cell_with_a_note():
 
 def test_one_question_has_no_interval():
     score = cell_score([1.0], RECALL)
-    assert (score.value, score.low, score.high) == (100.0, None, None)
+    assert (score.value, score.low, score.high) == (1.0, None, None)
     assert "one cluster" in score.note
 
 
@@ -347,7 +347,7 @@ def test_parts_leave_out_questions_that_need_none():
     assert parts["text"][0] == 0.5
     assert math.isnan(parts["text"][1])
     scores = cell_scores(np.stack([parts["table"], parts["text"]]), [RECALL, RECALL])
-    assert [(s.value, s.n) for s in scores] == [(50.0, 2), (50.0, 1)]
+    assert [(s.value, s.n) for s in scores] == [(0.5, 2), (0.5, 1)]
 
 
 # Invalid
@@ -595,7 +595,7 @@ def test_clusters_widen_the_interval():
     alone = cell_score(values, RECALL, resamples=2000)
     together = cell_score(values, RECALL, resamples=2000, clusters=[f"c{i // 10}" for i in range(300)])
     assert together.high - together.low > 2 * (alone.high - alone.low)
-    assert alone.value == together.value == 50.0
+    assert alone.value == together.value == 0.5
 
 
 def test_numpy_arrays_are_lists_of_ids():

@@ -121,14 +121,14 @@ BACKGROUNDS = st.sampled_from([(), ("_",)])
 # Perfect
 
 
-def test_perfect_predictions_score_100_everywhere():
+def test_perfect_predictions_score_1_everywhere():
     gt = videos("AAABBC", "A", "___")
-    assert frame_accuracy(gt, gt) == 100.0
-    assert frame_accuracy(gt, gt, background=["_"], average="videos") == 100.0
-    assert edit_score(gt, gt, background=["_"]) == 100.0
+    assert frame_accuracy(gt, gt) == 1.0
+    assert frame_accuracy(gt, gt, background=["_"], average="videos") == 1.0
+    assert edit_score(gt, gt, background=["_"]) == 1.0
     for overlap in (*OVERLAPS, 1.0):
         for matching in ("published", "corrected"):
-            assert segmental_f1(gt, gt, overlap=overlap, background=["_"], matching=matching) == 100.0
+            assert segmental_f1(gt, gt, overlap=overlap, background=["_"], matching=matching) == 1.0
     assert over_segmentation_ratio(gt, gt) == 1.0
     errors = boundary_errors(gt, gt, rate=10)
     assert errors.start.tolist() == errors.end.tolist() == [0.0] * 5
@@ -148,39 +148,39 @@ def test_all_wrong_scores_0_and_nothing_is_matched():
 
 def test_frame_accuracy_by_hand():
     gt, pred = videos("AAAA____", "BB"), videos("AAB_____", "AA")
-    assert frame_accuracy(gt, pred) == pytest.approx(100 * 6 / 10)
-    assert frame_accuracy(gt, pred, average="videos") == pytest.approx((75 + 0) / 2)
-    assert frame_accuracy(gt, pred, background=["_"]) == pytest.approx(100 * 2 / 6)
+    assert frame_accuracy(gt, pred) == pytest.approx(6 / 10)
+    assert frame_accuracy(gt, pred, average="videos") == pytest.approx((0.75 + 0) / 2)
+    assert frame_accuracy(gt, pred, background=["_"]) == pytest.approx(2 / 6)
     # A video that is all background has no frame left, so it is not in the mean without background.
     assert frame_accuracy([*gt, video("__")], [*pred, video("__")], background=["_"], average="videos") == (
-        pytest.approx((50 + 0) / 2)
+        pytest.approx((0.5 + 0) / 2)
     )
 
 
 def test_edit_score_by_hand():
     # A B C against A C: one deletion of three.
-    assert edit_score(videos("AABBCC"), videos("AAACCC")) == pytest.approx(100 * (1 - 1 / 3))
+    assert edit_score(videos("AABBCC"), videos("AAACCC")) == pytest.approx(1 - 1 / 3)
     # Mean over videos, not pooled.
-    assert edit_score(videos("AABBCC", "A"), videos("AAACCC", "A")) == pytest.approx((200 / 3 + 100) / 2)
+    assert edit_score(videos("AABBCC", "A"), videos("AAACCC", "A")) == pytest.approx((2 / 3 + 1) / 2)
     # Background is removed without joining what it parts: A _ A stays two segments.
-    assert edit_score(videos("A_A"), videos("AAA"), background=["_"]) == pytest.approx(50)
-    assert edit_score(videos("A_A"), videos("AAA")) == pytest.approx(100 * (1 - 2 / 3))
+    assert edit_score(videos("A_A"), videos("AAA"), background=["_"]) == pytest.approx(0.5)
+    assert edit_score(videos("A_A"), videos("AAA")) == pytest.approx(1 - 2 / 3)
 
 
 def test_edit_of_times_only_is_perfect():
-    assert edit_score(videos("AAAAAAB"), videos("ABBBBBB")) == 100.0
+    assert edit_score(videos("AAAAAAB"), videos("ABBBBBB")) == 1.0
 
 
 def test_the_published_f1_by_hand():
     # Predicted A [0,2) has IoU .5 with A [0,4); B [2,8) has 4/6 with B [4,8).
     gt, pred = videos("AAAABBBB"), videos("AABBBBBB")
-    assert segmental_f1(gt, pred, overlap=0.5) == 100.0
-    assert segmental_f1(gt, pred, overlap=0.6) == pytest.approx(50.0)
+    assert segmental_f1(gt, pred, overlap=0.5) == 1.0
+    assert segmental_f1(gt, pred, overlap=0.6) == pytest.approx(0.5)
     assert segmental_f1(gt, pred, overlap=0.7) == 0.0
     # Flicker: the second of two predictions inside one reference segment is false.
-    assert segmental_f1(videos("AAAAAAAA"), videos("AAABAAAA"), overlap=0.1) == pytest.approx(100 * 2 / 4)
+    assert segmental_f1(videos("AAAAAAAA"), videos("AAABAAAA"), overlap=0.1) == pytest.approx(2 / 4)
     # Counts are summed over videos before F1 is computed.
-    assert segmental_f1([*gt, video("CCC")], [*pred, video("AAA")], overlap=0.5) == pytest.approx(100 * 4 / 6)
+    assert segmental_f1([*gt, video("CCC")], [*pred, video("AAA")], overlap=0.5) == pytest.approx(4 / 6)
 
 
 def test_a_tie_goes_to_the_earlier_reference_segment():
@@ -196,8 +196,8 @@ def test_the_defect_of_the_published_f1_and_its_correction():
     gt = videos("A" * 10 + "B" + "A" * 10)
     pred = videos("AAA" + "B" + "A" * 12 + "C" * 5)
     assert plain_counts(gt, pred, 0.25) == (1, 3, 2)
-    assert segmental_f1(gt, pred, overlap=0.25) == pytest.approx(200 * 1 / 7)
-    assert segmental_f1(gt, pred, overlap=0.25, matching="corrected") == pytest.approx(200 * 2 / 7)
+    assert segmental_f1(gt, pred, overlap=0.25) == pytest.approx(2 * 1 / 7)
+    assert segmental_f1(gt, pred, overlap=0.25, matching="corrected") == pytest.approx(2 * 2 / 7)
 
 
 def test_segments_are_half_open_runs():
@@ -234,8 +234,8 @@ def test_over_segmentation_by_hand():
 
 def test_empty_videos_hold_nothing_to_score():
     gt, pred = videos("AB", ""), videos("AB", "")
-    assert edit_score(gt, pred) == 100.0
-    assert frame_accuracy(gt, pred, average="videos") == 100.0
+    assert edit_score(gt, pred) == 1.0
+    assert frame_accuracy(gt, pred, average="videos") == 1.0
     scores = dict(segmentation_scores(segmentation_statistics(gt, pred), resamples=0))
     assert (scores["Edit"].n, scores["Edit"].skipped, scores["Edit"].total) == (1, 1, 2)
 
@@ -254,14 +254,14 @@ def test_no_video_at_all():
 
 def test_one_frame():
     assert frame_accuracy([["A"]], [["B"]]) == 0.0
-    assert segmental_f1([["A"]], [["A"]]) == 100.0
+    assert segmental_f1([["A"]], [["A"]]) == 1.0
     assert edit_score([["A"]], [["B"]]) == 0.0
 
 
 def test_all_background_is_defined_or_says_why_not():
     gt = pred = videos("____")
-    assert frame_accuracy(gt, pred) == 100.0
-    assert edit_score(gt, pred, background=["_"]) == 100.0
+    assert frame_accuracy(gt, pred) == 1.0
+    assert edit_score(gt, pred, background=["_"]) == 1.0
     with pytest.raises(MetricInputError, match="no frame is left to score"):
         frame_accuracy(gt, pred, background=["_"])
     with pytest.raises(MetricInputError, match="neither side has a segment"):
@@ -273,7 +273,7 @@ def test_all_background_is_defined_or_says_why_not():
     assert scores["F1@50"].note == "neither side has a segment"
     assert scores["segments ratio"].note == "the reference has no segment"
     assert scores["start off, mean (frames)"].note == "no segment overlaps one of its label by 0.1"
-    assert scores["MoF"].value == scores["Edit"].value == 100.0
+    assert scores["MoF"].value == scores["Edit"].value == 1.0
 
 
 def test_predicting_only_background_scores_0_not_nothing():
@@ -396,7 +396,7 @@ def test_the_published_f1_is_the_definition(data, overlap, background):
     assert (stats.given.sum() - tp, stats.wanted.sum() - tp) == (fp, fn)
     if tp + fp + fn:
         value = segmental_f1(gt, pred, overlap=overlap, background=background)
-        assert value == pytest.approx(200 * tp / (2 * tp + fp + fn), abs=1e-12)
+        assert value == pytest.approx(2 * tp / (2 * tp + fp + fn), abs=1e-14)
 
 
 @settings(max_examples=100)
@@ -448,7 +448,7 @@ def test_the_edit_score_is_the_definition(data, background):
     for reference, predicted in zip(gt, pred, strict=True):
         a, b = ([s[2] for s in plain_segments(x, background)] for x in (reference, predicted))
         longer = max(len(a), len(b))
-        values.append(100 * (1 - plain_edit_distance(a, b) / longer) if longer else 100.0)
+        values.append(1 - plain_edit_distance(a, b) / longer if longer else 1.0)
     assert edit_score(gt, pred, background=background) == pytest.approx(sum(values) / len(values))
 
 
@@ -456,7 +456,7 @@ def test_the_edit_score_is_the_definition(data, background):
 def test_frame_scores_agree_with_scikit_learn(data):
     gt, pred = data
     flat, other = list(itertools.chain(*gt)), list(itertools.chain(*pred))
-    assert frame_accuracy(gt, pred) == pytest.approx(100 * accuracy_score(flat, other))
+    assert frame_accuracy(gt, pred) == pytest.approx(accuracy_score(flat, other))
     labels, cells = frame_confusion(gt, pred)
     assert labels == tuple(sorted({*flat, *other}))
     if len(labels) > 1:  # scikit-learn warns of a single label
@@ -535,7 +535,7 @@ def test_bounds_and_monotonicity(data, background):
     values = all_values(*data, background)
     for label, value in values.items():
         if value is not None and "off" not in label and label != "segments ratio":
-            assert 0 <= value <= 100
+            assert 0 <= value <= 1
     if values["F1@10"] is not None:
         assert values["F1@10"] >= values["F1@25"] >= values["F1@50"]
 
@@ -574,7 +574,7 @@ def test_statistics_are_the_single_functions(data, background):
 def test_the_majority_is_of_frames_and_ties_go_to_the_first_name():
     gt = videos("AABBB", "A")
     assert [v.tolist() for v in majority_prediction(gt)] == [["A"] * 5, ["A"]]
-    assert frame_accuracy(gt, majority_prediction(gt)) == pytest.approx(50.0)
+    assert frame_accuracy(gt, majority_prediction(gt)) == pytest.approx(0.5)
     assert [v.tolist() for v in majority_prediction([[4, 4, 2]])] == [[4, 4, 4]]
 
 
@@ -584,7 +584,7 @@ def test_random_predictions_are_uniform_over_the_labels_and_seeded():
     assert [len(v) for v in pred] == [12000, 1]
     shares = [(pred[0] == label).mean() for label in "ABC"]
     assert shares == pytest.approx([1 / 3] * 3, abs=0.02)
-    assert frame_accuracy(gt, pred) == pytest.approx(100 / 3, abs=2)
+    assert frame_accuracy(gt, pred) == pytest.approx(1 / 3, abs=0.02)
     again = random_prediction(gt, np.random.default_rng(5))
     assert all((a == b).all() for a, b in zip(pred, again, strict=True))
 
@@ -661,13 +661,13 @@ def test_real_steps_of_captaincook4d_through_frames(shared_data):
         gt.append(frames_from_segments(start, end, names, rate=10, frames=frames, conflict="later"))
         late.append(np.concatenate([["background"] * 5, gt[-1][:-5]]))
     stats = segmentation_statistics(gt, late, background=["background"], rate=10)
-    assert stats.edit.min() == 100.0
+    assert stats.edit.min() == 1.0
     errors = stats.boundaries
     assert len(errors.start) > 100
     assert np.median(errors.start) == pytest.approx(0.5)
-    assert frame_accuracy(gt, gt) == 100.0
+    assert frame_accuracy(gt, gt) == 1.0
     tp, fp, fn = plain_counts([g.tolist() for g in gt], [p.tolist() for p in late], 0.5, ("background",))
-    assert segmental_f1(gt, late, background=["background"]) == pytest.approx(200 * tp / (2 * tp + fp + fn))
+    assert segmental_f1(gt, late, background=["background"]) == pytest.approx(2 * tp / (2 * tp + fp + fn))
 
 
 def test_intervals_in_one_pass_are_those_of_each_score_alone():

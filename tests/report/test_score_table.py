@@ -122,9 +122,13 @@ def test_numbers(value: float, digits: int, expected: str) -> None:
 
 
 def test_ends() -> None:
-    assert show_ends(score(0.5, -0.0001, 0.75), 2) == "[0.00, 0.75]"
-    assert show_ends(score(0.5), 2) == ""
-    assert show_ends(score(0.5, math.nan, math.nan), 2) == ""
+    def ends(made, **how):
+        return show_ends(ScoreRow("F1", made, digits=2, **how))
+
+    assert ends(score(0.5, -0.0001, 0.75)) == "[0.00, 0.75]"
+    assert ends(score(0.5, 0.25, 0.75), percent=True) == "[25.00, 75.00]"
+    assert ends(score(0.5)) == ""
+    assert ends(score(0.5, math.nan, math.nan)) == ""
 
 
 def test_each_row_keeps_its_digits() -> None:

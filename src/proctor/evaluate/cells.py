@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from proctor.evaluate.source_question import SourceQuestion
-from proctor.metrics.score import Score, Signature
+from proctor.metrics.score import Score
 
 __all__ = ["Cell", "CellKind", "cell_of", "slices_of"]
 
@@ -45,29 +45,20 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     signature: str = ""
     note: str = ""
 
-    def to_score(self) -> Score:
-        """Return the cell as a score."""
-        return Score(
-            value=math.nan if self.value is None else self.value,
-            signature=Signature.parse(self.signature),
-            n=self.n,
-            low=self.low,
-            high=self.high,
-            failed=self.failed,
-            note=self.note,
-        )
 
-
-def cell_of(system: str, measure: str, slice_: str, kind: CellKind, score: Score) -> Cell:
-    """Return a score as a cell."""
+def cell_of(
+    system: str, measure: str, slice_: str, kind: CellKind, score: Score, *, scale: float = 1.0
+) -> Cell:
+    """Return a score as a cell; ``scale`` is 100 for a share, because a cell holds what tables print."""
+    low, high = (None if end is None else scale * end for end in (score.low, score.high))
     return Cell(
         system=system,
         measure=measure,
         slice=slice_,
         kind=kind,
-        value=None if math.isnan(score.value) else score.value,
-        low=score.low,
-        high=score.high,
+        value=None if math.isnan(score.value) else scale * score.value,
+        low=low,
+        high=high,
         n=score.n,
         failed=score.failed,
         signature=str(score.signature),

@@ -216,7 +216,7 @@ def _cells(
         signatures = [_signature(m, name, run) for m in columns]
         scores = score(values, signatures, failed=failed)
         for measure, made in zip(columns, scores, strict=True):
-            yield cell_of(run.retriever, measure, name, kind, made)
+            yield cell_of(run.retriever, measure, name, kind, made, scale=100.0)
 
 
 def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:

@@ -265,12 +265,12 @@ def _row(
         style=name,
         n=found.n,
         unread=len(questions) - found.n,
-        overlap=_defined(found.overlap_percent),
-        none=_defined(found.none_percent),
-        own=_defined(found.own_percent),
+        overlap=_percent(found.overlap),
+        none=_percent(found.unclaimed),
+        own=_percent(found.own),
         claimed={style: 100 * n / found.n for style, n in counted.items()} if found.n else {},
     )
 
 
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _percent(share: float) -> float | None:
+    return None if math.isnan(share) else 100 * share

@@ -120,23 +120,23 @@ class StyleOverlap:
 
     Attributes:
         n: questions.
-        overlap_percent: share that two or more classifiers claim, 0 to 100; ``nan`` without questions.
-        none_percent: share that no classifier claims.
-        own_percent: share whose true style is among the claims; ``nan`` when the true styles are not known.
+        overlap: share that two or more classifiers claim, 0 to 1; ``nan`` without questions.
+        unclaimed: share that no classifier claims.
+        own: share whose true style is among the claims; ``nan`` when the true styles are not known.
         matrix: picture of the percentage claimed, true styles by classifiers; None when true styles are not known.
         note: why shares are undefined.
     """
 
     n: int
-    overlap_percent: float
-    none_percent: float
-    own_percent: float
+    overlap: float
+    unclaimed: float
+    own: float
     matrix: Matrix | None = None
     note: str = ""
 
 
 def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | None = None) -> StyleOverlap:
-    """Percentage of questions that at least two binary style classifiers claim.
+    """Share of questions that at least two binary style classifiers claim.
 
     Args:
         positives: the styles whose classifier said yes, for each question; none is no overlap.
@@ -160,12 +160,12 @@ def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | No
         return StyleOverlap(0, math.nan, math.nan, math.nan, note="there are no questions")
     own = math.nan
     if true is not None:
-        own = 100 * sum(t in c for t, c in zip(true, claims, strict=True)) / n
+        own = sum(t in c for t, c in zip(true, claims, strict=True)) / n
     return StyleOverlap(
         n=n,
-        overlap_percent=100 * sum(len(c) >= 2 for c in claims) / n,
-        none_percent=100 * sum(not c for c in claims) / n,
-        own_percent=own,
+        overlap=sum(len(c) >= 2 for c in claims) / n,
+        unclaimed=sum(not c for c in claims) / n,
+        own=own,
         matrix=None if true is None else _style_matrix(true, claims),
         note="the true styles are not known" if true is None else "",
     )
@@ -342,10 +342,10 @@ METRICS: Final[tuple[Metric, ...]] = (
         family="answer",
         function="answer:style_overlap",
         signature="style_overlap|positives:2+",
-        range="100 to 0 %",
+        range="1 to 0",
         direction="lower",
-        definition="Percentage of questions that at least two binary style classifiers claim.",
+        definition="Share of questions that at least two binary style classifiers claim.",
         citation="SMMQG A2.4, Table 8",
-        traps="A question that no classifier claims is no overlap: report none_percent beside it.",
+        traps="A question that no classifier claims is no overlap: report the share of unclaimed ones beside it.",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proctor.metrics.figure import Figure
 from proctor.metrics.metric import Family
@@ -22,6 +22,7 @@ class ScoreRow:
         slice: which part of the data, or which system; the label of the line.
         chance: True for a line that knows nothing ("always error"): printed beside every result.
         digits: decimal places in print.
+        percent: True for a share that tables and pages print in per cent; the score itself stays from 0 to 1.
     """
 
     metric: str
@@ -29,6 +30,20 @@ class ScoreRow:
     slice: str = "all"
     chance: bool = False
     digits: int = 3
+    percent: bool = False
+
+    @property
+    def shown(self) -> Score:
+        """The score as it is printed: times 100 where it is a percentage."""
+        if not self.percent:
+            return self.score
+        low, high = (None if end is None else 100.0 * end for end in (self.score.low, self.score.high))
+        return replace(self.score, value=100.0 * self.score.value, low=low, high=high)
+
+    @property
+    def shown_metric(self) -> str:
+        """The label of the column, with the unit behind it where that is per cent."""
+        return f"{self.metric} %" if self.percent else self.metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +53,7 @@ class ScoreTable:
     Attributes:
         family: which metrics.
         rows: scores, in printing order.
-        headline: values that machines look for first, as top-level keys of the JSON (``mAP``: list).
+        headline: values that machines look for first, as top-level keys of the JSON (``mAP``: list), in printed units.
         counts: what was read, scored, dropped and repaired, by a name that can be read.
         notes: what to beware of, one sentence each.
         figures: pictures of these scores.

@@ -101,7 +101,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
             grid=grid,
             rules=grid.rules,
             chance=any(line.chance for line in arranged.lines),
-            intervals=any(show_ends(row.score, 1) for row in table.rows),
+            intervals=any(show_ends(row) for row in table.rows),
             pictures=_pictures(table.figures),
             signatures=_signatures(table.rows),
             definitions=_definitions(table),

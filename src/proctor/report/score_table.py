@@ -92,13 +92,13 @@ def arrange_scores(table: ScoreTable) -> Arranged:
 
     A second score of the same slice and metric, measured otherwise, begins a second line of that slice.
     """
-    metrics = list(dict.fromkeys(row.metric for row in table.rows))
+    metrics = list(dict.fromkeys(row.shown_metric for row in table.rows))
     found: dict[tuple[str, bool, int], dict[str, ScoreRow]] = {}
     for row in table.rows:
         turn = 0
-        while row.metric in found.setdefault((row.slice, row.chance, turn), {}):
+        while row.shown_metric in found.setdefault((row.slice, row.chance, turn), {}):
             turn += 1
-        found[row.slice, row.chance, turn][row.metric] = row
+        found[row.slice, row.chance, turn][row.shown_metric] = row
     lines = tuple(
         Line(_line_name(name, chance), chance, tuple(cells.get(m) for m in metrics))
         for (name, chance, _), cells in found.items()
@@ -154,17 +154,18 @@ def show_number(value: float, digits: int) -> str:
 
 def show_score(row: ScoreRow) -> str:
     """Return the value of a score; one that is above 0 and would be printed as 0 is ``<0.001``, as p values are."""
-    smallest = 10.0**-row.digits
-    if 1e-12 < row.score.value < smallest / 2:
+    smallest, value = 10.0**-row.digits, row.shown.value
+    if 1e-12 < value < smallest / 2:
         return f"<{smallest:.{row.digits}f}"
-    return show_number(row.score.value, row.digits)
+    return show_number(value, row.digits)
 
 
-def show_ends(score: Score, digits: int) -> str:
+def show_ends(row: ScoreRow) -> str:
     """Return ``[low, high]``, empty when the score has no interval."""
-    if score.low is None or score.high is None or math.isnan(score.low) or math.isnan(score.high):
+    low, high = row.shown.low, row.shown.high
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""
-    return f"[{show_number(score.low, digits)}, {show_number(score.high, digits)}]"
+    return f"[{show_number(low, row.digits)}, {show_number(high, row.digits)}]"
 
 
 def show_superscript(number: int) -> str:
@@ -181,7 +182,7 @@ def _cell(arranged: Arranged, row: ScoreRow | None) -> str:
     if row is None:
         return ""
     value = show_score(row) + arranged.mark(row)
-    return " ".join(filter(None, (value, show_ends(row.score, row.digits))))
+    return " ".join(filter(None, (value, show_ends(row))))
 
 
 # -- layout ------------------------------------------------------------------------------------------------------

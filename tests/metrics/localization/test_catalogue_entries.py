@@ -13,7 +13,7 @@ def test_entry(entry):
     signature = Signature.parse(entry.signature)
     assert signature.name == entry.name
     assert str(signature) == entry.signature  # keys in their order
-    assert signature.parameters["unit"] == "percent"
+    assert entry.range == "0 to 1"
     assert entry.family == "localization"
     assert entry.direction == "higher"
     assert entry.definition.endswith(".")

@@ -41,7 +41,7 @@ def test_an_interval_for_every_column_around_its_value():
     intervals = score_intervals(matches, resamples=200, seed=1)
     assert len(intervals) == len(values) == 11
     for interval, value in zip(intervals, values, strict=True):
-        assert 0 <= interval.low < value < interval.high <= 100
+        assert 0 <= interval.low < value < interval.high <= 1
         assert interval.method == "centred-95"
         assert interval.note == ""
     narrow = score_intervals(matches, resamples=200, seed=1, confidence=0.5)
@@ -61,7 +61,7 @@ def test_perfect_predictions_have_no_width_and_say_so():
     truth = Segments.of(list(range(12)), np.zeros(12), np.ones(12), ["x"] * 12)
     found = Segments.of(list(range(12)), np.zeros(12), np.ones(12), ["x"] * 12, np.ones(12))
     for interval in score_intervals(match_segments(truth, found), resamples=20):
-        assert interval.low == interval.high == 100
+        assert interval.low == interval.high == 1
         assert "no width" in interval.note
 
 
@@ -81,7 +81,7 @@ def test_resamples_without_any_segment_are_left_out():
     matches = match_segments(truth, found, (0.5,))
     intervals = score_intervals(matches, resamples=100)
     assert all(i.defined for i in intervals)
-    assert intervals[0].low < 10 < intervals[0].high
+    assert intervals[0].low < 0.1 < intervals[0].high
 
 
 def test_undefined_values_have_no_ends():

@@ -43,13 +43,13 @@ PREDICTIONS = [
 
 def test_golden_example():
     result = localization_scores(truth_of(TRUTH), predictions_of(PREDICTIONS), tiou=(0.3, 0.5, 0.7))
-    np.testing.assert_allclose(result.mean_ap, [275 / 3, 275 / 3, 25.0], atol=1e-9)
-    assert np.round(result.mean_ap, 4).tolist() == [91.6667, 91.6667, 25.0]
-    assert result.mean_recall[1].tolist() == [75.0, 75.0, 25.0]
-    assert result.mean_recall[5].tolist() == [100.0, 100.0, 25.0]
-    assert result.average_map == pytest.approx((275 / 3 * 2 + 25) / 3)
-    np.testing.assert_allclose(result.ap, [[250 / 3, 250 / 3, 50], [100, 100, 0]])
-    np.testing.assert_allclose(result.micro_recall[1], np.array([2, 2, 1]) / 3 * 100)
+    np.testing.assert_allclose(result.mean_ap, [2.75 / 3, 2.75 / 3, 0.25], atol=1e-11)
+    assert np.round(100 * result.mean_ap, 4).tolist() == [91.6667, 91.6667, 25.0]
+    assert result.mean_recall[1].tolist() == [0.75, 0.75, 0.25]
+    assert result.mean_recall[5].tolist() == [1.0, 1.0, 0.25]
+    assert result.average_map == pytest.approx((2.75 / 3 * 2 + 0.25) / 3)
+    np.testing.assert_allclose(result.ap, [[2.5 / 3, 2.5 / 3, 0.5], [1, 1, 0]])
+    np.testing.assert_allclose(result.micro_recall[1], np.array([2, 2, 1]) / 3)
     alone = mean_average_precision(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.3, 0.5, 0.7))
     assert alone.tolist() == result.mean_ap.tolist()
 
@@ -58,7 +58,7 @@ def test_perfect():
     truth = truth_of(TRUTH)
     result = localization_scores(truth, predictions_of([(*row, 0.5) for row in TRUTH]), tiou=(0.5, 1.0))
     for values in (result.mean_ap, *result.mean_recall.values(), *result.micro_recall.values()):
-        assert values.tolist() == [100.0, 100.0]
+        assert values.tolist() == [1.0, 1.0]
 
 
 def test_no_predictions_is_0_and_not_undefined():
@@ -80,14 +80,14 @@ def test_class_only_in_the_predictions_counts_nothing():
 def test_class_never_predicted_counts_0():
     only = [row for row in PREDICTIONS if row[3] == 0]
     result = localization_scores(truth_of(TRUTH), predictions_of(only), tiou=(0.3,))
-    np.testing.assert_allclose(result.ap[:, 0], [250 / 3, 0])
+    np.testing.assert_allclose(result.ap[:, 0], [2.5 / 3, 0])
 
 
 def test_false_positives_in_a_video_without_ground_truth_count():
     truth = [("a", 0, 10, "x")]
     hit, miss = ("a", 0, 10, "x", 0.5), ("elsewhere", 0, 10, "x", 0.9)
-    assert mean_average_precision(truth_of(truth), predictions_of([hit]), (0.5,)).tolist() == [100]
-    assert mean_average_precision(truth_of(truth), predictions_of([hit, miss]), (0.5,)).tolist() == [50]
+    assert mean_average_precision(truth_of(truth), predictions_of([hit]), (0.5,)).tolist() == [1]
+    assert mean_average_precision(truth_of(truth), predictions_of([hit, miss]), (0.5,)).tolist() == [0.5]
 
 
 def test_ties_everywhere_in_any_order():
@@ -109,7 +109,7 @@ def test_duplicate_predictions_are_false_positives():
     result = mean_average_precision(
         truth_of(TRUTH[:2]), predictions_of([r for r in twice if r[3] == 0]), (0.3,)
     )
-    assert result[0] == pytest.approx(100 * (0.5 * 1 + 0.5 * 2 / 3))
+    assert result[0] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_average_precision_from_the_curve_of_all_predictions(hits, missed):
     found = np.cumsum(hits)
     expected = interpolated_average_precision(found / np.arange(1, len(hits) + 1), found / total)
     ours = mean_average_precision(truth_of(truth), predictions_of(predictions), (0.5,))
-    assert ours[0] == pytest.approx(100 * expected, abs=1e-9)
+    assert ours[0] == pytest.approx(expected, abs=1e-11)
     if not missed and sum(hits) < len(hits):
         # Without the envelope it is scikit-learn's average precision, which is never larger.
-        assert ours[0] >= 100 * average_precision_score(hits, [p[4] for p in predictions]) - 1e-9
+        assert ours[0] >= average_precision_score(hits, [p[4] for p in predictions]) - 1e-11
 
 
 def test_scikit_learn_agrees_where_the_envelope_is_flat():
@@ -169,7 +169,7 @@ def test_scikit_learn_agrees_where_the_envelope_is_flat():
     truth = [(k, 0, 10, "x") for k, hit in enumerate(hits) if hit]
     predictions = [(k, 0, 10, "x", 1 - k / 100) for k in range(5)]
     ours = mean_average_precision(truth_of(truth), predictions_of(predictions), (0.5,))[0]
-    assert ours == pytest.approx(100 * average_precision_score(hits, [p[4] for p in predictions]))
+    assert ours == pytest.approx(average_precision_score(hits, [p[4] for p in predictions]))
 
 
 START = st.integers(0, 20)
@@ -202,7 +202,7 @@ def every(truth, predictions):
 def test_bounds_and_falling_with_the_threshold(case):
     values = every(*case)
     assert (values >= 0).all()
-    assert (values <= 100 + 1e-9).all()
+    assert (values <= 1 + 1e-11).all()
     assert (np.diff(values, axis=1) <= 1e-9).all()
     assert (values[2] >= values[1] - 1e-9).all()  # R@5x at least R@1x
     assert (values[4] >= values[3] - 1e-9).all()
@@ -306,8 +306,8 @@ def test_weights_of_one_are_the_scores_themselves():
 
 def test_recall_of_a_slice():
     matches = match_segments(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.3, 0.7))
-    assert micro_recall_at_kx(matches, 1, np.array([True, False, True])).tolist() == [100.0, 50.0]
-    assert micro_recall_at_kx(matches, 5, np.array([False, True, False])).tolist() == [100.0, 0.0]
+    assert micro_recall_at_kx(matches, 1, np.array([True, False, True])).tolist() == [1.0, 0.5]
+    assert micro_recall_at_kx(matches, 5, np.array([False, True, False])).tolist() == [1.0, 0.0]
     with pytest.raises(MetricInputError, match="the slice has no segments"):
         micro_recall_at_kx(matches, 1, np.zeros(3, dtype=bool))
     with pytest.raises(ValueError):
@@ -318,4 +318,4 @@ def test_macro_mean_is_over_classes():
     matches = match_segments(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.7,))
     by_class = average_precision(matches)
     assert by_class.shape == (2, 1)
-    assert macro_mean(by_class)[0] == by_class[:, 0].mean() == 25.0
+    assert macro_mean(by_class)[0] == by_class[:, 0].mean() == 0.25

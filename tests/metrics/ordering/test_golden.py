@@ -69,8 +69,8 @@ def test_aggregate(expected):
     assert numbers(measured.means()) == close(case["macro_mean"])
     assert measured.micro_position_accuracy() == pytest.approx(case["micro_acc_pooled_items"], abs=FULL)
     scores = score_orders(measured, resamples=0)
-    assert round(scores["position_accuracy"].value, 2) == case["report_format"]["acc_percent"]
-    assert round(scores["perfect_match_ratio"].value, 2) == case["report_format"]["pmr_percent"]
+    assert round(100 * scores["position_accuracy"].value, 2) == case["report_format"]["acc_percent"]
+    assert round(100 * scores["perfect_match_ratio"].value, 2) == case["report_format"]["pmr_percent"]
 
 
 def test_uniform_random_expectation(expected):
@@ -128,7 +128,7 @@ def test_multi_reference_table(expected):
     assert numbers(multi.multi) == close(case["multi_subset"]["multi"])
     assert numbers(every.single) == close(case["all"]["single"])
     assert numbers(every.multi) == close(case["all"]["multi"])
-    assert multi.benefiting == case["percent_multi_subset_benefiting"]
+    assert 100 * multi.benefiting == case["percent_multi_subset_benefiting"]
     counts = reference_counts(result.references)
     wanted = case["refs_stats_multi_subset"]
     assert (counts.count, counts.low, counts.high) == (wanted["count"], wanted["min"], wanted["max"])

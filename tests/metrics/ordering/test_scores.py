@@ -29,14 +29,14 @@ def random_measures(count=80, steps=5, seed=0, sorted_share=0.4):
 EMPTY = measure_orders([], [])
 
 
-def test_values_are_means_in_printed_units():
+def test_values_are_means_and_shares_stay_shares():
     references = [range(5), range(5), range(3), range(4)]
     predictions = [[0, 1, 2, 3, 4], [1, 0, 2, 3, 4], [1, 0, 2], [3, 1, 2, 0]]
     scores = score_orders(measure_orders(references, predictions), resamples=0)
     found = {name: round(score.value, 4) for name, score in scores.items()}
     assert found == {
-        "position_accuracy": 60.8333,
-        "perfect_match_ratio": 25.0,
+        "position_accuracy": 0.6083,
+        "perfect_match_ratio": 0.25,
         "longest_common_subsequence": 3.25,
         "longest_common_substring": 2.75,
         "kendall_tau": 0.3667,
@@ -44,7 +44,7 @@ def test_values_are_means_in_printed_units():
         "normalised_subsequence": round((1 + 0.8 + 2 / 3 + 0.5) / 4, 4),
         "normalised_substring": round((1 + 0.6 + 1 / 3 + 0.5) / 4, 4),
         "normalised_displacement": round((0 + 2 / 12 + 2 / 4 + 6 / 8) / 4, 4),
-        "micro_position_accuracy": 64.7059,
+        "micro_position_accuracy": 0.6471,
     }
     assert all(score.n == 4 for score in scores.values())
     assert scores["kendall_tau"].low is None
@@ -54,8 +54,8 @@ def test_values_are_means_in_printed_units():
 def test_perfect_match_has_wilsons_interval():
     measures = measure_arrays(np.tile([0, 1], (300, 1)), np.array([[0, 1]] * 197 + [[1, 0]] * 103))
     score = score_orders(measures, resamples=0)["perfect_match_ratio"]
-    assert (score.low, score.high) == pytest.approx((60.12598042, 70.81120648), abs=1e-6)
-    assert str(score.signature) == "perfect_match_ratio|average:macro|interval:wilson-95|unit:percent"
+    assert (score.low, score.high) == pytest.approx((0.6012598042, 0.7081120648), abs=1e-8)
+    assert str(score.signature) == "perfect_match_ratio|average:macro|interval:wilson-95"
 
 
 def test_intervals_hold_the_value_and_are_deterministic():
@@ -133,9 +133,9 @@ def test_partial_scores():
     orders = [PartialOrder([*"abc"], [("a", "b")]), PartialOrder([*"abc"], []), PartialOrder(["a"], [])]
     measures = measure_partial_orders(orders, [[*"bac"], [*"cba"], ["a"]])
     scores = score_partial_orders(measures, failed=1, resamples=100)
-    assert scores["valid_order"].value == pytest.approx(200 / 3)
+    assert scores["valid_order"].value == pytest.approx(2 / 3)
     expected = wilson_interval(2, 3)
-    assert scores["valid_order"].low == pytest.approx(100 * expected.low)
+    assert scores["valid_order"].low == pytest.approx(expected.low)
     assert scores["violated_constraints"].value == pytest.approx(1 / 3)
     assert (scores["violated_share"].value, scores["violated_share"].n, scores["violated_share"].skipped) == (
         1,
@@ -156,7 +156,7 @@ def test_comparison():
     found = compare_orders(a, b, items, names=("old", "new"), resamples=2_000)
     assert list(found) == [c.name for c in ORDER_COLUMNS if not c.name.startswith("micro")]
     accuracy = found["position_accuracy"]
-    assert accuracy.difference == pytest.approx(100 * (b.position_accuracy - a.position_accuracy).mean())
+    assert accuracy.difference == pytest.approx((b.position_accuracy - a.position_accuracy).mean())
     assert accuracy.low < accuracy.difference < accuracy.high
     assert accuracy.p < 0.01
     assert found["displacement"].difference < 0

@@ -37,7 +37,7 @@ def files(tmp_path):
 
 
 def values(table):
-    return {(row.slice, row.metric): row.score for row in table.rows}
+    return {(row.slice, row.metric): row.shown for row in table.rows}
 
 
 def test_all_slices_parts_and_counts(files):
@@ -99,8 +99,8 @@ def test_the_pool_as_a_number_gives_chance(files):
     table = score_retrieval(*files, k=[2], pool="8", resamples=0)
     found = {row.metric: row for row in table.rows if row.chance}
     assert found["R@2"].slice == "random ranking"
-    assert found["R@2"].score.value == pytest.approx(25.0)
-    assert found["P@2"].score.value == pytest.approx(100 * (5 / 3) / 8)
+    assert found["R@2"].shown.value == pytest.approx(25.0)
+    assert found["P@2"].shown.value == pytest.approx(100 * (5 / 3) / 8)
     assert table.figures[0].chance[0] == pytest.approx(25.0)
 
 

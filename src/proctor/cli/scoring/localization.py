@@ -85,7 +85,7 @@ def localization(
     latex: LatexFlag = False,
     report: ReportOption = None,
 ) -> None:
-    """Score steps found in time: mAP and recall at k× at each temporal IoU, in per cent, with intervals.
+    """Score steps found in time: mAP and recall at k× at each temporal IoU, with intervals.
 
     Both files are CSV, TSV or JSON Lines (each also .gz), or ActivityNet JSON ('database' and 'results').
 

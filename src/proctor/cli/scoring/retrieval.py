@@ -63,7 +63,7 @@ def retrieval(
     id, modality, gain), optionally modalities (a list beside gold), modality (the name of a combination) and style;
     or TREC qrels (.qrels, .trec). --pred has id and ranking (a list of source ids, best first), or is a TREC run
     (.run, .trec; ordered by score, equal scores by falling id, as trec_eval does). Repeated ids are removed before
-    the cut and counted. With --pool stands beside the scores what a random order would get. Everything is in per
+    the cut and counted. With --pool stands beside the scores what a random order would get. Tables are in per
     cent, every question weighing the same.
 
     Example: proctor score retrieval --gt items.jsonl --pred bm25.jsonl -k 5 -k 10 --pool sources.jsonl

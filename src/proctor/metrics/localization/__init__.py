@@ -1,7 +1,7 @@
 """Steps found in time: mAP at tIoU and recall at k×, as CaptainCook4D and ActivityNet measure them.
 
 Two lines are enough: make ``Segments.of`` both sides, call ``localization_scores``. ``apply_protocol`` decides
-before that which videos and labels are compared. All values are in per cent.
+before that which videos and labels are compared. All values are shares from 0 to 1.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ METRICS: tuple[Metric, ...] = (
         label="mAP",
         family="localization",
         function="localization:mean_average_precision",
-        signature="mean_average_precision|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
-        range="0 to 100 %",
+        signature="mean_average_precision|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.5|videos:reference",
+        range="0 to 1",
         direction="higher",
         definition=(
             "Mean over the classes of the ground truth of AP = Σ Δrecall · max precision at this or a later recall; "
@@ -81,8 +81,8 @@ METRICS: tuple[Metric, ...] = (
         label="average mAP",
         family="localization",
         function="localization:localization_scores",
-        signature="average_map|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.1,0.2,0.3,0.4,0.5|unit:percent|videos:reference",
-        range="0 to 100 %",
+        signature="average_map|average:macro|failed:not-found|matching:greedy|protocol:corrected|tiou:0.1,0.2,0.3,0.4,0.5|videos:reference",
+        range="0 to 1",
         direction="higher",
         definition="Mean of mAP over the tIoU thresholds.",
         citation="Caba Heilbron et al. 2015 (ActivityNet, 0.5:0.05:0.95); THUMOS'14 (0.3:0.1:0.7)",
@@ -93,8 +93,8 @@ METRICS: tuple[Metric, ...] = (
         label="R@kx",
         family="localization",
         function="localization:recall_at_kx",
-        signature="recall_at_kx|average:macro|failed:not-found|k:1|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
-        range="0 to 100 %",
+        signature="recall_at_kx|average:macro|failed:not-found|k:1|protocol:corrected|tiou:0.5|videos:reference",
+        range="0 to 1",
         direction="higher",
         definition=(
             "Share of a class's segments that one of the k·n best-scored predictions of their video and class "
@@ -112,8 +112,8 @@ METRICS: tuple[Metric, ...] = (
         label="micro R@kx",
         family="localization",
         function="localization:micro_recall_at_kx",
-        signature="micro_recall_at_kx|average:micro|failed:not-found|k:1|protocol:corrected|tiou:0.5|unit:percent|videos:reference",
-        range="0 to 100 %",
+        signature="micro_recall_at_kx|average:micro|failed:not-found|k:1|protocol:corrected|tiou:0.5|videos:reference",
+        range="0 to 1",
         direction="higher",
         definition="As R@kx, but over all segments alike; also of a slice of them, such as steps with a mistake.",
         citation="CaptainCook4D reports the macro mean only; per-slice recall is our addition",

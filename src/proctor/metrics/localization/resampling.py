@@ -35,7 +35,7 @@ def score_intervals(
         seed: of the draws.
 
     Returns:
-        Intervals in per cent, cut at 0 and 100. They have no ends with fewer than two videos.
+        Intervals, cut at 0 and 1. They have no ends with fewer than two videos.
 
     Raises:
         MetricInputError: if an option is out of range.
@@ -70,7 +70,7 @@ def difference_intervals(
         seed: of the draws.
 
     Returns:
-        Difference and interval of each column of ``weighted_scores``, in points from −100 to 100.
+        Difference and interval of each column of ``weighted_scores``, from −1 to 1.
 
     Raises:
         MetricInputError: if the two do not have the same ground truth, or an option is out of range.
@@ -90,7 +90,7 @@ def difference_intervals(
         note = "one video was scored: variation between videos is unknown"
         return tuple((float(d), Interval(None, None, _method(confidence), note)) for d in difference[0])
     intervals = centred_intervals(
-        difference[0], difference[1:], confidence=confidence, clusters=len(videos), low=-100.0
+        difference[0], difference[1:], confidence=confidence, clusters=len(videos), low=-1.0
     )
     return tuple(zip(difference[0].tolist(), intervals, strict=True))
 
@@ -121,7 +121,7 @@ def centred_intervals(
     confidence: float = 0.95,
     clusters: int,
     low: float = 0.0,
-    high: float = 100.0,
+    high: float = 1.0,
 ) -> tuple[Interval, ...]:
     """Percentile intervals of resampled scores, moved so that the mean of the resamples is the estimate.
 

@@ -1,6 +1,6 @@
 """Average precision and recall of localized steps, from the record of matches.
 
-All values are in per cent, 0 to 100. Macro values are means over the classes *of the ground truth*; a class that
+All values are shares, 0 to 1. Macro values are means over the classes *of the ground truth*; a class that
 is never predicted counts 0, a predicted class that the ground truth lacks counts nothing.
 
 Every score can be computed under whole-number weights on videos: a weight of 2 scores the data with that video
@@ -73,12 +73,12 @@ def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> f
 
 
 def average_precision(matches: Matches) -> Floats:
-    """Average precision in per cent of each class at each threshold, shape (C, T)."""
-    return 100.0 * _Curve.of(matches).areas()[:, :, 0].T
+    """Average precision of each class at each threshold, shape (C, T)."""
+    return _Curve.of(matches).areas()[:, :, 0].T
 
 
 def recall_at_kx(matches: Matches, multiple: int) -> Floats:
-    """R@k× in per cent of each class at each threshold, shape (C, T).
+    """R@k× of each class at each threshold, shape (C, T).
 
     For every video with n segments of a class, its k·n best-scored predictions of that class are kept; a segment
     is recalled if one of them overlaps it enough. Several segments may be recalled by one prediction.
@@ -87,12 +87,12 @@ def recall_at_kx(matches: Matches, multiple: int) -> Floats:
     total = np.bincount(matches.truth_class, minlength=len(matches.classes))
     found = np.zeros((len(matches.classes), recalled.shape[1]))
     np.add.at(found, matches.truth_class, recalled)
-    result: Floats = 100.0 * found / total[:, None]
+    result: Floats = found / total[:, None]
     return result
 
 
 def micro_recall_at_kx(matches: Matches, multiple: int, among: NDArray[np.bool_] | None = None) -> Floats:
-    """R@k× in per cent over all segments alike, shape (T,).
+    """R@k× over all segments alike, shape (T,).
 
     Args:
         matches: from ``match_segments``.
@@ -107,7 +107,7 @@ def micro_recall_at_kx(matches: Matches, multiple: int, among: NDArray[np.bool_]
     recalled = recalled if among is None else recalled[among]
     if not len(recalled):
         raise MetricInputError("the slice has no segments", "leave it out")
-    result: Floats = 100.0 * recalled.mean(axis=0)
+    result: Floats = recalled.mean(axis=0)
     return result
 
 
@@ -118,7 +118,7 @@ def macro_mean(by_class: Floats) -> Floats:
 
 
 def mean_average_precision(truth: Segments, predictions: Segments, tiou: Sequence[float] = TIOU) -> Floats:
-    """Mean over the classes of the ground truth of the average precision, in per cent at each threshold, shape (T,).
+    """Mean over the classes of the ground truth of the average precision at each threshold, shape (T,).
 
     Args:
         truth: ground truth of the videos that were scored, no others.
@@ -135,7 +135,7 @@ def mean_average_precision(truth: Segments, predictions: Segments, tiou: Sequenc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalizationScores:
-    """Everything at once, in per cent; C classes, T thresholds.
+    """Everything at once, 0 to 1; C classes, T thresholds.
 
     Attributes:
         matches: the record behind the numbers.
@@ -205,7 +205,7 @@ def weighted_scores(matches: Matches, weights: Floats) -> Floats:
     then the copies of one stand together.
 
     Returns:
-        (B, T + 1 + 2·K·T) in per cent: mAP at each threshold; average mAP; for each k the macro recall at each
+        (B, T + 1 + 2·K·T), 0 to 1: mAP at each threshold; average mAP; for each k the macro recall at each
         threshold; for each k the micro recall. Classes whose videos all have weight 0 leave the macro means;
         nan where no segment counts at all.
     """
@@ -238,9 +238,7 @@ def _weighted(matches: Matches, curve: _Curve, steps: _Steps, weights: Floats) -
 
 
 def _shares(part: Floats, whole: NDArray[np.int64] | Floats) -> Floats:
-    result: Floats = np.divide(
-        100.0 * part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0
-    )
+    result: Floats = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
     return result
 
 

@@ -81,7 +81,7 @@ class ReferenceSubset:
         n: items in it.
         single: means against the first reference, by measure; empty when there are no items.
         multi: means under the mode; equal to ``single`` in the subset of that name.
-        benefiting: per cent of the items of which any measure gets better; None when there are no items.
+        benefiting: share of the items of which any measure gets better; None when there are no items.
     """
 
     name: str
@@ -212,7 +212,7 @@ def _subset(name: str, result: BestOfReferences, rows: NDArray[np.bool_]) -> Ref
         n,
         result.first.take(rows).means(),
         result.best.take(rows).means(),
-        100.0 * float(result.benefits[rows].mean()),
+        float(result.benefits[rows].mean()),
     )
 
 

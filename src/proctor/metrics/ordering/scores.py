@@ -1,6 +1,6 @@
 """Scores of predicted orders: means with intervals and signatures, and two systems compared on the same sequences.
 
-Conventions: accuracy and perfect match are printed in per cent, everything else raw, as the field does. Intervals:
+Conventions: accuracy and perfect match are shares that tables print in per cent, everything else is raw. Intervals:
 Wilson for perfect match of independent sequences; otherwise a percentile bootstrap over sequences, or over clusters
 (all sequences of one manual) when they are given, and then for perfect match too.
 
@@ -56,7 +56,7 @@ class Column:
         label: how tables print it.
         values: what is summed, one value a sequence.
         weights: what that is divided by, one value a sequence; all ones for a macro mean.
-        percent: True if it is printed times 100.
+        percent: True for a share that is printed in per cent.
         lower: True if less is better.
     """
 
@@ -66,11 +66,6 @@ class Column:
     weights: Callable[[OrderMeasures], Floats]
     percent: bool = False
     lower: bool = False
-
-    @property
-    def scale(self) -> float:
-        """What a value is multiplied with for print."""
-        return 100.0 if self.percent else 1.0
 
 
 def _ones(measures: OrderMeasures) -> Floats:
@@ -106,7 +101,7 @@ class PartialColumn:
         name: the metric.
         label: how tables print it.
         values: one value an item.
-        percent: True if it is printed times 100.
+        percent: True for a share that is printed in per cent.
         undefined: why an item can have no value.
     """
 
@@ -115,11 +110,6 @@ class PartialColumn:
     values: Callable[[PartialMeasures], Floats]
     percent: bool = False
     undefined: str = ""
-
-    @property
-    def scale(self) -> float:
-        """What a value is multiplied with for print."""
-        return 100.0 if self.percent else 1.0
 
 
 PARTIAL_COLUMNS: Final = (
@@ -180,14 +170,12 @@ def score_orders(
         intervals[at] = wilson_interval(int(measures.perfect_match.sum()), len(measures), confidence)
     scores = {}
     for i, column in enumerate(ORDER_COLUMNS):
-        signature = _signature(
-            column.name, column.percent, intervals[i], clusters, resamples, seed, parameters
-        )
+        signature = _signature(column.name, intervals[i], clusters, resamples, seed, parameters)
         signature = signature.having(average="micro" if column.name.startswith("micro") else "macro")
         total = weights[i].sum()
         value = float(values[i].sum() / total) if total else math.nan
         scores[column.name] = _score(
-            value, column.scale, signature, len(measures), intervals[i], failed, 0, "there are no sequences"
+            value, signature, len(measures), intervals[i], failed, 0, "there are no sequences"
         )
     return scores
 
@@ -230,29 +218,25 @@ def score_partial_orders(
     scores = {}
     for i, column in enumerate(PARTIAL_COLUMNS):
         n = int(weights[i].sum())
-        signature = _signature(
-            column.name, column.percent, intervals[i], clusters, resamples, seed, parameters
-        )
+        signature = _signature(column.name, intervals[i], clusters, resamples, seed, parameters)
         why = f"undefined for every item: {column.undefined}" if len(measures) else "there are no items"
         value = float(values[i].sum() / n) if n else math.nan
         skipped = len(measures) - n
         scores[column.name] = _score(
-            value, column.scale, signature.having(average="macro"), n, intervals[i], failed, skipped, why
+            value, signature.having(average="macro"), n, intervals[i], failed, skipped, why
         )
     return scores
 
 
 def _signature(
     name: str,
-    percent: bool,
     interval: Interval,
     clusters: Sequence[str] | None,
     resamples: int,
     seed: int,
     parameters: Mapping[str, str] | None,
 ) -> Signature:
-    found = {"unit": "percent"} if percent else {}
-    found["interval"] = interval.method
+    found = {"interval": interval.method}
     if interval.method.startswith("percentile"):
         cluster = "sequence" if clusters is None else "given"
         found |= {"cluster": cluster, "resamples": str(resamples), "seed": str(seed)}
@@ -261,7 +245,6 @@ def _signature(
 
 def _score(
     value: float,
-    scale: float,
     signature: Signature,
     n: int,
     interval: Interval,
@@ -273,8 +256,8 @@ def _score(
         return Score(value, signature, n, failed=failed, skipped=skipped, note=why)
     low, high = interval.low, interval.high
     if low is None or high is None:
-        return Score(value * scale, signature, n, failed=failed, skipped=skipped, note=interval.note)
-    return Score(value * scale, signature, n, low * scale, high * scale, failed, skipped, interval.note)
+        return Score(value, signature, n, failed=failed, skipped=skipped, note=interval.note)
+    return Score(value, signature, n, low, high, failed, skipped, interval.note)
 
 
 def _intervals(
@@ -385,8 +368,8 @@ def compare_orders(
         seed: of both.
 
     Returns:
-        By column of ``ORDER_COLUMNS``, without the pooled accuracy, which is no mean over sequences: differences in
-        printed units, p from the sign-flip test (exact for few differing clusters); for perfect match of
+        By column of ``ORDER_COLUMNS``, without the pooled accuracy, which is no mean over sequences: differences,
+        p from the sign-flip test (exact for few differing clusters); for perfect match of
         independent sequences p is McNemar's, exact and two-sided.
 
     Raises:
@@ -404,7 +387,7 @@ def compare_orders(
         why = "there are no sequences that both predicted"
         nothing = Comparison(*names, 0, 0, None, None, None, None, None, None, 0, 0, 0, note=why)
         return {column.name: nothing for column in columns}
-    marks = [np.array([column.scale * column.values(m) for column in columns]) for m in (a, b)]
+    marks = [np.array([column.values(m) for column in columns]) for m in (a, b)]
     differences = marks[1] - marks[0]
     sums = cluster_sums(differences, items if clusters is None else clusters)
     draws = resamples or _TEST_DRAWS

@@ -18,7 +18,7 @@ __all__ = ["cell_score", "cell_scores"]
 
 
 def cell_score(values: Floats | Sequence[float], signature: Signature, **options: Any) -> Score:
-    """One cell of a table: 100 times the mean over its questions, with its interval; see ``cell_scores``."""
+    """One cell of a table: the mean over its questions, with its interval; see ``cell_scores``."""
     return cell_scores(np.asarray(values, dtype=np.float64)[None, :], [signature], **options)[0]
 
 
@@ -33,7 +33,7 @@ def cell_scores(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[Score, ...]:
-    """Several measures of the same questions: 100 times each mean, with bootstrap intervals in one pass.
+    """Several measures of the same questions: each mean, with bootstrap intervals in one pass.
 
     Args:
         values: 0 to 1, shape (measures, questions); ``nan`` where a question does not belong to a measure (it needs
@@ -82,18 +82,15 @@ def _cell(
     if not len(values):
         note = f"no question was scored ({failed} failed)" if failed else "the cell has no questions"
         return Score(math.nan, signature.having(interval="none"), 0, None, None, failed, skipped, note)
-    value = 100.0 * math.fsum(values.tolist()) / len(values)
+    value = math.fsum(values.tolist()) / len(values)
     if interval is None:
         return Score(value, signature.having(interval="none"), len(values), None, None, failed, skipped)
-    low, high = interval.low, interval.high
-    if low is not None and high is not None:
-        low, high = 100.0 * low, 100.0 * high
     return Score(
         value,
         signature.having(interval=interval.method),
         len(values),
-        low,
-        high,
+        interval.low,
+        interval.high,
         failed,
         skipped,
         interval.note,

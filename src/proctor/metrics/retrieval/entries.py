@@ -17,11 +17,11 @@ METRICS: Final = (
         function="retrieval:recalls_at_k",
         signature=(
             "recall_at_k|clusters:question|"
-            "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|scale:100|slice:all"
+            "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
-        definition="|gold ∩ first k| / |gold|, mean over questions, times 100.",
+        definition="|gold ∩ first k| / |gold|, mean over questions.",
         citation="Wu et al. 2024 (SMMQG), section 5; fractional reading recovered from its Tables 2 and 3",
         traps=(
             "With several gold sources recall has three readings (fractional, all, any); SMMQG does not say which, "
@@ -37,11 +37,11 @@ METRICS: Final = (
         function="retrieval:recalls_at_k",
         signature=(
             "all_gold_at_k|clusters:question|"
-            "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
+            "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
-        definition="Share of questions with every gold source among the first k, times 100.",
+        definition="Share of questions with every gold source among the first k.",
         citation="strict reading of recall@k; specification A2.1",
         traps="0 by construction for questions that need more than k sources.",
     ),
@@ -51,11 +51,11 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:recalls_at_k",
         signature=(
-            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
+            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
-        definition="Share of questions with at least one gold source among the first k, times 100.",
+        definition="Share of questions with at least one gold source among the first k.",
         citation="success@k of trec_eval",
         traps="Overstates retrieval where every source is needed; grows with the number of gold sources.",
     ),
@@ -66,13 +66,13 @@ METRICS: Final = (
         function="retrieval:part_recalls_at_k",
         signature=(
             "part_recall_at_k|clusters:question|"
-            "gold:fractional|interval:bca-95|k:5|missing:failed|part:table|repeated:first|scale:100"
+            "gold:fractional|interval:bca-95|k:5|missing:failed|part:table|repeated:first"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
         definition=(
             "Share of a question's gold sources of one modality among the first k, mean over the questions that need "
-            "that modality, times 100."
+            "that modality."
         ),
         citation="specification A2.1",
         traps="Parts of different modalities stand on different questions.",
@@ -83,11 +83,11 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:precisions_at_k",
         signature=(
-            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
+            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
-        definition="|gold ∩ first k| / k, mean over questions, times 100.",
+        definition="|gold ∩ first k| / k, mean over questions.",
         citation="trec_eval",
         traps="With one or two gold sources it cannot exceed 1/k or 2/k; shorter rankings are still divided by k.",
     ),
@@ -98,13 +98,13 @@ METRICS: Final = (
         function="retrieval:ndcgs_at_k",
         signature=(
             "ndcg_at_k|clusters:question|"
-            "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|scale:100|slice:all"
+            "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
         definition=(
             "Σ gain / log2(rank + 1) over the first k, divided by that of the best ranking of all gold sources cut at "
-            "k; mean over questions, times 100."
+            "k; mean over questions."
         ),
         citation="Järvelin and Kekäläinen 2002; Burges et al. 2005 for the exponential gain",
         traps="Linear and exponential gain differ as soon as relevance is graded; trec_eval is linear.",
@@ -115,11 +115,11 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:reciprocal_ranks",
         signature=(
-            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|scale:100|slice:all"
+            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
-        definition="1 / rank of the first gold source (0 if none was retrieved), mean over questions, times 100.",
+        definition="1 / rank of the first gold source (0 if none was retrieved), mean over questions.",
         citation="Voorhees 1999 (TREC-8 question answering track)",
         traps="Looks at one gold source only; depends on how deep the rankings go.",
     ),
@@ -130,13 +130,13 @@ METRICS: Final = (
         function="retrieval:average_precisions",
         signature=(
             "ranking_mean_average_precision|clusters:question|"
-            "interval:bca-95|missing:failed|repeated:first|scale:100|slice:all"
+            "interval:bca-95|missing:failed|repeated:first|slice:all"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
         definition=(
             "Sum of the precisions at the ranks of the gold sources found, divided by the number of all gold sources; "
-            "mean over questions, times 100."
+            "mean over questions."
         ),
         citation="Buckley and Voorhees 2000; trec_eval",
         traps="Not the mAP of localization. Depends on how deep the rankings go.",

@@ -4,13 +4,13 @@ Conventions: a video is a 1-D array of labels (texts or whole numbers), one a fr
 have the same length, and a function takes a *list of videos* so that pooling is explicit. A segment is a maximal run
 of one label, in frames, half-open ``[start, end)``; runs never cross videos. Labels may be declared *background*:
 their runs are no segments, so they are neither asked for nor counted as false; what that means for frames is said
-by each function. A video without frames holds nothing to score and is left out. Scores are 0 to 100, as printed in
-the field.
+by each function. A video without frames holds nothing to score and is left out. Scores are 0 to 1; tables
+print them in per cent, as the field does.
 
 How the published protocol (MS-TCN) counts, and where it is unfair:
 
 * Frame accuracy (MoF) pools the frames of all videos, background included; long videos weigh more.
-* The edit score is the mean over videos of 100 (1 - distance / longer), distance and length in segments. Background
+* The edit score is the mean over videos of 1 - distance / longer, distance and length in segments. Background
   runs are removed *without* joining their neighbours: ``A bg A`` stays two segments.
 * Segmental F1 at overlap t: every predicted segment looks up the *one* reference segment of its label with the
   largest IoU (the earliest among equals). It is a true positive if that IoU is at least t and nobody before it took

@@ -16,7 +16,7 @@ from proctor.metrics.segmentation.pairs import (
     taken_corrected,
     taken_published,
 )
-from proctor.metrics.segmentation.videos import Integers, Label, Runs, Videos, percent_of, timeline
+from proctor.metrics.segmentation.videos import Integers, Label, Runs, Videos, share_of, timeline
 
 __all__ = ["over_segmentation_ratio", "segmental_f1", "true_positives"]
 
@@ -38,7 +38,7 @@ def segmental_f1(
     background: Collection[Label] = (),
     matching: Matching = "published",
 ) -> float:
-    """Segmental F1 at one overlap, 0 to 100: 2 TP / (2 TP + FP + FN), counts summed over videos.
+    """Segmental F1 at one overlap, 0 to 1: 2 TP / (2 TP + FP + FN), counts summed over videos.
 
     Args:
         gt: labels of each video.
@@ -55,7 +55,7 @@ def segmental_f1(
     tp = true_positives(
         overlapping_pairs(wanted, given), wanted, overlap, matching, len(line.first) - 1
     ).sum()
-    return percent_of(2.0 * float(tp), len(wanted.start) + len(given.start), "neither side has a segment")
+    return share_of(2.0 * float(tp), len(wanted.start) + len(given.start), "neither side has a segment")
 
 
 def over_segmentation_ratio(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> float:
@@ -66,4 +66,4 @@ def over_segmentation_ratio(gt: Videos, pred: Videos, *, background: Collection[
     """
     line = timeline(gt, pred, background)
     wanted, given = line.foreground_runs(line.reference), line.foreground_runs(line.predicted)
-    return percent_of(len(given.start), len(wanted.start), "the reference has no segment") / 100.0
+    return share_of(len(given.start), len(wanted.start), "the reference has no segment")

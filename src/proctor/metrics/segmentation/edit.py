@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from proctor.metrics.segmentation.videos import Floats, Label, Runs, Timeline, Videos, percent_of, timeline
+from proctor.metrics.segmentation.videos import Floats, Label, Runs, Timeline, Videos, share_of, timeline
 
 __all__ = ["edit_distance", "edit_score", "edits"]
 
@@ -38,10 +38,10 @@ def edit_distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 
 def edit_score(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> float:
-    """Segmental edit score, 0 to 100: mean over videos of 100 (1 - edit distance / longer sequence of segments).
+    """Segmental edit score, 0 to 1: mean over videos of 1 - edit distance / longer sequence of segments.
 
     Only the order of the segments' labels counts, not their times. A video without segments on both sides scores
-    100: there was nothing to say, and nothing was said.
+    1: there was nothing to say, and nothing was said.
 
     Args:
         gt: labels of each video.
@@ -54,7 +54,7 @@ def edit_score(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) 
     line = timeline(gt, pred, background)
     some = np.diff(line.first) > 0
     values = edits(line, line.foreground_runs(line.reference), line.foreground_runs(line.predicted))[some]
-    return percent_of(math.fsum((values / 100.0).tolist()), len(values), "no video has a frame")
+    return share_of(math.fsum(values.tolist()), len(values), "no video has a frame")
 
 
 def edits(line: Timeline, wanted: Runs, given: Runs) -> Floats:
@@ -69,4 +69,4 @@ def edits(line: Timeline, wanted: Runs, given: Runs) -> Floats:
 
 def _edit(wanted: list[int], given: list[int]) -> float:
     longer = max(len(wanted), len(given))
-    return 100.0 * (1.0 - edit_distance(wanted, given) / longer) if longer else 100.0
+    return 1.0 - edit_distance(wanted, given) / longer if longer else 1.0

@@ -15,10 +15,10 @@ METRICS: Final = (
         label="MoF",
         family="segmentation",
         function="segmentation:frame_accuracy",
-        signature="frame_accuracy|average:frames|background:scored|cluster:video|interval:bca-95|scale:100",
-        range="0 to 100",
+        signature="frame_accuracy|average:frames|background:scored|cluster:video|interval:bca-95",
+        range="0 to 1",
         direction="higher",
-        definition="Frames with the right label / frames, pooled over videos, times 100.",
+        definition="Frames with the right label / frames, pooled over videos.",
         citation="Lea et al. 2017; Farha and Gall 2019 (MS-TCN)",
         traps=(
             "Background counts in published figures; predicting it everywhere can look good, so compare with the "
@@ -31,11 +31,11 @@ METRICS: Final = (
         label="Edit",
         family="segmentation",
         function="segmentation:edit_score",
-        signature="edit_score|average:videos|background:none|cluster:video|interval:bca-95|norm:longer|scale:100",
-        range="0 to 100",
+        signature="edit_score|average:videos|background:none|cluster:video|interval:bca-95|norm:longer",
+        range="0 to 1",
         direction="higher",
         definition=(
-            "100 (1 - Levenshtein distance of the segments' labels / length of the longer sequence), mean over videos."
+            "1 - Levenshtein distance of the segments' labels / length of the longer sequence, mean over videos."
         ),
         citation="Lea et al. 2016, 2017; Farha and Gall 2019",
         traps=(
@@ -49,12 +49,12 @@ METRICS: Final = (
         family="segmentation",
         function="segmentation:segmental_f1",
         signature=(
-            "segmental_f1|background:none|cluster:video|counts:summed|interval:bca-95|matching:published|overlap:0.5|scale:100"
+            "segmental_f1|background:none|cluster:video|counts:summed|interval:bca-95|matching:published|overlap:0.5"
         ),
-        range="0 to 100",
+        range="0 to 1",
         direction="higher",
         definition=(
-            "200 TP / (2 TP + FP + FN); TP are predictions whose best reference segment of their label has enough IoU "
+            "2 TP / (2 TP + FP + FN); TP are predictions whose best reference segment of their label has enough IoU "
             "and is still free; counts summed over videos."
         ),
         citation="Lea et al. 2017, section 4; Farha and Gall 2019 (counts summed over videos)",

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from proctor.metrics.segmentation.videos import Integers, Label, Timeline, Videos, percent_of, timeline
+from proctor.metrics.segmentation.videos import Integers, Label, Timeline, Videos, share_of, timeline
 
 __all__ = ["frame_accuracy", "frame_confusion", "frame_counts"]
 
@@ -19,7 +19,7 @@ def frame_accuracy(
     background: Collection[Label] = (),
     average: Literal["frames", "videos"] = "frames",
 ) -> float:
-    """Share of frames with the right label (MoF, mean over frames), 0 to 100.
+    """Share of frames with the right label (MoF, mean over frames), 0 to 1.
 
     Args:
         gt: labels of each video.
@@ -33,9 +33,9 @@ def frame_accuracy(
     """
     frames, correct = frame_counts(timeline(gt, pred, background))
     if average == "frames":
-        return percent_of(float(correct.sum()), float(frames.sum()), "no frame is left to score")
+        return share_of(float(correct.sum()), float(frames.sum()), "no frame is left to score")
     some = frames > 0
-    return percent_of(
+    return share_of(
         float((correct[some] / frames[some]).sum()), int(some.sum()), "no video has a frame left to score"
     )
 

@@ -21,7 +21,7 @@ __all__ = ["segmentation_scores"]
 Statistic = Callable[[Floats], Floats]
 
 
-def _ratio(top: int, bottom: int, scale: float = 100.0) -> Statistic:
+def _ratio(top: int, bottom: int, scale: float = 1.0) -> Statistic:
     """The statistic ``scale`` * column / column of sums."""
 
     def statistic(sums: Floats) -> Floats:
@@ -140,7 +140,7 @@ def _reading(statistic: Statistic, begin: int, end: int) -> Statistic:
 def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
     ones = np.ones(len(stats))
     share = np.divide(stats.correct, stats.frames, out=np.zeros(len(stats)), where=stats.frames > 0)
-    pooled = Signature("frame_accuracy", {"average": "frames", "background": "scored", "scale": "100"})
+    pooled = Signature("frame_accuracy", {"average": "frames", "background": "scored"})
     result = [
         _Wanted("MoF", pooled, _columns(stats.correct, stats.frames), _ratio(0, 1), "no video has a frame")
     ]
@@ -172,11 +172,9 @@ def _segment_scores(stats: SegmentationStatistics) -> list[_Wanted]:
     result = [
         _Wanted(
             "Edit",
-            Signature(
-                "edit_score", {"average": "videos", "background": hidden, "norm": "longer", "scale": "100"}
-            ),
+            Signature("edit_score", {"average": "videos", "background": hidden, "norm": "longer"}),
             _columns(stats.edit, ones),
-            _ratio(0, 1, 1.0),
+            _ratio(0, 1),
             "no video has a frame",
         )
     ]
@@ -188,18 +186,17 @@ def _segment_scores(stats: SegmentationStatistics) -> list[_Wanted]:
                 "counts": "summed",
                 "matching": stats.matching,
                 "overlap": f"{overlap:g}",
-                "scale": "100",
             },
         )
         sums = _columns(found, stats.wanted + stats.given)
         label = f"F1@{100 * overlap:g}"
-        result.append(_Wanted(label, signature, sums, _ratio(0, 1, 200.0), "neither side has a segment"))
+        result.append(_Wanted(label, signature, sums, _ratio(0, 1, 2.0), "neither side has a segment"))
     result.append(
         _Wanted(
             "segments ratio",
             Signature("over_segmentation_ratio", {"background": hidden, "counts": "summed"}),
             _columns(stats.given, stats.wanted),
-            _ratio(0, 1, 1.0),
+            _ratio(0, 1),
             "the reference has no segment",
         )
     )
@@ -227,7 +224,7 @@ def _boundary_scores(errors: BoundaryErrors) -> list[_Wanted]:
         nothing = f"no segment overlaps one of its label by {errors.overlap:g}"
         for name, columns, statistic in (
             ("median", counts, _quantile(known, 0.5)),
-            ("mean", _columns(sums, pairs), _ratio(0, 1, 1.0)),
+            ("mean", _columns(sums, pairs), _ratio(0, 1)),
             ("p90", counts, _quantile(known, 0.9)),
         ):
             label = f"{side} off, {name} ({errors.unit})"

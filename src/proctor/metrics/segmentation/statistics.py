@@ -26,7 +26,7 @@ class SegmentationStatistics:
         correct: frames with the right label.
         shown_frames: frames whose reference is no background.
         shown_correct: the right ones of these.
-        edit: edit score, 0 to 100.
+        edit: edit score, 0 to 1.
         wanted: reference segments.
         given: predicted segments.
         overlaps: of the F1 scores.

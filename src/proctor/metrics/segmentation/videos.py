@@ -19,7 +19,7 @@ __all__ = [
     "Videos",
     "changes",
     "label_array",
-    "percent_of",
+    "share_of",
     "timeline",
 ]
 
@@ -167,8 +167,8 @@ def _runs(codes: Integers, first: Integers) -> Runs:
     return Runs(start, end.astype(np.int64), codes[start], video.astype(np.int64))
 
 
-def percent_of(part: float, whole: float, undefined: str) -> float:
-    """Return 100 part / whole, or an error that says why there is none."""
+def share_of(part: float, whole: float, undefined: str) -> float:
+    """Return part / whole, or an error that says why there is none."""
     if not whole:
         raise MetricInputError(undefined, "there is nothing to measure; leave this score out")
-    return 100.0 * part / whole
+    return part / whole

@@ -35,6 +35,7 @@ from proctor.stages.scoring.localization_files import (
 )
 from proctor.stages.scoring.localization_rows import Choices, chance_rows, slice_rows, threshold_rows
 from proctor.stages.scoring.localization_slices import Part, slice_parts
+from proctor.stages.scoring.percent import as_percent
 
 __all__ = [
     "parse_tiou",
@@ -64,7 +65,7 @@ def score_localization(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> ScoreTable:
-    """Score predicted segments against the ground truth: mAP and R@k× at each tIoU, in per cent.
+    """Score predicted segments against the ground truth: mAP and R@k× at each tIoU.
 
     Args:
         gt: ground truth.
@@ -119,7 +120,7 @@ def score_localization(
         write_matches(matches, scores, prepared)
     dropped = [name for name, drop in (("duplicates", drop_duplicates), ("empty", drop_empty)) if drop]
     choices = Choices(
-        {"failed": "not-found", "protocol": prepared.protocol, "unit": "percent"}
+        {"failed": "not-found", "protocol": prepared.protocol}
         | ({"dropped": ",".join(dropped)} if dropped else {})
         | ({"subset": subset.replace("|", "/")} if subset else {})
         | _evaluated(prepared.protocol, videos)
@@ -214,21 +215,22 @@ def _headline(
     intervals: Sequence[Interval],
     parts: Sequence[Part],
 ) -> dict[str, object]:
+    """The figures as papers print them: in per cent."""
     matches, tiou = scores.matches, scores.matches.tiou
     headline: dict[str, object] = {
         "protocol": prepared.protocol,
         "tiou": list(tiou),
-        "mAP": scores.mean_ap.tolist(),
-        **{f"R@{k}x": values.tolist() for k, values in scores.mean_recall.items()},
+        "mAP": as_percent(scores.mean_ap),
+        **{f"R@{k}x": as_percent(values) for k, values in scores.mean_recall.items()},
         "classes": len(matches.classes),
-        "average_mAP": scores.average_map,
-        **{f"micro_R@{k}x": values.tolist() for k, values in scores.micro_recall.items()},
+        "average_mAP": as_percent(scores.average_map),
+        **{f"micro_R@{k}x": as_percent(values) for k, values in scores.micro_recall.items()},
         "videos": len(prepared.truth.used_videos()),
         "segments": len(prepared.truth),
         "predictions": predictions,
     }
     if intervals:
-        ends = [[i.low, i.high] for i in intervals]
+        ends = [[as_percent(i.low), as_percent(i.high)] for i in intervals]
         names = ["mAP", *(f"{m}R@{k}x" for m in ("", "micro_") for k in matches.multiples)]
         ends.insert(0, ends.pop(len(tiou)))  # the average: out of the row of thresholds
         headline["intervals"] = {"average_mAP": ends[0]} | {
@@ -240,9 +242,9 @@ def _headline(
                 "slice": p.label,
                 "tiou": p.tiou,
                 "k": p.k,
-                "recall": p.value,
-                "low": None if p.interval is None else p.interval.low,
-                "high": None if p.interval is None else p.interval.high,
+                "recall": as_percent(p.value),
+                "low": None if p.interval is None else as_percent(p.interval.low),
+                "high": None if p.interval is None else as_percent(p.interval.high),
                 "segments": p.n,
             }
             for p in parts
@@ -255,8 +257,8 @@ def _headline(
             "label": name,
             "segments": segments[c],
             "predictions": predicted[c],
-            "AP": scores.ap[c].tolist(),
-            **{f"R@{k}x": table[c].tolist() for k, table in scores.recall.items()},
+            "AP": as_percent(scores.ap[c]),
+            **{f"R@{k}x": as_percent(table[c]) for k, table in scores.recall.items()},
         }
         for c, name in enumerate(matches.classes)
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from proctor.metrics.figure import Bars, Figure, IntervalPlot
 from proctor.metrics.localization import LocalizationScores
 from proctor.stages.scoring.localization_slices import Part
+from proctor.stages.scoring.percent import as_percent
 
 __all__ = ["localization_plots"]
 
@@ -25,7 +26,7 @@ def localization_plots(
     bars = Bars(
         f"Average precision at tIoU {middle:g}, classes with most segments first",
         tuple(str(matches.classes[c]) for c in shown),
-        tuple(float(scores.ap[c, t]) for c in shown),
+        tuple(as_percent(scores.ap[shown, t])),
         tuple(int(segments[c]) for c in shown),
         unit="%",
     )
@@ -35,9 +36,9 @@ def localization_plots(
     plot = IntervalPlot(
         f"Micro recall by {column} at tIoU {middle:g}, per cent",
         tuple(f"{p.label}, R@{p.k}x" for p in lines),
-        tuple(p.value for p in lines),
-        tuple(p.interval.low if p.interval else None for p in lines),
-        tuple(p.interval.high if p.interval else None for p in lines),
+        tuple(as_percent(p.value) for p in lines),
+        tuple(as_percent(p.interval.low) if p.interval else None for p in lines),
+        tuple(as_percent(p.interval.high) if p.interval else None for p in lines),
         scale=(0.0, 100.0),
     )
     return (bars, plot)

@@ -61,7 +61,9 @@ def threshold_rows(
 
     def add(line: str, column: str, value: float, signature: Signature, place: int) -> None:
         interval = intervals[place] if intervals else None
-        rows.append(ScoreRow(column, _score(value, signature, counts, interval), line, chance, 2))
+        rows.append(
+            ScoreRow(column, _score(value, signature, counts, interval), line, chance, 2, percent=True)
+        )
 
     first = len(tiou) + 1
     for t, threshold in enumerate(tiou):
@@ -110,5 +112,7 @@ def slice_rows(parts: Sequence[Part], choices: Choices) -> list[ScoreRow]:
             name, average="micro", k=str(part.k), slice=part.label.replace("|", "/"), tiou=f"{part.tiou:g}"
         )
         score = _score(part.value, signature, (part.n, part.unpredicted, part.left_out), part.interval)
-        rows.append(ScoreRow(f"micro R@{part.k}x", score, f"{part.label}, tIoU {part.tiou:g}", digits=2))
+        rows.append(
+            ScoreRow(f"micro R@{part.k}x", score, f"{part.label}, tIoU {part.tiou:g}", digits=2, percent=True)
+        )
     return rows

@@ -80,9 +80,9 @@ def _slice_interval(
 
 
 def _recall(sums: Floats) -> Floats:
-    """Per cent; nan for a resample in which the slice does not occur, which the bootstrap leaves out."""
+    """Nan for a resample in which the slice does not occur, which the bootstrap leaves out."""
     whole = sums[:, 1]
-    result: Floats = np.divide(100.0 * sums[:, 0], whole, out=np.full(len(sums), np.nan), where=whole > 0)
+    result: Floats = np.divide(sums[:, 0], whole, out=np.full(len(sums), np.nan), where=whole > 0)
     return result
 
 

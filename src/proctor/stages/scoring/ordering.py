@@ -83,11 +83,11 @@ def score_ordering(
     for system in systems:
         rows += system_rows(system, options, slices if system is main else ())
     headline: dict[str, Any] = {
-        row.score.signature.name: row.score.value for row in rows if row.slice == names[0]
+        row.score.signature.name: row.shown.value for row in rows if row.slice == names[0]
     }
     chance = chance_rows(main, orders, options)
     rows += chance
-    headline["chance"] = {row.score.signature.name: row.score.value for row in chance}
+    headline["chance"] = {row.score.signature.name: row.shown.value for row in chance}
     notes = _notes(systems, chance, options)
     if main.best is not None and references != "first" and (main.best.references > 1).any():
         rows += reference_rows(main, options)
@@ -166,7 +166,7 @@ def _notes(systems: Sequence[System], chance: Sequence[ScoreRow], options: Optio
             )
     main = systems[0]
     if main.best is not None:
-        notes.append("Dist is the sum over the steps of a sequence; Acc, PMR and valid are in per cent")
+        notes.append("Dist is the sum over the steps of a sequence")
     simulated = {row.score.signature.parameters["chance"] for row in chance} - {"exact"}
     if simulated:
         notes.append(f"chance is {simulated.pop()} items with seed {options.seed}")

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from proctor.metrics.figure import Figure, IntervalPlot, Matrix
-from proctor.metrics.score import Score
+from proctor.metrics.figure import Figure, Matrix
 from proctor.metrics.table import ScoreRow
+from proctor.stages.scoring.figures import defined, interval_plot
 from proctor.stages.scoring.ordering_system import System
 
 __all__ = ["draw_figures"]
@@ -46,20 +46,12 @@ def draw_figures(
         for row in rows
         if row.score.signature.name == name and row.slice == system.name and not row.chance
     ]
-    # All six on one scale: percentages become shares, lengths and distances are divided by their largest value.
-    plot = IntervalPlot(
-        title="Predicted orders: shares of the possible",
-        labels=tuple(label for label, _ in lines),
-        values=tuple(_share(score, score.value) for _, score in lines),
-        low=tuple(_share(score, score.low) for _, score in lines),
-        high=tuple(_share(score, score.high) for _, score in lines),
-        chance=tuple(
-            _share(guessed[score.signature.name], guessed[score.signature.name].value) for _, score in lines
-        ),
-        scale=(
-            min([0.0, *(_share(s, s.low if s.low is not None else s.value) or 0.0 for _, s in lines)]),
-            1.0,
-        ),
+    # All six on one scale: lengths and distances are divided by their largest value.
+    plot = interval_plot(
+        "Predicted orders: shares of the possible",
+        lines,
+        chance=[defined(guessed[score.signature.name].value) for _, score in lines],
+        scale=(min([0.0, *(s.low if s.low is not None else defined(s.value) or 0.0 for _, s in lines)]), 1.0),
     )
     matrices = (matrix for system in systems if (matrix := _matrix(system, len(systems) > 1)))
     return (plot, *matrices)
@@ -68,12 +60,6 @@ def draw_figures(
 def _plotted_label(row: ScoreRow, system: str) -> str:
     better = " (lower is better)" if row.score.signature.name == "normalised_displacement" else ""
     return f"{row.metric}{better}" + (f" ({system})" if system else "")
-
-
-def _share(score: Score, value: float | None) -> float | None:
-    if value is None:
-        return None
-    return value / 100.0 if score.signature.parameters.get("unit") == "percent" else value
 
 
 def _matrix(system: System, several: bool) -> Matrix | None:

@@ -30,6 +30,7 @@ from proctor.metrics.significance import Comparison
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.ordering_files import Item
 from proctor.stages.scoring.ordering_system import Options, System
+from proctor.stages.scoring.percent import as_percent
 
 __all__ = [
     "chance_rows",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 _DIGITS: Final = {"Acc": 2, "PMR": 2, "Acc micro": 2, "valid": 2, "Lq": 2, "Lr": 2, "Dist": 2, "violated": 2}
+_PERCENT: Final = frozenset(column.label for column in (*ORDER_COLUMNS, *PARTIAL_COLUMNS) if column.percent)
 
 
 def _parameters(options: Options, *, full: bool) -> dict[str, str]:
@@ -99,7 +101,7 @@ def _rows_of(system: System, options: Options, name: str, part: tuple[str, str] 
 
 
 def _row(label: str, score: Score, name: str, *, chance: bool = False) -> ScoreRow:
-    return ScoreRow(label, score, name, chance=chance, digits=_DIGITS.get(label, 3))
+    return ScoreRow(label, score, name, chance, _DIGITS.get(label, 3), label in _PERCENT)
 
 
 def _taken(measures: PartialMeasures, rows: NDArray[np.bool_]) -> PartialMeasures:
@@ -167,7 +169,7 @@ def reference_headline(system: System) -> dict[str, Any]:
                 "n": subset.n,
                 "single": _in_printed_units(subset.single),
                 "multi": _in_printed_units(subset.multi),
-                "benefiting_percent": subset.benefiting,
+                "benefiting_percent": as_percent(subset.benefiting),
             }
             for subset in reference_table(system.best)
         },
@@ -183,8 +185,8 @@ def reference_headline(system: System) -> dict[str, Any]:
 
 
 def _in_printed_units(means: Mapping[str, float]) -> dict[str, float]:
-    scale = {column.name: column.scale for column in ORDER_COLUMNS}
-    return {name: scale[name] * value for name, value in means.items()}
+    percent = {column.name for column in ORDER_COLUMNS if column.percent}
+    return {name: as_percent(value) if name in percent else value for name, value in means.items()}
 
 
 def violations_headline(system: System, orders: Mapping[str, PartialOrder]) -> dict[str, Any]:
@@ -220,12 +222,8 @@ def chance_rows(system: System, orders: Mapping[str, PartialOrder], options: Opt
         } | ({"seed": str(options.seed)} if chance.simulated else {})
         for column in ORDER_COLUMNS:
             values, weights = column.values(chance.measures), column.weights(chance.measures)
-            parameters = signature | ({"unit": "percent"} if column.percent else {})
-            score = Score(
-                float(values.sum() / weights.sum()) * column.scale,
-                Signature(column.name, parameters),
-                len(system.items),
-            )
+            value = float(values.sum() / weights.sum())
+            score = Score(value, Signature(column.name, signature), len(system.items))
             rows.append(_row(column.label, score, "chance", chance=True))
     if system.partial is not None:
         rows += _partial_chance([orders[system.items[i].id] for i in system.constrained])
@@ -242,8 +240,6 @@ def _partial_chance(orders: Sequence[PartialOrder]) -> list[ScoreRow]:
     for column, key in zip(PARTIAL_COLUMNS, keys, strict=True):
         values = [value for order in orders if (value := known[id(order)][key]) is not None]
         signature = Signature(column.name, {"chance": "exact", "order": "uniform"})
-        if column.percent:
-            signature = signature.having(unit="percent")
         skipped = len(orders) - len(values)
         if values:
             note = (
@@ -251,9 +247,7 @@ def _partial_chance(orders: Sequence[PartialOrder]) -> list[ScoreRow]:
                 if not skipped or key != "valid"
                 else f"{skipped} items have too many valid orders to count"
             )
-            score = Score(
-                column.scale * sum(values) / len(values), signature, len(values), skipped=skipped, note=note
-            )
+            score = Score(sum(values) / len(values), signature, len(values), skipped=skipped, note=note)
         else:
             why = "too many valid orders to count" if key == "valid" else column.undefined
             score = Score(float("nan"), signature, 0, skipped=skipped, note=why)
@@ -294,8 +288,6 @@ def comparison_rows(
             continue
         pair = found[column.name]
         parameters = _parameters(options, full=True) | {"paired": pair.method.replace("|", ",")}
-        if column.percent:
-            parameters["unit"] = "percent"
         signature = Signature(f"{column.name}_difference", parameters)
         if pair.difference is None:
             score = Score(float("nan"), signature, 0, note=pair.note)
@@ -309,26 +301,31 @@ def comparison_rows(
 
 
 def comparison_headline(found: Mapping[str, Comparison]) -> dict[str, Any]:
-    """Return all of each comparison, with p corrected over the measures (Holm)."""
+    """Return all of each comparison in printed units, with p corrected over the measures (Holm)."""
     from proctor.metrics.hypothesis_tests import holm
 
     corrected = holm([pair.p for pair in found.values()])
+    percent = {column.name for column in ORDER_COLUMNS if column.percent}
+
+    def printed(name: str, value: float | None) -> float | None:
+        return as_percent(value) if name in percent else value
+
     return {
         name: {
             "a": pair.a,
             "b": pair.b,
             "n": pair.n,
-            "mean_a": pair.mean_a,
-            "mean_b": pair.mean_b,
-            "difference": pair.difference,
-            "low": pair.low,
-            "high": pair.high,
+            "mean_a": printed(name, pair.mean_a),
+            "mean_b": printed(name, pair.mean_b),
+            "difference": printed(name, pair.difference),
+            "low": printed(name, pair.low),
+            "high": printed(name, pair.high),
             "p": pair.p,
             "p_holm": p,
             "higher_b": pair.wins,
             "higher_a": pair.losses,
             "equal": pair.ties,
-            "detectable": pair.detectable,
+            "detectable": printed(name, pair.detectable),
             "method": pair.method,
             "note": pair.note,
         }

@@ -14,6 +14,7 @@ __all__ = ["table_as_json"]
 def table_as_json(table: ScoreTable) -> dict[str, Any]:
     """Return the whole result: the family, its headline values, every score, counts, notes and pictures as data.
 
+    Scores are shares from 0 to 1; ``percent`` says of each whether tables print it times 100, as the headline has it.
     Undefined values are null, and the ``note`` of that score says why.
     """
     return {
@@ -30,7 +31,13 @@ def table_as_json(table: ScoreTable) -> dict[str, Any]:
 
 
 def _row(row: ScoreRow) -> dict[str, Any]:
-    return {"metric": row.metric, "slice": row.slice, "chance": row.chance, **row.score.to_dict()}
+    return {
+        "metric": row.metric,
+        "slice": row.slice,
+        "chance": row.chance,
+        "percent": row.percent,
+        **row.score.to_dict(),
+    }
 
 
 def _plain(value: Any) -> Any:

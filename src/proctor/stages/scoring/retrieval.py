@@ -83,7 +83,6 @@ def score_retrieval(
         "clusters": (cluster or "question").replace("|", "/"),
         "missing": missing,
         "repeated": "first",
-        "scale": "100",
     }
     with explained(gt):
         measures = Measures(ranked, cuts, recall, gain, base)

@@ -24,16 +24,16 @@ def retrieval_plots(
     """Recall by part of the benchmark, by cut, and by style and modality."""
     label = f"R@{measures.cuts[-1]}"
     shown = [row for row in rows if row.metric == label and not row.chance]
-    chance = next((row.score.value for row in rows if row.metric == label and row.chance), None)
+    chance = next((row.shown.value for row in rows if row.metric == label and row.chance), None)
     plot = interval_plot(
         f"{label} by part of the benchmark",
-        ((row.slice, row.score) for row in shown),
+        ((row.slice, row.shown) for row in shown),
         chance=[chance] * len(shown) if pool else (),
         scale=(0.0, 100.0),
     )
     titles = list(dict.fromkeys(row.slice for row in shown))
     columns = [f"R@{k}" for k in measures.cuts]
-    by_cut = {(row.slice, row.metric): defined(row.score.value) for row in rows if not row.chance}
+    by_cut = {(row.slice, row.metric): defined(row.shown.value) for row in rows if not row.chance}
     heat = Matrix(
         title="Recall by part of the benchmark and cut",
         rows=tuple(titles),

@@ -29,6 +29,7 @@ from proctor.metrics.retrieval import (
 )
 from proctor.metrics.score import Signature
 from proctor.metrics.table import ScoreRow
+from proctor.stages.scoring.percent import as_percent
 from proctor.stages.scoring.retrieval_files import MODALITY_ORDER, Question
 
 __all__ = ["Measures", "absent_parts", "question_slices", "slice_order"]
@@ -157,7 +158,8 @@ class Measures:
             **options,
         )
         return [
-            ScoreRow(label, score, title, digits=1) for label, score in zip(self.columns, scores, strict=True)
+            ScoreRow(label, score, title, digits=1, percent=True)
+            for label, score in zip(self.columns, scores, strict=True)
         ]
 
     def part_rows(
@@ -182,7 +184,7 @@ class Measures:
                 **options,
             )
             rows += [
-                ScoreRow(f"R@{k}", score, f"{kind} sources", digits=1)
+                ScoreRow(f"R@{k}", score, f"{kind} sources", digits=1, percent=True)
                 for k, score in zip(self.cuts, scores, strict=True)
             ]
         return rows
@@ -194,16 +196,16 @@ class Measures:
             np.stack([c.chance(pool) for c in columns]), [c.signature for c in columns], resamples=0
         )
         return [
-            ScoreRow(label, score, _RANDOM, chance=True, digits=1)
+            ScoreRow(label, score, _RANDOM, chance=True, digits=1, percent=True)
             for label, score in zip(self.columns, scores, strict=True)
         ]
 
     def headline(self, names: Sequence[str]) -> dict[str, object]:
-        """Means at every cut, and the ranks of every question's gold sources (0: not retrieved)."""
+        """Means at every cut in per cent, as tables print them, and the ranks of every question's gold sources (0: not retrieved)."""
         ranked = self.ranked
 
         def mean(values: Floats) -> float:
-            return 100.0 * math.fsum(values.tolist()) / len(values)
+            return as_percent(math.fsum(values.tolist()) / len(values))
 
         at: dict[str, Any] = {
             "recall": lambda k: recalls_at_k(ranked, k, "fractional"),

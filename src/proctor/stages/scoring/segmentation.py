@@ -24,6 +24,7 @@ from proctor.metrics.segmentation import (
 )
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.stages.scoring.files import explained, missing_note, some_names
+from proctor.stages.scoring.percent import as_percent
 from proctor.stages.scoring.segmentation_figures import segmentation_plots
 from proctor.stages.scoring.segmentation_files import (
     Conflict,
@@ -130,7 +131,7 @@ def score_segmentation(
 
     def row(label: str, score: Score, name: str = "all", chance: bool = False) -> ScoreRow:
         signed = replace(score, signature=score.signature.having(**chosen))
-        return ScoreRow(label, signed, name, chance=chance, digits=_digits(label))
+        return ScoreRow(label, signed, name, chance, _digits(label), _is_share(label))
 
     rows = [row(label, score) for label, score in scored]
     for name, guess in (
@@ -181,8 +182,12 @@ def _beyond_note(beyond: Mapping[str, int]) -> str:
     )
 
 
+def _is_share(label: str) -> bool:
+    return label.startswith(("MoF", "Edit", "F1"))
+
+
 def _digits(label: str) -> int:
-    return 2 if " " in label else 1
+    return 1 if _is_share(label) else 2
 
 
 def _notes(hidden: list[str], reference: list[Labels], by_itself: bool) -> Iterator[str]:
@@ -209,7 +214,7 @@ def _matching_notes(stats: SegmentationStatistics, other: SegmentationStatistics
 
 
 def _headline(names: list[str], stats: SegmentationStatistics, rows: Sequence[ScoreRow]) -> dict[str, object]:
-    found = {row.metric: row.score.value for row in rows if not row.chance}
+    found = {row.metric: row.shown.value for row in rows if not row.chance}
     errors = stats.boundaries
     return {
         "MoF": found["MoF"],
@@ -229,7 +234,7 @@ def _headline(names: list[str], stats: SegmentationStatistics, rows: Sequence[Sc
                 "video": name,
                 "frames": int(stats.frames[i]),
                 "correct": int(stats.correct[i]),
-                "edit": float(stats.edit[i]) if stats.frames[i] else None,
+                "edit": as_percent(float(stats.edit[i])) if stats.frames[i] else None,
                 "reference_segments": int(stats.wanted[i]),
                 "predicted_segments": int(stats.given[i]),
                 "found": {

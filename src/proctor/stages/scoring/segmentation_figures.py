@@ -22,12 +22,12 @@ def segmentation_plots(
     rows: Sequence[ScoreRow], reference: list[Labels], predicted: list[Labels]
 ) -> tuple[Figure, ...]:
     """Scores beside the better of two chance rows, and labels confused."""
-    shown = [r for r in rows if not r.chance and r.metric.startswith(("MoF", "Edit", "F1"))]
-    chance = {r.metric: max(c.score.value for c in rows if c.chance and c.metric == r.metric) for r in shown}
+    shown = [r for r in rows if not r.chance and r.percent]
+    chance = {r.metric: max(c.shown.value for c in rows if c.chance and c.metric == r.metric) for r in shown}
     return (
         interval_plot(
             "Scores; the mark of chance is the better of majority label and random label",
-            ((r.metric, r.score) for r in shown),
+            ((r.metric, r.shown) for r in shown),
             chance=[defined(chance[r.metric]) for r in shown],
             scale=(0.0, 100.0),
         ),
