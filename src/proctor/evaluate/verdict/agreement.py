@@ -7,23 +7,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from proctor.evaluate.verdict.claim import (
-    BOTTOM,
-    ENGLISH_LETTERS,
-    MIDDLE,
-    SENTENCES,
-    SUBJECT,
-    SUPPOSES,
-    TOP,
-    WORDS_LIMIT,
-    Level,
-    claims,
-)
+from proctor.evaluate.verdict.claim import SENTENCES, SUBJECT, SUPPOSES, WORDS_LIMIT, claims
 from proctor.evaluate.verdict.label import SPELLED
+from proctor.evaluate.verdict.level import MIDDLE, levels_of
 
 __all__ = ["disagreement", "stated_numbers"]
 
-_NUMBER: Final = r"[*_`\"'(]*(?P<n>\d(?![\d%°]|[.,:/]\d)|zero|one|two)\b[*_`\"')]*"
+_NUMBER: Final = r"[*_`\"'(]*(?P<n>\d(?![\d%°]|[.,:/]\d)|zero|nil|one|two)\b[*_`\"')]*"
 _SCORE_NOUN: Final = r"(?:verdict|judge?ment|score|rating|mark|grade)"
 _NUMBER_CLAIMS: Final = (
     re.compile(
@@ -40,6 +30,14 @@ _NUMBER_CLAIMS: Final = (
     ),
     re.compile(
         rf"(?:^|[.!?,;:]\s+|\b(?:so|hence|thus|therefore|overall)\s+){SUBJECT}\s*(?:(?:['’]s|is|was)\s+(?:only\s+|clearly\s+|worth\s+|definitely\s+|at\s+(?:best|most)\s+)*an?\s+|['’]s\s+(?=\S+\s+(?:points?|marks?)\b)|(?:makes|is\s+worth|(?:only\s+)?deserves|(?:only\s+)?earns|gets|scores|receives|merits|warrants)\s+(?:only\s+|just\s+|an?\s+)*){_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"(?:^|[.!?]\s+)[ \t*_]*(?:(?:definitely|clearly|certainly|surely|easily|obviously|an?|the|clear|strong|solid|weak|firm|plain|single|both|my|vote|mark|deserves|earns|gets|that|this|makes|make|it|is|so|therefore|overall|only)[\s:,]+){{1,7}}{_NUMBER}(?P<after>(?:\s+(?:points?|marks?))?\s*(?:$|[.!]))",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"\b\d\s*[-+−]\s*\d[^=\n]{{0,20}}=\s*{_NUMBER}(?P<after>\s*(?:$|[.,;!)]))",
         re.IGNORECASE | re.MULTILINE,
     ),
     re.compile(
@@ -75,7 +73,7 @@ def stated_numbers(text: str) -> Iterator[tuple[int, str]]:
             if _SUPPOSES_NUMBER.search(sentence) or _NO_MARK.match(found["after"]):
                 continue
             number = found["n"].lower()
-            yield int(number) if number.isdigit() else SPELLED[number], " ".join(found[0].split())[:60]
+            yield int(number) if number.isdigit() else SPELLED.get(number, 0), " ".join(found[0].split())[:60]
 
 
 _SUPPOSES_NUMBER = re.compile(
@@ -87,36 +85,42 @@ _SUPPOSES_NUMBER = re.compile(
 # -- holding words against a number ------------------------------------------------------------------------------
 
 _NEGATIVE_HINT = re.compile(
-    r"\b(?:but|however|lack\w*|miss\w*|not|only|incomplete|partial\w*|partly|half|wrong|incorrect|omit\w*|although|though|while|except|without|extra|vague|fail\w*|less|forg[eo]t\w*|no|one\s+of|some|differ\w*)\b|n['’]t\b|aber|nicht|mais|pero|ma\b|но|但|しかし",
+    r"\b(?:but|however|lack\w*|miss\w*|not|only|incomplete|partial\w*|partly|half|wrong|incorrect|omit\w*|although|though|while|except|without|extra|vague|fail\w*|less|forg[eo]t\w*|no|one\s+of|some|differ\w*)\b|n['’]t\b|aber|nicht|mais|pero|ma\b|но|但|しかし|[❌✗✘👎]",
     re.IGNORECASE,
 )
 _POSITIVE_HINT = re.compile(
-    r"\b(?:correct\w*|right\w*|match\w*|agree\w*|same|some|partial\w*|partly|half|one\s+of|mention\w*|name[sd]?|although|though|while|but|however|identif\w+|captur\w+|clos\w+|overlap\w*|relevant)\b|aber|mais|pero|ma\b|но|但|しかし",
+    r"\b(?:correct\w*|right\w*|match\w*|agree\w*|same|some|partial\w*|partly|half|one\s+of|mention\w*|name[sd]?|although|though|while|but|however|identif\w+|captur\w+|clos\w+|overlap\w*|relevant)\b|aber|mais|pero|ma\b|но|但|しかし|[✅✔✓👍]",
     re.IGNORECASE,
 )
 
 
+_ENGLISH = re.compile(
+    r"\b(?:the|it|this|that|all|as|of|to|is|are|in|answer|prediction|everything|correct|right|and|not|was|well|done|meaning|with|both|they|means|what|reference)\b",
+    re.IGNORECASE,
+)
+_TABLE_HEAD = re.compile(r"^[ \t]*\|[^\n]{0,400}\n(?=[ \t]*\|?[ \t]*:?-{2,})", re.MULTILINE)
 _BLAMES = re.compile(
-    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|hallucinat\w*|invent(?:s|ed))\b"
+    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|rubbish|garbage|trash|fatal|blunder\w*|confus(?:es|ed|ion)|mix(?:es|ed)\s+up|(?:a|clear|complete|total)\s+miss|no\s+(?:\w+\s+)?relation|no\s+connection|(?:belongs?\s+to|from|about)\s+(?:another|some\s+other)|made\s+up|deduct\w*|minus\s+(?:one|an?|half|1)\b|los(?:es|t)\s+(?:a|one|half)\s+(?:a\s+)?(?:point|mark)|otherwise|only|one\s+of\s+(?:the\s+)?(?:two|three|four|[2-9])|nothing|none|nope|hallucinat\w*|invent(?:s|ed))\b"
     r"|(?:\b(?:not|never|cannot|hardly|nothing|none|far\s+from)\b|n['’]t\b)[^.!?\n]{0,40}?\b(?:correct|right|match\w*|accept\w*|close|agree\w*|equivalent|same|support\w*|true|pass|valid|good|enough|correspond\w*|hold\s+up|suffic\w+|adequate\w*|work|qualif\w+|what|in\s+line)\b",
     re.IGNORECASE,
 )
 _PRAISES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?)\b",
+    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?|paraphras\w*|synonym\w*|interchangeabl[ey]|means\s+what|(?:same|identical)\s+meaning|nail(?:s|ed)|textbook|everything|impeccabl[ey]|brilliant|superb)\b",
     re.IGNORECASE,
 )
 _EXCUSES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed|ing)?|same|equivalent|identical\w*|agree(?:s|d|ment)?|both|also|too|says\s+(?:so|that|this)|either|still|consistent|conveys?|equals?|accept(?:ed|able)?|accurate(?:ly)?|fine|enough|harmless|alike|not\s+required|suffices|essentially|likewise|as\s+(?:in|well)|like|paraphras\w*|align\w*|covers?|captur\w*|does\s+not\s+contradict|no\s+contradiction)\b",
+    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed|ing)?|same|equivalent|identical\w*|agree(?:s|d|ment)?|both|also|too|says\s+(?:so|that|this)|either|still|consistent|conveys?|equals?|accept(?:ed|able)?|accurate(?:ly)?|fine|enough|harmless|alike|not\s+required|suffices|essentially|likewise|as\s+(?:in|well)|like|paraphras\w*|align\w*|covers?|captur\w*|does\s+not\s+contradict|no\s+contradiction)\b(?!\s+~)",
     re.IGNORECASE,
 )
 _FAULTS = re.compile(
-    r"\b(?:not|no|nothing|none|neither|never|wrong(?:ly)?|incorrect(?:ly)?|different\w*|differs?|but|whereas|instead|while|although|though|however|contradict\w*|other|another|miss(?:es|ed|ing)?|opposite|unrelated|irrelevant|lacks?|omits?|fails?|failed|only|yet|rather|without|mismatch|hallucinat\w*|vague|invent\w*|extra|already|too|less|more|reverses?|mistak\w*|error\w*|false|un\w+|in\w+correct|refus\w*|empty|off)\b|n['’]t\b",
+    r"\b(?:not|no|nothing|none|neither|never|wrong(?:ly)?|incorrect(?:ly)?|different\w*|differs?|but|whereas|instead|while|although|though|however|contradict\w*|(?<!each\s)other|another|miss(?:es|ed|ing)?|opposite|unrelated|irrelevant|lacks?|omits?|fails?|failed|only|yet|rather|without|mismatch|hallucinat\w*|vague|invent\w*|extra|already|too|less|more|reverses?|mistak\w*|error\w*|false|un\w+|in\w+correct|refus\w*|empty|off|where\s+(?:the|all|both|every))\b|n['’]t\b",
     re.IGNORECASE,
 )
 
 
 _NO_CONFLICT = re.compile(
-    r"(?:\b(?:no|not|without|never)|n['’]t)\s+(?:\w+\s+){0,2}(?:contradict\w*|conflict\w*|mismatch\w*|wrong|mistaken|incorrect)"
+    r"(?:\b(?:no|not|without|never)|n['’]t)\s+(?:(?!more\b|less\b)\w+\s+){0,2}(?:contradict\w*|conflict\w*|mismatch\w*|wrong|mistaken|incorrect)"
+    r"|\bnothing\s+(?:\w+\s+){0,2}?(?:missing|contradict\w*|wrong|conflict\w*|left\s+out|lack(?:s|ing)|incorrect|omitted)"
     r"|\b(?:wording|words?|phrasing|style|form(?:at)?|expression|details?|order\s+of\s+words)\s+(?:is\s+|are\s+)?(?:\w+\s+)?(?:differs?|different)|\bdifferent(?:ly)?\s+(?:wording|words?|phras\w+|worded|expression|synonyms?)",
     re.IGNORECASE,
 )
@@ -128,19 +132,19 @@ _OF_OTHERS = re.compile(
 """Remarks on what the user did and on what a reference says."""
 
 
+def _shared(found: re.Match[str]) -> str:
+    """Leave of a remark on others only what says that the answer does the same."""
+    return found[0] if re.search(r"\b(?:same|also|too|likewise|both)\b", found[0], re.IGNORECASE) else " "
+
+
 def _lopsided(value: int, top: int, text: str) -> str:
     """Return blame that nothing balances beside a full match, or praise that nothing balances beside a zero."""
     text = "\n".join(part for part in SENTENCES.split(text[:WORDS_LIMIT]) if not SUPPOSES.search(part))
-    text = _OF_OTHERS.sub(" ", _NO_CONFLICT.sub("alike", text))
+    text = _OF_OTHERS.sub(_shared, _NO_CONFLICT.sub("alike", text))
     if value == top and (found := _BLAMES.search(text)):
-        balanced = _EXCUSES.search(_BLAMES.sub(" ", text))
+        balanced = _EXCUSES.search(_BLAMES.sub(" ~ ", text))
         return "" if balanced else found[0]
-    if (
-        value == 0
-        and (found := _PRAISES.search(text))
-        and not _FAULTS.search(text)
-        and ENGLISH_LETTERS.search(text)
-    ):
+    if value == 0 and (found := _PRAISES.search(text)) and not _FAULTS.search(text) and _ENGLISH.search(text):
         return found[0]
     return ""
 
@@ -153,6 +157,7 @@ def disagreement(value: int, top: int, text: str) -> str:
         top: the number of a full match.
         text: the judge's own words, quotations left out.
     """
+    text = _TABLE_HEAD.sub("", text)
     if found := _BACKWARDS.search(text[:WORDS_LIMIT]):
         return found[0]
     for number, said in stated_numbers(text):
@@ -161,9 +166,7 @@ def disagreement(value: int, top: int, text: str) -> str:
     made = list(claims(text))
     if lopsided := _lopsided(value, top, text):
         return lopsided
-    own: frozenset[Level] = (
-        TOP if value == top else (BOTTOM | MIDDLE if top == 1 else BOTTOM) if value == 0 else MIDDLE
-    )
+    own = levels_of(value, top)
     against = [claim for claim in made if not claim.allows & own]
     if own is not MIDDLE:
         return against[0].said[:60] if against else ""

@@ -10,42 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Literal
+from typing import Final
 
-__all__ = [
-    "BOTTOM",
-    "ENGLISH_LETTERS",
-    "MIDDLE",
-    "SENTENCES",
-    "SUBJECT",
-    "SUPPOSES",
-    "TOP",
-    "WORDS_LIMIT",
-    "Claim",
-    "Level",
-    "claims",
-]
+from proctor.evaluate.verdict.aspect import aspect_claims
+from proctor.evaluate.verdict.foreign import foreign_claim
+from proctor.evaluate.verdict.level import BOTTOM, MIDDLE, TOP, Claim
 
-Level = Literal["top", "middle", "bottom"]
-TOP: Final[frozenset[Level]] = frozenset(("top",))
-MIDDLE: Final[frozenset[Level]] = frozenset(("middle",))
-BOTTOM: Final[frozenset[Level]] = frozenset(("bottom",))
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement on the answer.
-
-    Attributes:
-        allows: the levels that it leaves open.
-        said: the clause, for people.
-    """
-
-    allows: frozenset[Level]
-    said: str
-
+__all__ = ["SENTENCES", "SUBJECT", "SUPPOSES", "WORDS_LIMIT", "claims"]
 
 # -- words -------------------------------------------------------------------------------------------------------
 
@@ -54,13 +26,13 @@ _WHOLE: Final = r"(?:full|maximum|max|top|highest|perfect|all)"
 _LEVEL: Final = (
     # half of it
     r"(?:(?P<middle>half\s+of\s+it(?:\s+right)?|(?:partial|part|partly|partially|half|halfway|semi)[ -]?(?:(?:an?\s+)?(?:match(?:es)?|correct|right|wrong|incorrect|accurate|there|true|valid|equivalent))?"
-    rf"|(?:partial|half|some|reduced)\s+(?:(?:the|a|of\s+the)\s+)?{_MARKS}|incomplete|in\s+part|fifty[ -]fifty|(?:[1-9]\d?)\s?(?:%|per\s?cent)\s+(?:correct|right|match(?:es)?))"
+    rf"|(?:partial|half|some|reduced)\s+(?:(?:the|a|of\s+the)\s+)?{_MARKS}|incomplete|in\s+part|in\s+between|(?:somewhere\s+)?in\s+the\s+middle|(?:the\s+)?middle\s+of\s+the\s+scale|fifty[ -]fifty|(?:[1-9]\d?)\s?(?:%|per\s?cent)\s+(?:correct|right|match(?:es)?))"
     # none of it
-    rf"|(?P<bottom>wrong|incorrect|false|mistaken|inaccurate|invalid|irrelevant|unrelated|nonsens\w*|unacceptable|reject(?:ed)?|inadequate|unsatisfactory|useless|bogus"
+    rf"|(?P<bottom>wrong|incorrect|false|mistaken|inaccurate|invalid|irrelevant|unrelated|nonsens\w*|unacceptable|reject(?:ed)?|inadequate|unsatisfactory|(?:the\s+)?(?:lowest|minimum|worst)(?:\s+possible)?(?:\s+(?:mark|score|level|grade|verdict|rating))?(?:\s+applies)?|useless|bogus"
     rf"|no\s+(?:match(?:es)?|agreement|overlap|{_MARKS})|(?:zero|0)\s+{_MARKS}|nothing|nil|zilch|(?:mis-?|non-?)match(?:es)?|fail(?:s|ed|ure|ing)?|disqualified|unsupported"
     r"|(?:the\s+)?(?:exact\s+|very\s+|direct\s+|complete\s+)?(?:opposite|reverse|contrary)|opposite\s+(?:meaning|sense)|reversed|inverted|not\s+(?:even\s+)?(?:close|near|remotely\s+\w+)|contradict(?:ory|ed|ion)|(?:way\s+|well\s+)?off(?:\s+the\s+mark|\s+base)?|beside\s+the\s+point|[❌✗✘👎])"
     # all of it
-    rf"|(?P<top>(?:correct|right|accurate|identical|equivalent|acceptable|accepted|valid|true|flawless|faultless|perfect|satisfactory|great|brilliant|impeccable|superb|exemplary|excellent|(?:spot|bang|dead)[ -]on|nailed\s+it|on\s+point)"
+    rf"|(?P<top>(?:(?:the\s+)?(?:highest|maximum|top|best)(?:\s+possible)?\s+(?:mark|score|level|grade|verdict|rating)(?:\s+applies)?|correct|right|accurate|identical|equivalent|acceptable|accepted|valid|true|flawless|faultless|perfect|satisfactory|great|brilliant|impeccable|superb|exemplary|excellent|(?:spot|bang|dead)[ -]on|nailed\s+it|on\s+point)"
     rf"|(?:perfect|full|complete|exact|good|clear|total|strong|true|great|proper)\s+match(?:es)?|match(?:es|ed)?|agreement|(?:the\s+)?(?:very\s+|exact\s+)?same|pass(?:es|ed)?|{_WHOLE}(?:\s+of)?(?:\s+the)?\s+{_MARKS}|the\s+maximum|full\s+house|100\s?%(?:\s+(?:correct|right))?|[✅✔✓👍]))"
 )
 SUBJECT: Final = (
@@ -81,7 +53,7 @@ _TAIL: Final = (
     r"(?:with|to|of|as|for)\s+(?:(?:any|all|each|every|one|either|both|of|the|these|those|this|that|gold|given|reference|correct|standard|ground|truth|expected|provided)\s+){0,5}(?:references?|answers?|golds?|truth|question|response|prediction)|(?:to|of|as|with)\s+it|required|whatsoever|answer|response|prediction|match)){0,6}"
 )
 _CLAIM = re.compile(
-    rf"[\s*_`#>\"'✅✔✓👍❌✗✘👎️-]*(?:{_OPINION})?(?:(?P<subject>{SUBJECT})\s*(?:(?:only|just|clearly|simply|still|really|certainly|definitely|thus|therefore|also|hardly|merely|at\s+best)\s+)*{_COPULA}\s+)?(?P<adverbs>{_ADVERBS}){_LEVEL}(?![\w-]){_TAIL}[\s*_`.!\"'…]*",
+    rf"[\s*_`#>\"'✅✔✓👍❌✗✘👎️-]*(?:{_OPINION})?(?:(?P<subject>{SUBJECT}|(?:all|everything|none|nothing)(?:\s+of\s+(?:it|this|that|the\s+(?:answer|prediction|response)))?)\s*(?:(?:only|just|clearly|simply|still|really|certainly|definitely|thus|therefore|also|hardly|merely|at\s+best)\s+)*{_COPULA}\s+)?(?P<adverbs>{_ADVERBS}){_LEVEL}(?![\w-]){_TAIL}[\s*_`.!\"'…]*",
     re.IGNORECASE | re.DOTALL,
 )
 _REFERENCES: Final = r"(?:references?|golds?|(?:gold|reference|correct|expected|ground[ -]truth|standard)\s+(?:answers?|ones?|responses?)|answers?|ground\s+truth|question)"
@@ -109,11 +81,54 @@ _NOTHING_TO_DO = re.compile(
     r"|[^.]{0,80}\bmeaning\s+(?:is|was|gets|has\s+been)\s+(?:\w+\s+)?(?:reversed|inverted|flipped|the\s+opposite|lost|changed)|[^.]{0,160}\b(?:the\s+)?(?:exact|very|complete|direct)\s+opposite\b",
     re.IGNORECASE,
 )
+_CREDITED: Final = r"(?:(?:be|been)\s+)?(?:\w+ly\s+)?(?:given|awarded|earned|deserved|due|warranted|justified|granted|in\s+order|appropriate|possible|credited|merited)"
+_CREDIT = re.compile(
+    rf"\b(?:(?P<none>no|zero|nothing)|(?P<whole>full|maximum|max|all|top)|(?P<part>half|partial|some|reduced)|any)?\s*(?:\b(?:marks?|credit|points?)|(?<=nothing))\s+(?:can|could|must|should|may|will|is|are|was|were|has|have)(?P<not>\s*not|n['’]t)?\s+{_CREDITED}\b"
+    rf"|\b(?P<not2>cannot|can['’]t|won['’]t|(?:do|does|did|will|would|can|could)(?:\s+not|n['’]t))\s+(?:\w+ly\s+)?(?:give|award|earn|deserve|get|grant|merit|receive)\s+(?:(?:it|the\s+answer|this)\s+)?(?:(?P<whole2>full|maximum|all|top)|(?P<part2>half|partial|some)|any|the)?\s*(?:marks?|credit|points?)\b",
+    re.IGNORECASE,
+)
+_BEYOND = re.compile(
+    r"\b(?:could|can|would)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?(?:be|have\s+been)\s+(?:any\s+)?(?:better|more\s+(?:correct|accurate|right|precise))\b|\b(?P<worst>(?:could|can)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?be\s+(?:any\s+)?(?:worse|more\s+(?:wrong|incorrect|off|mistaken)|further\s+(?:from|off)))\b|\bleaves?\s+nothing\s+to\s+be\s+desired\b",
+    re.IGNORECASE,
+)
+_ANSWERED = re.compile(
+    r"[\s*_`#>-]*(?:(?P<alone>nope|nah|hardly|no\s+way|not\s+(?:at\s+all|even\s+close|really|quite|by\s+a\s+long\s+shot|in\s+the\s+least)|absolutely\s+not|certainly\s+not|definitely\s+not|clearly\s+not|of\s+course\s+not|far\s+from\s+it|by\s+no\s+means)"
+    r"|(?P<no>no(?:t\s+(?:entirely|fully|exactly))?|never|unfortunately\s+not|sadly\s+not|it\s+(?:does|is)(?:\s+not|n['’]t))|(?P<yes>yes|yep|absolutely|certainly|definitely|clearly|of\s+course|indeed|it\s+(?:does|is)|very\s+much\s+so))\s*(?:[.!,;—–*_-]|$)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(
+    r"\b(?:correct|match\w*|right|agree\w*|same|equivalent|fit|answer|prediction|response|it|this)\b",
+    re.IGNORECASE,
+)
+_FAULT_ASKED = re.compile(
+    r"\b(?:wrong|incorrect|miss\w*|contradict\w*|add\w*|differ\w*|extra|error|mistake|lack\w*|omit\w*|conflict\w*|opposite|invent\w*|anything|irrelevant)\b",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\b(?:I|my|you|your|user)\b")
+"""Questions of the item, not of the judge."""
+_FAULTLESS = re.compile(
+    rf"\W*(?:{SUBJECT}\s+(?:has|have|contains?|shows?|makes?)\s+|I\s+(?:can\s+)?(?:find|see)\s+|there\s+(?:is|are)\s+)?(?:no\s+(?:\w+\s+)?(?:errors?|mistakes?|faults?|differences?|discrepanc(?:y|ies)|problems?|issues?|flaws?)|nothing\s+wrong\s+with\s+(?:it|this|that|the\s+answer))"
+    r"(?:\s+(?:whatsoever|at\s+all|here|to\s+find|(?:between|with|in)\s+(?:\w+\s+){0,2}\w+)){0,3}\W*",
+    re.IGNORECASE,
+)
+_REFERENCES_DENY = re.compile(
+    r"\b(?:references?|golds?|(?:both|all)\s+of\s+them)(?:\s+answers?)?\s+(?:(?:all|both|clearly|plainly)\s+)?(?:says?|states?|claims?|are|is|has|have)\s+(?:it\s+)?(?:otherwise|(?:quite\s+)?(?:the\s+)?(?:opposite|contrary|reverse)|something\s+(?:else|different))",
+    re.IGNORECASE,
+)
+_SAYS_OF: Final = r"(?:says?|answers?|states?|claims?|is|are|repl(?:y|ies))\s*(?:that\s+)?[:,]?\s*"
+_ANSWER_SAYS = re.compile(
+    rf"\b(?:answer|prediction|response|candidate|it)\s+{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+(?!(?:where|while|whereas|when|but|and)\b)[a-z])",
+    re.IGNORECASE,
+)
+_REFERENCES_SAY = re.compile(
+    rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_SAYS_OF}(?P<said>yes|no|true|false)\b(?!\s+[a-z])",
+    re.IGNORECASE,
+)
 _DEFECTIVE = re.compile(
     r"contradict|conflict|disagree|opposed|inconsistent|incompatible|reject|revers|invert|miss", re.IGNORECASE
 )
 _NOT = re.compile(
-    r"\b(?:not|no|never|cannot|hardly|scarcely|barely|far\s+from|anything\s+but|nowhere\s+near|by\s+no\s+means|in\s+no\s+way|neither|fails?\s+to)\b|n['’]t\b",
+    r"\b(?:not|no|never|cannot|hardly|scarcely|barely|far\s+from|anything\s+but|nowhere\s+near|by\s+no\s+means|in\s+no\s+way|neither|none|nothing|fails?\s+to)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _NEARLY = re.compile(
@@ -126,7 +141,7 @@ _QUITE = re.compile(
 )
 _LITERALLY = re.compile(r"\b(?:exact(?:ly)?|identical(?:ly)?|verbatim|literal(?:ly)?|word)\b", re.IGNORECASE)
 _REPORTS = re.compile(
-    r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|the\s+user|person|participant)\b[^.]{0,200}$",
+    r"\b(?:says?|said|stat(?:es|ed|ing)|claim(?:s|ed|ing)?|assert(?:s|ed)?|mention(?:s|ed)?|tells?|indicat(?:es|ed|ing)|suggest(?:s|ed|ing)?|report(?:s|ed)?|identif(?:ies|ied)|point(?:s|ed)\s+out|not(?:es|ed)|confirm(?:s|ed)?|impl(?:ies|ied)|according\s+to|the\s+user|person|participant)\b[^.]{0,200}$",
     re.IGNORECASE,
 )
 SUPPOSES = re.compile(
@@ -136,10 +151,6 @@ SUPPOSES = re.compile(
 SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n|[。！？；]")
 _CLAUSES = re.compile(
     r"\s*[,;:—–()\[\]|=→/]+\s*|\s+[-]+>?\s+|\b(?:but|however|although|though|while|whereas|yet|because|since|so|and|therefore|thus|hence|which|making|despite|given\s+that)\b",
-    re.IGNORECASE,
-)
-_QUESTION = re.compile(
-    r"\b(?:correct|match(?:es)?|right|equivalent|same|pass(?:ed|es)?|acceptable|accepted|agree(?:s|ment)?)[*_`\"'?:\s=]{1,8}[*_`\"']*(?P<said>yes|no|true|false|none)\b(?!\s+\w)",
     re.IGNORECASE,
 )
 _SHOWS = re.compile(
@@ -155,38 +166,6 @@ _LETTER = re.compile(
 )
 WORDS_LIMIT: Final = 20_000
 
-# -- other languages ---------------------------------------------------------------------------------------------
-
-_ANSWER: Final = r"antwort|vorhersage|réponse|prédiction|respuesta|predicción|risposta|previsione|resposta|previsão|antwoord|voorspelling|odpowiedź|svar(?:et)?|cevap|yanıt|ответ|предсказание|відповідь|απάντηση|الإجابة|الجواب|उत्तर|जवाब|答案|回答|预测|預測|答え|応答|답변|대답|예측|응답"
-_FOREIGN_NOT: Final = r"nicht|keine?[nmrs]?|pas|aucune?|non|no|não|niet|geen|nie|inte|ikke|değil|не|нет|δεν|ليست?|غير|नहीं|不|没有|沒有|未|ない|ません|않|아니|아닙|못"
-_FOREIGN: Final[tuple[tuple[str, frozenset[Level]], ...]] = (
-    (
-        r"teil(?:weise|s)|zum\s+teil|halb|unvollständig|partiellement|en\s+partie|à\s+moitié|incomplète?|parcialmente|parcial|en\s+parte|a\s+medias|parzial\w*|in\s+parte|em\s+parte|gedeeltelijk|deels|częściowo|delvis|kısmen|частичн\w*|частково|наполовину|εν\s+μέρει|جزئي\w*|आंशिक|部分|一部|一半|半分|부분",
-        MIDDLE,
-    ),
-    (
-        r"falsch\w*|unrichtig|inkorrekt|verkehrt|verfehlt|faux|fausse|incorrect[aeo]s?|incorrecte|erronée?|inexacte?|errad[ao]|errónea?|equivocad[ao]|sbagliat[ao]|errat[ao]|scorrett[ao]|fout|onjuist|verkeerd|błędn\w*|niepoprawn\w*|nieprawidłow\w*|fel(?:aktigt?)?|forkert|feil|yanlış|hatalı|неверн\w*|неправильн\w*|ошибочн\w*|невірн\w*|неправильн\w*|λάθος|λανθασμέν\w*|خاطئ\w*|خطأ|गलत|错误|錯誤|错的|不对|不對|間違\w*|誤り|誤って|不正解|틀렸|틀린|오답|widerspricht|contredit|contradice|contraddice|contradiz|противоречит|矛盾|相反",
-        BOTTOM,
-    ),
-    (
-        r"richtig\w*|korrekt\w*|stimmt|zutreffend|passt|juste|exacte?|correcte?|correct[ao]s?|corrett[ao]|esatt[ao]|giust[ao]|coincide|certa|certo|juist|goed|klopt|poprawn\w*|prawidłow\w*|rätt|korrekt|riktigt?|rigtigt?|doğru|верн\w*|правильн\w*|вірн\w*|σωστ\w*|صحيح\w*|सही|正确|正確|正しい|正しく|匹配|一致|相符|吻合|符合|正解|맞습|맞다|맞는|정확|정답|일치",
-        TOP,
-    ),
-)
-_FOREIGN_LEVELS = tuple(
-    (re.compile(rf"(?<![a-zà-ÿа-я])(?:{words})(?![a-zà-ÿа-я])", re.IGNORECASE), allows)
-    for words, allows in _FOREIGN
-)
-_FOREIGN_NEGATION = re.compile(rf"(?<![a-zà-ÿа-яα-ω])(?:n['’]|{_FOREIGN_NOT})", re.IGNORECASE)
-_FOREIGN_SUBJECT = re.compile(rf"(?:{_ANSWER})(?!en\b)", re.IGNORECASE)
-_FOREIGN_REPORT = re.compile(
-    r"\b(?:sagt|nennt|behauptet|dit|affirme|indique|dice|afirma|indica|diz|zegt|говорит|утверждает|называет|dass|(?<!est\s)(?<!es\s)que|che|что|Benutzer|Nutzer|usuario|utilisateur|utente)\b|说|指出|提到|用户|使用者|言って|ユーザー|사용자",
-    re.IGNORECASE,
-)
-ENGLISH_LETTERS = re.compile(
-    r"\b(?:the|answer|prediction|it|everything|this|that|all|correct|right|and|not|was|are)\b", re.IGNORECASE
-)
-
 
 def claims(text: str) -> Iterator[Claim]:
     """Yield what a text says of the answer as a whole.
@@ -199,25 +178,77 @@ def claims(text: str) -> Iterator[Claim]:
             continue
         if shown := _SHOWS.search(sentence):
             sentence = sentence[: shown.start()]
-        if SUPPOSES.search(sentence) or sentence.rstrip().endswith("?"):
+        if (SUPPOSES.search(sentence) and not _BEYOND.search(sentence)) or sentence.rstrip().endswith("?"):
             continue
         before = ""
         for clause in _CLAUSES.split(_ANYTHING_BUT.sub("not", sentence)):
             if clause.strip() and ("opposite" in clause or not _REPORTS.search(before[-40:])):
-                found_claim = _claim(clause.strip()) or _foreign_claim(clause)
+                found_claim = _claim(clause.strip()) or foreign_claim(clause)
                 if found_claim is not None:
                     yield found_claim
             before = clause
-    for found in islice(_QUESTION.finditer(text[:WORDS_LIMIT]), 100):
-        yield Claim(TOP if found["said"].lower() in ("yes", "true") else BOTTOM, found[0])
     for letter in islice(_LETTER.finditer(text), 20):
         yield Claim({"A": TOP, "F": BOTTOM}.get(letter["letter"].upper(), MIDDLE), letter[0])
+    yield from aspect_claims(text)
+    yield from _answers_to_itself(text)
+    yield from _opposite_answers(text)
     if _STARS.search(text):
         yield Claim(frozenset(), "a number of stars")
 
 
+def _answers_to_itself(text: str) -> Iterator[Claim]:
+    """Yield what a judge answers to its own questions ("Does it match? No way."), and denials that stand alone."""
+    question = ""
+    for sentence in islice(SENTENCES.split(text[:WORDS_LIMIT]), 2_000):
+        if not sentence.strip(" *_`#>-"):
+            continue
+        if (found := _ANSWERED.match(sentence)) and (question or found["alone"]):
+            said = found["yes"] or found["no"] or found["alone"]
+            weak = re.search(r"quite|entirely|fully|exactly|really", said, re.IGNORECASE)
+            levels = TOP if found["yes"] else BOTTOM | MIDDLE if weak else BOTTOM
+            yield Claim(levels, f"{question} {sentence}".strip())
+        asks = sentence.rstrip(" *_`").endswith("?") and _ASKED.search(sentence)
+        question = (
+            sentence if asks and not _ITEM.search(sentence) and not _FAULT_ASKED.search(sentence) else ""
+        )
+
+
+def _opposite_answers(text: str) -> Iterator[Claim]:
+    """Yield that the answer is wrong where it says yes and the references say no, or the reverse."""
+    answer, references = (
+        {
+            found["said"].lower() in ("yes", "true")
+            for found in islice(pattern.finditer(text[:WORDS_LIMIT]), 20)
+        }
+        for pattern in (_ANSWER_SAYS, _REFERENCES_SAY)
+    )
+    if answer and references and not answer & references:
+        yield Claim(BOTTOM, "the answer says yes and the references no, or the reverse")
+
+
+def _of_credit(clause: str) -> Claim | None:
+    found = _CREDIT.search(clause)
+    if found is None or _REPORTS.search(clause[: found.start()]):
+        return None
+    whole = found["whole"] or found["whole2"]
+    part = found["part"] or found["part2"]
+    if found["none"]:
+        return Claim(BOTTOM, clause)
+    if found["not"] or found["not2"]:
+        return None if part else Claim(BOTTOM | MIDDLE if whole else BOTTOM, clause)
+    return Claim(TOP, clause) if whole else Claim(MIDDLE, clause) if part else None
+
+
 def _claim(clause: str) -> Claim | None:
     clause = clause[:400]
+    if credit := _of_credit(clause):
+        return credit
+    if beyond := _BEYOND.search(clause):
+        return Claim(BOTTOM if beyond["worst"] else TOP, clause)
+    if _FAULTLESS.fullmatch(clause):
+        return Claim(TOP, clause)
+    if _REFERENCES_DENY.search(clause):
+        return Claim(BOTTOM, clause)
     if _NONE_AGREES.match(clause):
         return Claim(BOTTOM, clause)
     if (
@@ -280,21 +311,3 @@ def _of_agreement(found: re.Match[str], clause: str) -> Claim | None:
     if re.match(r"answers?$|fits?$", found["verb"], re.IGNORECASE):
         return None
     return Claim(TOP, clause)
-
-
-def _foreign_claim(clause: str) -> Claim | None:
-    if len(clause) > 400 or ENGLISH_LETTERS.search(clause):
-        return None
-    if (not _FOREIGN_SUBJECT.search(clause) and len(clause.split()) > 3) or _FOREIGN_REPORT.search(clause):
-        return None
-    for pattern, allows in _FOREIGN_LEVELS:
-        if found := pattern.search(clause):
-            if not _FOREIGN_SUBJECT.search(clause) and len(clause.strip()) > 30:
-                return None
-            without = clause[: found.start()] + " " + clause[found.end() :]
-            if _FOREIGN_NEGATION.search(without):
-                if allows is BOTTOM:
-                    return None
-                allows = BOTTOM if allows is TOP else MIDDLE
-            return Claim(allows, clause.strip())
-    return None

@@ -13,12 +13,21 @@ from proctor.evaluate.verdict.doubt import (
     free_numbers,
     is_vetted,
     retraction,
+    unsure,
     without_quotations,
 )
 from proctor.evaluate.verdict.label import LABEL, LINE_LIMIT, LIST_MARK, WRAP, other_scale
 from proctor.evaluate.verdict.line import from_bare, from_lines
 from proctor.evaluate.verdict.object import from_loose_objects, from_objects, strings_of
-from proctor.evaluate.verdict.own import OTHERS, OWN, blanked, without_legend, without_others
+from proctor.evaluate.verdict.own import (
+    OTHERS,
+    OWN,
+    blanked,
+    complies,
+    is_attributed,
+    without_legend,
+    without_others,
+)
 from proctor.evaluate.verdict.reading import RATIONALE_LABEL, RATIONALE_LIMIT, Mark, Unscored
 from proctor.evaluate.verdict.value import read_bare
 from proctor.llm.structured import find_objects
@@ -60,7 +69,7 @@ _OTHER_LABEL = re.compile(
 _INLINE = re.compile(rf"\b{LABEL}\s*[:=]\s*[*_`]*(?P<n>\d)(?![\d.,:/]*\d)", re.IGNORECASE)
 _PART_ONLY = re.compile(
     r"\b(?:for|on|about|regarding|as\s+to|concerns?|covers?)\s+(?:the\s+|its\s+)?(?:\w+\s+){1,4}(?:only|alone)\b|\b(?:only|just|solely|exclusively)\s+(?:for|about|regarding|concerns|covers|applies\s+to)\b"
-    r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b",
+    r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b|\A\s*for\s+(?:(?:the|its|good)\s+)?(?:style|effort|honesty|tone|grammar|form|length|fluency|clarity|wording|trying|politeness)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"(?:Human|User)[*_]*[ \t]*:|<\|im_start\|>\s*user", re.IGNORECASE)
@@ -183,10 +192,15 @@ def _hold_against_rest(mark: Mark, text: str, plain: str, top: int) -> None:
         marked = re.search(r"[\"“”]", before[begin : end if end >= 0 else len(before)])
         if int(inline["n"]) == mark.score and not marked and OTHERS.search(above) and not OWN.search(above):
             raise Unscored("quoted", f"somebody else asked for this verdict: {inline[0]}")
-    if part := _PART_ONLY.search(without_quotations(_tail(mark, text) + "\n" + behind[:LINE_LIMIT])):
+    tail = without_quotations(_tail(mark, text) + "\n" + behind[:LINE_LIMIT])
+    if part := _PART_ONLY.search(tail):
         raise Unscored("ambiguous", f"a verdict on a part: {' '.join(part[0].split())[:60]}")
+    if is_attributed(tail) or (mark.score and complies(tail)):
+        raise Unscored("quoted", "it is the verdict of somebody else, or the one that the answer asks for")
     _hold_against_behind(mark, behind, top)
     for said in _own_words(mark, text, plain, top):
+        if words := unsure(said):
+            raise Unscored("doubted", f"the judge does not rely on it: {words}")
         if words := disagreement(mark.score, top, said):
             raise Unscored("contradictory", f"the words say otherwise: {' '.join(words.split())}")
 

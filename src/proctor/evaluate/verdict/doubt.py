@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.evaluate.verdict.claim import Level
 from proctor.evaluate.verdict.label import SPELLED
+from proctor.evaluate.verdict.level import Level
 
 __all__ = [
     "contradicts",
@@ -19,6 +19,7 @@ __all__ = [
     "is_level",
     "is_vetted",
     "retraction",
+    "unsure",
     "without_quotations",
 ]
 
@@ -65,13 +66,37 @@ _CONCEDES = re.compile(
 _DOUBT = re.compile(
     r"[\s*_`,;:.(\[–—-]*(?:(?:but|and)\s+)?(?:(?:only\s+)?(?:if|unless|provided|assuming|depending|pending)|maybe|perhaps|possibly|probably|presumably|arguably|likely|"
     r"i\s+(?:guess|suppose|think|believe|assume)|not\s+(?:sure|certain)|un(?:sure|certain)|tentative\w*|provisional\w*|prelim\w*|draft|or\s+so\b|ish\b|"
-    r"at\s+(?:least|most|best|worst)|more\s+or\s+less|roughly|approx\w*|about\b|borderline|(?:or\s+)?(?:higher|lower|less|more|better|above|below)\b|to\s+be\s+(?:confirmed|decided)|tbd|[?？¿])"
+    r"at\s+(?:least|most|best|worst)|more\s+or\s+less|roughly|approx\w*|about\b|borderline|(?:or\s+)?(?:higher|lower|less|more|better|above|below)\b|with\s+(?:\w+\s+)?(?:reservations?|caveats?|hesitation|doubts?)|on\s+a\s+good\s+day|in\s+(?:theory|principle)|not\s+final|reluctant\w*|grudging\w*|by\s+default|as\s+a\s+compromise|out\s+of\s+\w+$|to\s+be\s+(?:confirmed|decided)|tbd|[?？¿])"
     r"|[\s.!)]{0,3}[?？]",
     re.IGNORECASE,
 )
+_NOT_ABLE: Final = r"(?:(?:did|do|could|can)(?:\s+not|n['’]t)|cannot|can['’]t)\s+(?:(?:really|actually|fully|even|quite)\s+)?"
+_SHOWN: Final = r"(?:the|any|either|both|your)\s+(?:(?:gold|reference|given|predicted)\s+)?(?:references?|answers?|question|prediction|candidate|video|pictures?|recipe|text)"
+_UNSURE = re.compile(
+    "|".join(
+        (
+            r"\b(?:I(?:['’]m|\s+am)?|we(?:['’]re|\s+are)?)\s+(?:\w+\s+){0,2}?(?:not\s+(?:\w+\s+){0,2}?(?:sure|certain|confident)|unsure|uncertain|guessing|torn|undecided)\b",
+            r"^\W*(?:(?:really|honestly)\s+)?(?:not\s+(?:sure|certain|confident)|unsure|uncertain)\b",
+            rf"\b(?:I|we)\s+{_NOT_ABLE}(?:(?:tell|say|decide|determine|know)(?:\s+(?:whether|if|for\s+sure|from)\b|\s*(?:[.,;!]|$))|(?:read|access|view|open|verify|see|find|check)\s+{_SHOWN}\s*(?:[.,;]|$|so\b|and\b|here\b|at\s+all\b))",
+            r"\b(?:I|we)\s+(?:have\s+no\s+idea|(?:may|might|could)\s+(?:well\s+)?be\s+(?:wrong|mistaken|off)|have\s+not\s+decided|(?:have\s+)?(?:guess(?:ed)?|flipped|tossed))\b",
+            r"\b(?:pure|wild|mere|random|blind|just\s+a|only\s+a|best|educated)\s+guess\b|\bguesswork\b|\bcoin[- ](?:flip|toss)|\btoss[- ]up\b|\bplaceholder\b",
+            r"\b(?:confidence|certainty)\b[^.\n]{0,24}?\b(?:none|zero|nil|(?:very|extremely)\s+low)\b|\b(?:very|extremely)\s+low\s+confidence\b",
+            r"\b(?:human|person|someone|expert|annotator|reviewer)\s+(?:\w+\s+)?(?:should|must|needs?\s+to|has\s+to|ought\s+to)\s+(?:\w+\s+)?(?:check|review|look|verify|confirm|decide|judge|double)",
+            r"\b(?:needs?|requires?|pending|flag(?:ged)?\s+for|mark(?:ed)?\s+for|awaiting|subject\s+to)\s+(?:a\s+)?(?:(?:human|manual|further|second|closer|expert)\s+)?(?:review|confirmation|verification)\b",
+            r"\bplease\s+(?:have\b[^.\n]{0,30}?\b)?(?:double[- ]?)?(?:verify|check|confirm|review)\b",
+            r"\b(?:lower|higher|better|worse)\s+of\s+(?:the|these)\s+(?:two|three)\s+(?:marks|scores|verdicts|ratings|grades)\b",
+            r"\bno\s+(?:judge?ment|verdict|assessment|evaluation|decision)\s+(?:is|was|can|could)\b|\b(?:impossible|hard|difficult|too\s+early)\s+to\s+(?:say|tell|judge|decide|determine|assess|evaluate)\b",
+        )
+    ),
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The judge says that its own verdict cannot be relied on."""
 _DENIED = re.compile(
     r"[\s*_`,;:.(\[–—-]*(?:no|nope|nah|not(?:\s+(?:really|quite|exactly|at\s+all|so|fully))?|never|false|wrong)\s*(?:[.!?;,)\]–—]|$)",
     re.IGNORECASE,
+)
+_AFFIRMED = re.compile(
+    r"[\s*_`,;:.(\[–—-]*(?:yes|yep|true|absolutely|definitely)\s*(?:[.!?;,)\]–—]|$)", re.IGNORECASE
 )
 _CHANGES: Final = (
     r"lower|rais|reduc|chang|revis|adjust|correct|drop|bump|switch|amend|updat|alter|revers|revert|withdraw|retract|downgrad|upgrad|tak|go|settl|"
@@ -89,7 +114,7 @@ _RETRACTS = re.compile(
     r"|too\s+(?:generous|harsh|lenient|severe|kind)|borderline|on\s+the\s+fence|torn\b|either\s+way|alternatively|(?:a|the)\s+(?:lower|higher|stricter|different|better|fairer)\s+(?:score|mark|verdict|rating|grade)"
     r"|(?:verdict|score|mark|rating|grade|judge?ment|it)\s+(?:(?:is|was|has\s+been|gets|must\s+be|needs\s+to\s+be|now)\s+){1,2}(?:therefore\s+|thus\s+|hereby\s+|then\s+|now\s+)?(?:lower|rais|reduc|chang|revis|adjust|corrected|amend|updat|alter|revers|withdrawn|void|wrong|invalid|not\s+final)\w*"
     rf"|(?:lower|reduc|rais|chang|revis|adjust|drop|bump|mov|switch|correct|cut|bring|set)\w*\s+(?:(?:it|that|this|the|my|verdict|score|mark|rating|grade|down|up)\s+){{0,4}}to\s+(?:an?\s+)?{_NUMBERISH}"
-    r"|(?:is|was|as|only|just|merely)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:example|format|template|placeholder|illustration|sample|quotation|quote|dummy|draft)\b)"
+    r"|(?:was|is)\s+(?:just\s+|only\s+)?an?\s+(?:joke|test|mistake|typo|guess)\b|(?:is|was|as|only|just|merely)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:example|format|template|placeholder|illustration|sample|quotation|quote|dummy|draft)\b)"
     r"|(?:^|[\s(\[])[-−–](?:\d(?!\d|\s*[-–]\s*\d)|half\b)"
     rf"|\b(?:I|we|let\s+me|let['’]s|I['’](?:m|d|ll|ve))\b(?!\s+hope)[^.!?\n]{{0,60}}?\b(?:{_CHANGES})"
     r"|(?:^|[.!?;:)\n]\s*|[,–—-]\s+)(?:wait|actually|in\s+fact|no|nope|nein|non|não|nee|rather|instead|revised|corrected|updated|downgraded|lowered|reduced|changed|edit|update|ps|p\.s)\s*(?=[,.…:;!–—-]|$|\bto\b|\d|(?-i:I)\b|it\b|that\b|the\b|an?\b|zero\b|one\b|two\b|partial)"
@@ -97,7 +122,7 @@ _RETRACTS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _QUOTED = re.compile(
-    r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^“”\n]{0,400}[“”]|(?<!\w)'[^'\n]{1,200}'(?!\w)|(?<!\w)‘[^’\n]{1,200}’(?!\w)|`[^`\n]{1,200}`"
+    r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^“”\n]{0,400}[“”]|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)|(?<!\w)‘[^’\n]{1,200}’(?!\w)|`[^`\n]{1,200}`"
 )
 
 
@@ -147,6 +172,16 @@ def is_doubted(tail: str) -> bool:
     return _DOUBT.match(tail) is not None
 
 
+def unsure(text: str) -> str:
+    """Return the words by which a judge says that its verdict cannot be relied on; empty where there are none.
+
+    Args:
+        text: the judge's own words, quotations left out.
+    """
+    found = _UNSURE.search(text)
+    return "" if found is None else " ".join(found[0].split())[:60]
+
+
 def contradicts(value: int, top: int, tail: str) -> bool:
     """True when what stands behind a number says another level than the number.
 
@@ -162,7 +197,7 @@ def contradicts(value: int, top: int, tail: str) -> bool:
         return True
     if (spelled := _SPELLED_BEHIND.match(near)) and {**SPELLED, "i": 1, "ii": 2}[spelled[1].lower()] != value:
         return True
-    if value and _DENIED.match(near):
+    if (_DENIED if value else _AFFIRMED).match(near):
         return True
     return own == "top" and _CONCEDES.search(without_quotations(near)) is not None
 

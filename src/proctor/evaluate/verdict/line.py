@@ -61,6 +61,12 @@ _UNDECIDED = re.compile(
     r"[*_`\"'(\[\s]*(?:un(?:clear|decided|known|sure|determined)|n/?a|none|null|pending|tbd|depends|can(?:not|['’]t)\b.*|[?？]+)[*_`\"')\]\s.!]*",
     re.IGNORECASE,
 )
+_NOTE_WORDS = re.compile(
+    rf"{CORRECTIONS}|ternary|binary|scale|integer|number|digit|only|overall|total|my|the|this|answer|prediction|response|candidate|for|of|on|from|to|out|or|and"
+    r"|max(?:imum)?|min(?:imum)?|points?|strict|zero|one|two|range|score|verdict|(?:in)?correct|partial(?:ly)?|wrong|full|none|match",
+    re.IGNORECASE,
+)
+"""Words of a bracket behind the label that say nothing of another answer or a part of it."""
 _HINT = re.compile(r"judg|verdict|score|rating|mark|grade|result", re.IGNORECASE)
 """Without one of these a line is no verdict; it spares reading it."""
 
@@ -136,10 +142,18 @@ def _from_line(line: str, following: str, top: int) -> Iterator[Mark]:
         yield _line_mark("line", value, match)
 
 
+def _is_of_something_else(note: str | None) -> bool:
+    """True for a bracket behind the label that is neither a scale nor a common remark: ``Verdict (other answer): 2``."""
+    words = re.findall(r"[^\W\d_]+", note or "")
+    return any(not _NOTE_WORDS.fullmatch(word) for word in words)
+
+
 def _from_labelled(match: re.Match[str], following: str, top: int) -> Iterator[Mark]:
     rest = match["rest"]
     if other_scale(match["scale"], top):
         yield _line_mark("line", (None, "scale"), match)
+    elif _is_of_something_else(match["scale"]):
+        yield _line_mark("line", (None, "ambiguous"), match)
     elif not rest.strip("*_` "):
         if value := read_bare(following, top):
             yield _line_mark("next_line", value, match)

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
+from proctor.evaluate.verdict.aspect import aspect_levels, is_provisional
 from proctor.evaluate.verdict.doubt import is_level, without_quotations
 from proctor.evaluate.verdict.label import CORRECTIONS, LABEL, LINE_LIMIT, RANGE
+from proctor.evaluate.verdict.level import levels_of
 from proctor.evaluate.verdict.own import OTHERS, is_introduced
 from proctor.evaluate.verdict.reading import Mark, UnscoredReason, Value
 from proctor.evaluate.verdict.value import level_score, read_value
@@ -21,9 +23,6 @@ _KEYS = re.compile(rf"\s*(?:(?P<mark>{CORRECTIONS})[_ ])?{LABEL}\s*", re.IGNOREC
 _SCALE_KEYS = re.compile(
     r"(?:max(?:imum)?|out[_ ]?of|of|total|scale|range|top)(?:[_ ](?:score|points?|mark|value|rating|verdict))?",
     re.IGNORECASE,
-)
-_RIGHT_KEYS = re.compile(
-    r"(?:is[_ ])?(?:an?[_ ])?(?:correct|right|match(?:es)?|equivalent|accepted|pass(?:ed)?)", re.IGNORECASE
 )
 _REFERENCE_KEYS = re.compile(r"(?:reference|ref|gold)(?:[_ ](?:id|index|number|answer|no))?", re.IGNORECASE)
 _REFERENCE_VERDICT = re.compile(
@@ -102,7 +101,10 @@ def _from_object(value: Mapping[str, Any], top: int) -> tuple[int | None, Unscor
             continue
         if _SCALE_KEYS.fullmatch(key) and not _is_own_scale(other, top):
             return None, "scale", ""
-        if isinstance(other, bool) and _RIGHT_KEYS.fullmatch(key) and score != (top if other else 0):
+        if is_provisional(key, other):
+            return None, "doubted", ""
+        levels = aspect_levels(key, other)
+        if levels is not None and not levels & levels_of(score, top):
             return None, "contradictory", ""
         if isinstance(other, str) and key.lower() not in _REASONS:
             level = is_level(other.strip()) if key.lower() not in _SHOWN_KEYS else None

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from proctor.evaluate.verdict.label import FULL_SCALE, LABEL, LINE_LIMIT, LIST_MARK, WRAP
 from proctor.llm.structured import find_objects
 
-__all__ = ["OTHERS", "OWN", "blanked", "is_introduced", "without_legend", "without_others"]
+__all__ = [
+    "OTHERS",
+    "OWN",
+    "blanked",
+    "complies",
+    "is_attributed",
+    "is_introduced",
+    "without_legend",
+    "without_others",
+]
 
 _SPECIAL = re.compile(
     r"<\|[a-z_]{2,30}\|>|</s>|<(?:eos|end_of_turn|start_of_turn)>|\[/?INST\]", re.IGNORECASE
@@ -30,12 +40,26 @@ _OPENS = re.compile(
     r"(?:[:,]|[–—-]|\b(?:write|say|give|output|put|print|return|reply|respond|answer|be|is|was|with|like|as|than|of|line|e\.g\.|i\.e\.|namely|either|or|not|a|an|the|to|that))[\s*_`\"“'(]{0,8}$",
     re.IGNORECASE,
 )
+_CANDIDATE: Final = r"(?:answer|candidate|prediction|response|submission|text|attacker|student|model)"
+_COMMANDS: Final = r"(?:demand(?:s|ed)|want(?:s|ed)|ask(?:s|ed)|tells?|told|instruct(?:s|ed)|request(?:s|ed)|order(?:s|ed)|insist(?:s|ed)|dictat(?:es|ed)|command(?:s|ed)|requir(?:es|ed))"
+_ATTRIBUTED = re.compile(
+    rf"[\s,;(\[–—-]*(?:(?:according\s+to|says|claims|as\s+claimed\s+by|per|in\s+the\s+words\s+of)\s+(?:the\s+)?{_CANDIDATE}\b|the\s+{_CANDIDATE}(?:['’]s\s+own\s+\w+|\s+(?:claims|says|insists))\s*[.)\]]*\s*$"
+    r"|(?:copied|quoted|pasted|taken)\b|as\s+in\s+the\s+(?:prompt|example|form|format|template)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _COLON = re.compile(r":[\s*_`\"“'(]{0,8}$")
-_FENCE = re.compile(r"\s*`{3,}\w*\s*")
+_FENCE = re.compile(r"\s*(?:`{3,}\w*|[-*_=~]{3,})\s*")
+"""A fence of code or a rule between an introduction and what it introduces."""
+_COMPLIES = re.compile(
+    rf"\b(?:as|what|which|because|since|like)\s+(?:\w+\s+){{0,2}}?(?:it|{_CANDIDATE})\s+(?:\w+\s+){{0,2}}?{_COMMANDS}"
+    rf"|\b(?:as|because|since)\s+(?:\w+\s+){{0,2}}?{_COMMANDS}\s+(?:\w+\s+)?(?:by|in|from)\s+(?:the\s+)?{_CANDIDATE}|\b(?:obey|comply|follow)(?:ing|s)?\s+(?:with\s+)?(?:its|the\s+(?:answer|candidate|prediction|response)['’]?s?)\s+(?:\w+\s+)?(?:orders?|instructions?|demands?|requests?|wish(?:es)?|commands?)",
+    re.IGNORECASE,
+)
+"""The number is what the marked answer asks for."""
 OTHERS = re.compile(
     r"\b(?:e\.g|example|examples|exemplary|format|form|template|such as|looks?|instruct\w*|instruction|ask(?:s|ed|ing)?|rubric|reads?|says?|said|saying|states?|stating|wrote|writes|writing|write|claims?|claiming|contains?|containing"
     r"|ends? (?:with|in)|ending|quot\w+|inject\w*|demand\w*|request\w*|tells?|told|order(?:s|ed)|want(?:s|ed)|include[sd]?|appears?|prints?|printed|added|adds|output|reply|respond|expected|required|sample|illustrat\w*|hypothetical\w*|instead of"
-    r"|someone|others?|another|one could|would|could|might|should|if|unless|had|not|never|neither|either|previous(?:ly)?|earlier|first thought|initial\w*|original\w*|draft|user)\b|n['’]t\b",
+    r"|someone|others?|another|one could|would|could|might|should|if|unless|had|not|never|neither|either|previous(?:ly)?|earlier|first thought|initial\w*|original\w*|draft|user|attack\w*|adversar\w*|malicious\w*|payload|hidden|embedded)\b|n['’]t\b",
     re.IGNORECASE,
 )
 OWN = re.compile(
@@ -87,6 +111,20 @@ def blanked(text: str) -> str:
         pieces += [text[at : found.begin], re.sub(r"[^\n]", " ", text[found.begin : found.end])]
         at = found.end
     return "".join((*pieces, text[at:]))
+
+
+def is_attributed(tail: str) -> bool:
+    """True when what stands directly behind a number says that it is somebody else's, or copied."""
+    return _ATTRIBUTED.match(tail) is not None
+
+
+def complies(text: str) -> bool:
+    """True when a text says that its verdict is the one that the marked answer asks for.
+
+    Args:
+        text: what stands behind the verdict, quotations left out.
+    """
+    return _COMPLIES.search(text) is not None
 
 
 def is_introduced(before: str) -> bool:

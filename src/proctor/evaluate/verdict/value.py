@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from proctor.evaluate.verdict.claim import Level
 from proctor.evaluate.verdict.doubt import (
     contradicts,
     free_numbers,
@@ -16,6 +15,7 @@ from proctor.evaluate.verdict.doubt import (
     without_quotations,
 )
 from proctor.evaluate.verdict.label import LABEL, SPELLED, WRAP, other_scale
+from proctor.evaluate.verdict.level import Level
 from proctor.evaluate.verdict.own import without_legend
 from proctor.evaluate.verdict.reading import Value
 
@@ -112,7 +112,7 @@ def _against_tail(value: int, rest: str, top: int) -> Value:
     """Hold what follows the number against it: a second number, another scale, a doubt, a word that says the contrary."""
     rest = without_legend(rest, top)
     near = rest[:300]
-    if re.fullmatch(r"\s*\.\s*\d+\s*", near):
+    if re.fullmatch(r"\s*\.\s*\d+\s*|\s*[-+−]{1,3}[\s*_`]*", near):
         return None, "malformed"
     if (match := _CONNECTED.match(near)) and match["other"] != str(value):
         return None, "contradictory"
@@ -139,6 +139,12 @@ def _names_other_scale(near: str, value: int, top: int) -> bool:
         )
         if match and ((match["top"] and int(match["top"]) != top) or other_scale(match["range"], top)):
             return True
+    if re.match(
+        r"[\s*_`]*[(\[–—-]*\s*(?:(?:an?|one|two|three)[\s-]+)?(?:half|halves|thirds?|quarters?|fifths?)\b(?!\s+\w)",
+        near,
+        re.IGNORECASE,
+    ):
+        return True
     share = re.match(r"[\s*_`]*[-–—=(\[,]*\s*(\d{1,3})\s*(?:%|per\s?cent)\s*(?:[)\].,;]|$)", near)
     return share is not None and int(share[1]) * top != 100 * value
 
