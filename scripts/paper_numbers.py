@@ -708,10 +708,10 @@ def smmqg_fisher_by_style(_: Data) -> Iterator[Finding]:
 
 
 def smmqg_kendall(_: Data) -> Iterator[Finding]:
-    from proctor.metrics.concurrence import kendall_tau_b
+    from proctor.metrics.concurrence import rank_concurrence
 
     for judge, (scores, tau, p) in TABLE_6.items():
-        found = kendall_tau_b(TABLE_6_GPT4, scores)
+        found = rank_concurrence(TABLE_6_GPT4, scores)
         assert found.tau is not None
         assert found.p is not None
         right = abs(found.tau - tau) <= 0.005
@@ -729,8 +729,8 @@ def smmqg_kendall(_: Data) -> Iterator[Finding]:
             "holds" if right else "wrong",
             why,
         )
-    whole = kendall_tau_b(*RETRIEVAL)
-    five, ten = (kendall_tau_b(RETRIEVAL[0][k::2], RETRIEVAL[1][k::2]) for k in (0, 1))
+    whole = rank_concurrence(*RETRIEVAL)
+    five, ten = (rank_concurrence(RETRIEVAL[0][k::2], RETRIEVAL[1][k::2]) for k in (0, 1))
     yield Finding(
         "SMMQG, Table 5: Kendall's τ of retrieval with MMQA",
         "0.87 (p = 0.02)",

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from proctor.metrics.answer_text import rouge_1, rouge_l
+from proctor.metrics.answer_text import rouge_1_overlap, rouge_l_overlap
 from proctor.metrics.choice import parse_letter
-from proctor.metrics.embedding import mean_pairwise_cosine, near_duplicates, nearest_cosine
+from proctor.metrics.embedding import mean_pairwise_cosine, near_duplicates, nearest_cosines
 from proctor.stages.scoring.answer import score_answer
 
 PAIRS, PACKAGE_PAIRS = 20_000, 2_000
@@ -54,7 +54,7 @@ def row(what: str, seconds: float, target: str) -> None:
 
 def rouge(runs: int) -> None:
     references, predictions = sentences(PAIRS, 0), sentences(PAIRS, 1)
-    for name, function in (("rouge1", rouge_1), ("rougeL", rouge_l)):
+    for name, function in (("rouge1", rouge_1_overlap), ("rougeL", rouge_l_overlap)):
         package = RougeScorer([name], use_stemmer=False)
         few = range(PACKAGE_PAIRS)
         begin = time.perf_counter()
@@ -91,11 +91,11 @@ def similarity(runs: int) -> None:
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     expected = ((unit @ unit.T).sum() - TEXTS) / (TEXTS * (TEXTS - 1))
     slow = time.perf_counter() - begin
-    assert abs(mean_pairwise_cosine(vectors) - expected) < 1e-9
-    seconds = median_seconds(lambda: mean_pairwise_cosine(vectors), runs)
+    assert abs(float(mean_pairwise_cosine(vectors)) - expected) < 1e-9
+    seconds = median_seconds(lambda: float(mean_pairwise_cosine(vectors)), runs)
     what = f"{TEXTS:,} × {DIMENSIONS}"
     row(f"self-similarity, {what}", seconds, f"all pairs: {slow:.3f} s ({slow / seconds:.0f}×)")
-    row(f"nearest other text, {what}", median_seconds(lambda: nearest_cosine(vectors), runs), "–")
+    row(f"nearest other text, {what}", median_seconds(lambda: nearest_cosines(vectors), runs), "–")
     row(f"near-duplicates, {what}", median_seconds(lambda: near_duplicates(vectors), runs), "–")
 
 

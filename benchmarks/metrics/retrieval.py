@@ -18,11 +18,11 @@ import numpy as np
 import pytrec_eval
 
 from proctor.metrics.retrieval import (
-    average_precisions,
     cell_scores,
     ndcgs_at_k,
     rank_gold,
-    recalls_at_k,
+    ranking_average_precisions,
+    ranking_recalls_at_k,
     reciprocal_ranks,
 )
 from proctor.metrics.score import Signature
@@ -43,10 +43,10 @@ def median_seconds(work: Callable[[], object], runs: int) -> float:
 def ours(gold: list[list[str]], rankings: list[list[str]]) -> list[np.ndarray]:
     ranked = rank_gold(gold, rankings)
     return [
-        *(recalls_at_k(ranked, k) for k in CUTS),
+        *(ranking_recalls_at_k(ranked, k) for k in CUTS),
         *(ndcgs_at_k(ranked, k) for k in CUTS),
         reciprocal_ranks(ranked),
-        average_precisions(ranked),
+        ranking_average_precisions(ranked),
     ]
 
 

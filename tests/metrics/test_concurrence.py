@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from proctor.metrics.concurrence import concurrence_interval, kendall_tau_b
+from proctor.metrics.concurrence import concurrence_interval, rank_concurrence
 from proctor.metrics.errors import MetricInputError
 
 GPT4 = [45.3, 61.3, 61.1, 73.9, 62.7, 74.1, 86.5, 93.4]
@@ -33,7 +33,7 @@ GOLDEN = {
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden(name):
     a, b, tau, p, pairs, discordant = GOLDEN[name]
-    found = kendall_tau_b(a, b)
+    found = rank_concurrence(a, b)
     assert found.tau == pytest.approx(tau, abs=5e-7)
     assert found.p == pytest.approx(p, abs=5e-7)
     assert (found.pairs, found.discordant, found.tied) == (pairs, discordant, 0)
@@ -42,32 +42,32 @@ def test_golden(name):
 
 
 def test_smmqg_bertscore_as_printed_would_need_seven_discordant_pairs():
-    found = kendall_tau_b(*GOLDEN["table 7, BERTScore"][:2])
+    found = rank_concurrence(*GOLDEN["table 7, BERTScore"][:2])
     assert round(found.tau, 2) == 0.43
     assert round((found.pairs - 2 * 7) / found.pairs, 2) == 0.50
-    assert round(kendall_tau_b(*GOLDEN["table 7, ROUGE"][:2]).tau, 2) == 0.71
+    assert round(rank_concurrence(*GOLDEN["table 7, ROUGE"][:2]).tau, 2) == 0.71
 
 
 def test_systems_of_one_family_are_noted():
     a, b = GOLDEN["table 5, retrieval"][:2]
-    found = kendall_tau_b(a, b, families=["BM25", "BM25", "E5", "E5", "OpenCLIP", "OpenCLIP"])
+    found = rank_concurrence(a, b, families=["BM25", "BM25", "E5", "E5", "OpenCLIP", "OpenCLIP"])
     assert "not independent (BM25 ×2, E5 ×2, OpenCLIP ×2): p is too small" in found.note
-    assert kendall_tau_b(a, b, families=list("abcdef")).note == ""
+    assert rank_concurrence(a, b, families=list("abcdef")).note == ""
 
 
 def test_ties():
-    found = kendall_tau_b([1, 2, 2, 3], [1, 2, 3, 3])
+    found = rank_concurrence([1, 2, 2, 3], [1, 2, 3, 3])
     assert found.tau == pytest.approx(0.8)
     assert (found.concordant, found.discordant, found.tied) == (4, 0, 2)
     assert found.signature.parameters["p"] == "asymptotic"
-    assert kendall_tau_b([0.1 + 0.2, 0.3, 0.5], [1, 1, 2]).tied == 1
+    assert rank_concurrence([0.1 + 0.2, 0.3, 0.5], [1, 1, 2]).tied == 1
 
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=9), st.randoms())
 def test_equals_scipy_and_nothing_but_the_order_matters(scores, random):
     a, b = zip(*scores, strict=True)
-    found = kendall_tau_b(a, b)
+    found = rank_concurrence(a, b)
     theirs = stats.kendalltau(a, b)
     if found.tau is None:
         assert math.isnan(theirs.statistic)
@@ -79,31 +79,31 @@ def test_equals_scipy_and_nothing_but_the_order_matters(scores, random):
         assert found.p == pytest.approx(theirs.pvalue)
     mixed = list(scores)
     random.shuffle(mixed)
-    again = kendall_tau_b(*zip(*[(3 * x + 1, y) for x, y in mixed], strict=True))
+    again = rank_concurrence(*zip(*[(3 * x + 1, y) for x, y in mixed], strict=True))
     assert again.tau == pytest.approx(found.tau)
-    assert kendall_tau_b(b, [-x for x in a]).tau == pytest.approx(-found.tau)
+    assert rank_concurrence(b, [-x for x in a]).tau == pytest.approx(-found.tau)
 
 
 def test_exact_p_counts_permutations():
     a, b = [1, 2, 3, 4, 5], [2, 1, 3, 5, 4]
-    taus = [kendall_tau_b(a, order).tau for order in itertools.permutations(b)]
-    found = kendall_tau_b(a, b)
+    taus = [rank_concurrence(a, order).tau for order in itertools.permutations(b)]
+    found = rank_concurrence(a, b)
     assert found.p == pytest.approx(np.mean([abs(t) >= found.tau - 1e-12 for t in taus]))
 
 
 def test_undefined_and_refused():
-    assert "fewer than two systems" in kendall_tau_b([], []).note
-    assert kendall_tau_b([1.0], [2.0]).tau is None
-    tied = kendall_tau_b([1, 1, 1], [1, 2, 3])
+    assert "fewer than two systems" in rank_concurrence([], []).note
+    assert rank_concurrence([1.0], [2.0]).tau is None
+    tied = rank_concurrence([1, 1, 1], [1, 2, 3])
     assert (tied.tau, tied.p, tied.tied) == (None, None, 3)
     assert "all systems are tied" in tied.note
     assert math.isnan(tied.as_score().value)
     with pytest.raises(MetricInputError, match="2 scores of a, 1 of b"):
-        kendall_tau_b([1, 2], [1])
+        rank_concurrence([1, 2], [1])
     with pytest.raises(MetricInputError, match="finite numbers"):
-        kendall_tau_b([1, math.nan], [1, 2])
+        rank_concurrence([1, math.nan], [1, 2])
     with pytest.raises(MetricInputError, match="1 families for 2 systems"):
-        kendall_tau_b([1, 2], [1, 2], families=["x"])
+        rank_concurrence([1, 2], [1, 2], families=["x"])
 
 
 # -- bootstrap over questions ----------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_interval_holds_tau_and_narrows_with_questions():
     few = concurrence_interval(marks(40, 0), marks(40, 1), resamples=1_000)
     many = concurrence_interval(marks(2_000, 0), marks(2_000, 1), resamples=1_000)
     assert few.low < many.low <= many.high == 1.0
-    tau = kendall_tau_b(marks(40, 0).mean(axis=0), marks(40, 1).mean(axis=0))
+    tau = rank_concurrence(marks(40, 0).mean(axis=0), marks(40, 1).mean(axis=0))
     assert few.low <= tau.tau <= few.high
     score = tau.as_score(few)
     assert (score.low, score.high) == (few.low, few.high)

@@ -1,4 +1,5 @@
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,44 @@ def test_type_checkers_see_the_same_names():
     block = next(n for n in tree.body if isinstance(n, ast.If))
     seen = {a.asname: n.module for n in block.body for a in n.names}
     assert seen == {n: f"proctor.metrics.{m}" for n, m in metrics._PLACES.items()}
+
+
+# What a function may return that is no score, by what its name says.
+SAYS = {
+    "bool": r"is_",
+    "None": r"require_",
+    "int": r".*_items",
+    "float": r".*_probability",
+    "PValue": r".*_test|chi_square|fisher_exact|mann_whitney|mcnemar",
+    "tuple[float | None, ...]": r"holm|benjamini_hochberg",  # p-values, corrected
+}
+VERBS = r"(apply|choose|compare|decode|match|measure|order|parse|rank|ranks|repair|suppress)_\w+"
+RECORDS = {  # several numbers that belong together, and the word of the name that says so
+    "Detectable": r".*detectable.*", "Interval": r".*_interval", "LetterBalance": r".*_balance",
+    "Overlap": r".*_overlap", "StyleOverlap": r".*_overlap", "PartialOrder": r"partial_order_.*",
+    "tuple[tuple[Step, ...], ...]": r"majority_vote", "Concurrence": r".*_concurrence",
+}  # fmt: skip
+
+
+def test_every_public_function_returns_a_score_or_its_name_says_what():
+    """Docs/metrics.md: names in the plural return one number an item, records and tests are called so."""
+    for name in metrics.__all__:
+        function = getattr(metrics, name)
+        if isinstance(function, type):
+            continue
+        made = function.__annotations__["return"]
+        if made in ("Score", "dict[str, Score]") or re.fullmatch(VERBS, name):
+            continue
+        says = {**SAYS, **RECORDS}.get(made, r"(\w+_)?\w+[^s_]s(_at_\w+|_by_\w+)?")
+        assert re.match(says, name) if says.endswith("_") else re.fullmatch(says, name), (name, made)
+
+
+def test_names_that_differ_in_number_only_are_one_measure():
+    """``average_precision`` of a class beside ``average_precisions`` of rankings would be two things."""
+    for name in metrics.__all__:
+        one = re.sub(r"s(?=_at_|$)", "", name)
+        if one != name and one in metrics.__all__:
+            assert getattr(metrics, one).__module__ == getattr(metrics, name).__module__
 
 
 def test_importing_loads_nothing_heavy():

@@ -17,7 +17,6 @@ from proctor.metrics.retrieval import (
     attainable_cells,
     attainable_denominators,
     average_precision,
-    average_precisions,
     cell_score,
     cell_scores,
     expected_average_precisions,
@@ -27,12 +26,13 @@ from proctor.metrics.retrieval import (
     expected_reciprocal_ranks,
     ndcg_at_k,
     ndcgs_at_k,
-    part_recalls_at_k,
     precision_at_k,
-    precisions_at_k,
     rank_gold,
-    recall_at_k,
-    recalls_at_k,
+    ranking_average_precisions,
+    ranking_part_recalls_at_k,
+    ranking_precisions_at_k,
+    ranking_recall_at_k,
+    ranking_recalls_at_k,
     reciprocal_rank,
     reciprocal_ranks,
 )
@@ -69,7 +69,7 @@ CASES = [
 
 @pytest.mark.parametrize(("gold", "ranking", "k", "expected"), CASES)
 def test_recall_golden(gold, ranking, k, expected):
-    assert recall_at_k(gold, ranking, k) == pytest.approx(expected, abs=1e-9)
+    assert float(ranking_recall_at_k(gold, ranking, k)) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.shared
@@ -77,7 +77,7 @@ def test_recall_cases_of_the_specification(shared_expected):
     expected = shared_expected("smmqg-instructionbench")["recall_at_k"]
     assert len(expected["cases"]) == len(CASES)
     for case in expected["cases"]:
-        assert recall_at_k(case["gold"], case["ranking"], case["k"]) == pytest.approx(
+        assert float(ranking_recall_at_k(case["gold"], case["ranking"], case["k"])) == pytest.approx(
             case["recall"], abs=1e-6
         )
 
@@ -215,11 +215,11 @@ def test_bm25_on_the_real_subset(bm25, shared_expected):
     def shown(values):
         return round(100 * cell_score(values, RECALL, resamples=0).value, 4)
 
-    assert shown(recalls_at_k(ranked, 5)) == expected["recall@5"] == 48.1366
-    assert shown(recalls_at_k(ranked, 10)) == expected["recall@10"] == 57.4534
-    assert shown(recalls_at_k(ranked, 10, "all")) == expected["all_gold@10_strict"] == 31.677
+    assert shown(ranking_recalls_at_k(ranked, 5)) == expected["recall@5"] == 48.1366
+    assert shown(ranking_recalls_at_k(ranked, 10)) == expected["recall@10"] == 57.4534
+    assert shown(ranking_recalls_at_k(ranked, 10, "all")) == expected["all_gold@10_strict"] == 31.677
     modality = {s["id"]: s["modality"] for s in sources}
-    parts = part_recalls_at_k(ranked, [modality[s] for s in ranked.source], 5)
+    parts = ranking_part_recalls_at_k(ranked, [modality[s] for s in ranked.source], 5)
     assert sorted(parts) == ["table", "text"]
     assert shown(parts["table"]) == expected["recall@5_table_part"] == 64.5963
     assert shown(parts["text"]) == expected["recall@5_text_part"] == 31.677
@@ -230,8 +230,8 @@ def test_bm25_on_the_real_subset(bm25, shared_expected):
         assert rankings[i][:5] == example["top5"]
         assert top[i] == pytest.approx(example["top1_score"], abs=5e-7)
         assert questions[i]["gold_sources"] == example["gold"]
-        assert recalls_at_k(ranked, 5)[i] == example["recall@5"]
-        assert recalls_at_k(ranked, 10)[i] == example["recall@10"]
+        assert ranking_recalls_at_k(ranked, 5)[i] == example["recall@5"]
+        assert ranking_recalls_at_k(ranked, 10)[i] == example["recall@10"]
 
 
 @pytest.mark.shared
@@ -247,7 +247,7 @@ def test_bm25_agrees_with_ir_measures(bm25):
 def test_a_perfect_ranking_scores_1_everywhere():
     gold, ranking = ["a", "b"], ["b", "a", "x"]
     for reading in RECALL_READINGS:
-        assert recall_at_k(gold, ranking, 2, reading) == 1.0
+        assert float(ranking_recall_at_k(gold, ranking, 2, reading)) == 1.0
     assert precision_at_k(gold, ranking, 2) == 1.0
     assert ndcg_at_k(gold, ranking, 3) == 1.0
     assert ndcg_at_k({"a": 1, "b": 3}, ranking, 2, "exponential") == 1.0
@@ -256,7 +256,7 @@ def test_a_perfect_ranking_scores_1_everywhere():
 
 def test_an_empty_ranking_scores_0_everywhere():
     for reading in RECALL_READINGS:
-        assert recall_at_k(["a"], [], 5, reading) == 0.0
+        assert float(ranking_recall_at_k(["a"], [], 5, reading)) == 0.0
     assert precision_at_k(["a"], [], 5) == 0.0
     assert ndcg_at_k(["a"], [], 5) == 0.0
     assert reciprocal_rank(["a"], []) == average_precision(["a"], []) == 0.0
@@ -266,11 +266,11 @@ def test_no_questions_is_an_undefined_cell_with_a_note():
     ranked = rank_gold([], [])
     assert len(ranked) == 0
     for values in (
-        recalls_at_k(ranked, 5),
-        precisions_at_k(ranked, 5),
+        ranking_recalls_at_k(ranked, 5),
+        ranking_precisions_at_k(ranked, 5),
         ndcgs_at_k(ranked, 5),
         reciprocal_ranks(ranked),
-        average_precisions(ranked),
+        ranking_average_precisions(ranked),
         expected_recalls_at_k(ranked, 10, 5),
         expected_recalls_at_k(ranked, 10, 5, "any"),
         expected_ndcgs_at_k(ranked, 10, 5),
@@ -295,9 +295,9 @@ def test_one_question_has_no_interval():
 
 def test_readings_by_hand():
     gold, ranking = ["a", "b"], ["x", "a", "y", "b"]
-    assert [recall_at_k(gold, ranking, 2, r) for r in RECALL_READINGS] == [0.5, 0.0, 1.0]
-    assert [recall_at_k(gold, ranking, 4, r) for r in RECALL_READINGS] == [1.0, 1.0, 1.0]
-    assert [recall_at_k(gold, ranking, 1, r) for r in RECALL_READINGS] == [0.0, 0.0, 0.0]
+    assert [float(ranking_recall_at_k(gold, ranking, 2, r)) for r in RECALL_READINGS] == [0.5, 0.0, 1.0]
+    assert [float(ranking_recall_at_k(gold, ranking, 4, r)) for r in RECALL_READINGS] == [1.0, 1.0, 1.0]
+    assert [float(ranking_recall_at_k(gold, ranking, 1, r)) for r in RECALL_READINGS] == [0.0, 0.0, 0.0]
 
 
 def test_precision_divides_by_k_even_if_the_ranking_is_shorter():
@@ -336,13 +336,13 @@ def test_repetitions_are_removed_and_counted():
 
 
 def test_grades_of_0_or_less_are_no_gold():
-    assert recall_at_k({"a": 1, "b": 0, "c": -1}, ["b", "c", "a"], 2) == 0.0
+    assert float(ranking_recall_at_k({"a": 1, "b": 0, "c": -1}, ["b", "c", "a"], 2)) == 0.0
     assert rank_gold([{"a": 1, "b": 0}], [["a"]]).needed.tolist() == [1]
 
 
 def test_parts_leave_out_questions_that_need_none():
     ranked = rank_gold([["t1", "t2", "b1"], ["b2"]], [["t1", "b1"], ["x"]])
-    parts = part_recalls_at_k(ranked, ["text", "text", "table", "table"], 5)
+    parts = ranking_part_recalls_at_k(ranked, ["text", "text", "table", "table"], 5)
     assert parts["table"].tolist() == [1.0, 0.0]
     assert parts["text"][0] == 0.5
     assert math.isnan(parts["text"][1])
@@ -380,7 +380,7 @@ def test_wrong_input_is_named(gold, rankings, message):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "5", math.nan])
 def test_k_is_a_whole_number(k):
-    for function in (recall_at_k, precision_at_k, ndcg_at_k, reciprocal_rank, average_precision):
+    for function in (ranking_recall_at_k, precision_at_k, ndcg_at_k, reciprocal_rank, average_precision):
         with pytest.raises(MetricInputError, match="k must be a whole number"):
             function(["a"], ["a"], k)
 
@@ -388,7 +388,7 @@ def test_k_is_a_whole_number(k):
 def test_wrong_options_are_named():
     ranked = rank_gold([["a", "b"]], [["a"]])
     with pytest.raises(MetricInputError, match="a reading of recall is one of"):
-        recalls_at_k(ranked, 5, "some")
+        ranking_recalls_at_k(ranked, 5, "some")
     with pytest.raises(MetricInputError, match="a reading of recall is one of"):
         expected_recalls_at_k(ranked, 5, 5, "some")
     with pytest.raises(MetricInputError, match="a gain is"):
@@ -398,7 +398,7 @@ def test_wrong_options_are_named():
     with pytest.raises(MetricInputError, match="a pool of 1 sources cannot hold the 2 gold"):
         expected_recalls_at_k(ranked, 1, 5)
     with pytest.raises(MetricInputError, match="1 kinds for 2 gold sources"):
-        part_recalls_at_k(ranked, ["text"], 5)
+        ranking_part_recalls_at_k(ranked, ["text"], 5)
     with pytest.raises(MetricInputError, match="1 signatures"):
         cell_scores(np.zeros((2, 3)), [RECALL])
     with pytest.raises(MetricInputError, match="infinite"):
@@ -440,13 +440,13 @@ def compare_with_ir_measures(golds, rankings, cuts=(1, 2, 3, 5)):
     ranked = rank_gold(golds, rankings)
     ours = {}
     for k in cuts:
-        ours[ir_measures.R @ k] = recalls_at_k(ranked, k)
-        ours[ir_measures.Success @ k] = recalls_at_k(ranked, k, "any")
-        ours[ir_measures.P @ k] = precisions_at_k(ranked, k)
+        ours[ir_measures.R @ k] = ranking_recalls_at_k(ranked, k)
+        ours[ir_measures.Success @ k] = ranking_recalls_at_k(ranked, k, "any")
+        ours[ir_measures.P @ k] = ranking_precisions_at_k(ranked, k)
         ours[ir_measures.nDCG @ k] = ndcgs_at_k(ranked, k)
-        ours[ir_measures.AP @ k] = average_precisions(ranked, k)
+        ours[ir_measures.AP @ k] = ranking_average_precisions(ranked, k)
     ours[ir_measures.RR] = reciprocal_ranks(ranked)
-    ours[ir_measures.AP] = average_precisions(ranked)
+    ours[ir_measures.AP] = ranking_average_precisions(ranked)
     found = {(str(m), int(q)): v for q, m, v in ir_measures.iter_calc(list(ours), judged, run)}
     for measure, values in ours.items():
         for i, value in enumerate(values):
@@ -468,13 +468,13 @@ def test_agrees_with_brute_force(data, k):
     golds, rankings = data
     ranked = rank_gold(golds, rankings)
     columns = (
-        recalls_at_k(ranked, k),
-        recalls_at_k(ranked, k, "all"),
-        recalls_at_k(ranked, k, "any"),
-        precisions_at_k(ranked, k),
+        ranking_recalls_at_k(ranked, k),
+        ranking_recalls_at_k(ranked, k, "all"),
+        ranking_recalls_at_k(ranked, k, "any"),
+        ranking_precisions_at_k(ranked, k),
         ndcgs_at_k(ranked, k, "exponential"),
         reciprocal_ranks(ranked, k),
-        average_precisions(ranked, k),
+        ranking_average_precisions(ranked, k),
     )
     for i, (gold, ranking) in enumerate(zip(golds, rankings, strict=True)):
         top = ranking[:k]
@@ -506,14 +506,17 @@ def test_chance_is_the_mean_over_all_orders_of_the_pool(gold, extra, k):
     n = len(pool)
     ranked, all_ranked = rank_gold([gold], [[]]), rank_gold([gold] * len(orders), orders)
     for expected, simulated in (
-        *((expected_recalls_at_k(ranked, n, k, r), recalls_at_k(all_ranked, k, r)) for r in RECALL_READINGS),
-        (expected_precisions_at_k(ranked, n, k), precisions_at_k(all_ranked, k)),
+        *(
+            (expected_recalls_at_k(ranked, n, k, r), ranking_recalls_at_k(all_ranked, k, r))
+            for r in RECALL_READINGS
+        ),
+        (expected_precisions_at_k(ranked, n, k), ranking_precisions_at_k(all_ranked, k)),
         (expected_ndcgs_at_k(ranked, n, k), ndcgs_at_k(all_ranked, k)),
         (expected_ndcgs_at_k(ranked, n, k, "exponential"), ndcgs_at_k(all_ranked, k, "exponential")),
         (expected_reciprocal_ranks(ranked, n), reciprocal_ranks(all_ranked)),
         (expected_reciprocal_ranks(ranked, n, k), reciprocal_ranks(all_ranked, k)),
-        (expected_average_precisions(ranked, n), average_precisions(all_ranked)),
-        (expected_average_precisions(ranked, n, k), average_precisions(all_ranked, k)),
+        (expected_average_precisions(ranked, n), ranking_average_precisions(all_ranked)),
+        (expected_average_precisions(ranked, n, k), ranking_average_precisions(all_ranked, k)),
     ):
         assert expected[0] == pytest.approx(simulated.mean(), abs=1e-12)
 
@@ -568,16 +571,18 @@ def test_the_names_of_sources_do_not_matter(data, names):
 @given(questions(), st.integers(1, 8))
 def test_bounds_and_monotonicity(data, k):
     ranked = rank_gold(*data)
-    fractional, every, some = (recalls_at_k(ranked, k, r) for r in RECALL_READINGS)
+    fractional, every, some = (ranking_recalls_at_k(ranked, k, r) for r in RECALL_READINGS)
     assert (every <= fractional).all()
     assert (fractional <= some).all()
     for reading in RECALL_READINGS:
-        assert (recalls_at_k(ranked, k, reading) <= recalls_at_k(ranked, k + 1, reading)).all()
+        assert (
+            ranking_recalls_at_k(ranked, k, reading) <= ranking_recalls_at_k(ranked, k + 1, reading)
+        ).all()
     for values in (
-        precisions_at_k(ranked, k),
+        ranking_precisions_at_k(ranked, k),
         ndcgs_at_k(ranked, k),
         reciprocal_ranks(ranked),
-        average_precisions(ranked),
+        ranking_average_precisions(ranked),
     ):
         assert ((values >= 0) & (values <= 1 + 1e-12)).all()
 

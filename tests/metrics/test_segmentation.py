@@ -14,7 +14,6 @@ from proctor.metrics.score import Signature, require_comparable
 from proctor.metrics.segmentation import (
     METRICS,
     OVERLAPS,
-    boundary_errors,
     edit_distance,
     edit_score,
     frame_accuracy,
@@ -23,6 +22,7 @@ from proctor.metrics.segmentation import (
     majority_prediction,
     over_segmentation_ratio,
     random_prediction,
+    segment_boundary_errors,
     segmental_f1,
     segmentation_scores,
     segmentation_statistics,
@@ -123,24 +123,24 @@ BACKGROUNDS = st.sampled_from([(), ("_",)])
 
 def test_perfect_predictions_score_1_everywhere():
     gt = videos("AAABBC", "A", "___")
-    assert frame_accuracy(gt, gt) == 1.0
-    assert frame_accuracy(gt, gt, background=["_"], average="videos") == 1.0
-    assert edit_score(gt, gt, background=["_"]) == 1.0
+    assert float(frame_accuracy(gt, gt)) == 1.0
+    assert float(frame_accuracy(gt, gt, background=["_"], average="videos")) == 1.0
+    assert float(edit_score(gt, gt, background=["_"])) == 1.0
     for overlap in (*OVERLAPS, 1.0):
         for matching in ("published", "corrected"):
-            assert segmental_f1(gt, gt, overlap=overlap, background=["_"], matching=matching) == 1.0
-    assert over_segmentation_ratio(gt, gt) == 1.0
-    errors = boundary_errors(gt, gt, rate=10)
+            assert float(segmental_f1(gt, gt, overlap=overlap, background=["_"], matching=matching)) == 1.0
+    assert float(over_segmentation_ratio(gt, gt)) == 1.0
+    errors = segment_boundary_errors(gt, gt, rate=10)
     assert errors.start.tolist() == errors.end.tolist() == [0.0] * 5
     assert errors.video.tolist() == [0, 0, 0, 1, 2]
 
 
 def test_all_wrong_scores_0_and_nothing_is_matched():
     gt, pred = videos("AABB"), videos("CCCC")
-    assert frame_accuracy(gt, pred) == 0.0
-    assert edit_score(gt, pred) == 0.0
-    assert segmental_f1(gt, pred, overlap=0.1) == 0.0
-    assert len(boundary_errors(gt, pred).start) == 0
+    assert float(frame_accuracy(gt, pred)) == 0.0
+    assert float(edit_score(gt, pred)) == 0.0
+    assert float(segmental_f1(gt, pred, overlap=0.1)) == 0.0
+    assert len(segment_boundary_errors(gt, pred).start) == 0
 
 
 # Worked by hand
@@ -148,39 +148,41 @@ def test_all_wrong_scores_0_and_nothing_is_matched():
 
 def test_frame_accuracy_by_hand():
     gt, pred = videos("AAAA____", "BB"), videos("AAB_____", "AA")
-    assert frame_accuracy(gt, pred) == pytest.approx(6 / 10)
-    assert frame_accuracy(gt, pred, average="videos") == pytest.approx((0.75 + 0) / 2)
-    assert frame_accuracy(gt, pred, background=["_"]) == pytest.approx(2 / 6)
+    assert float(frame_accuracy(gt, pred)) == pytest.approx(6 / 10)
+    assert float(frame_accuracy(gt, pred, average="videos")) == pytest.approx((0.75 + 0) / 2)
+    assert float(frame_accuracy(gt, pred, background=["_"])) == pytest.approx(2 / 6)
     # A video that is all background has no frame left, so it is not in the mean without background.
-    assert frame_accuracy([*gt, video("__")], [*pred, video("__")], background=["_"], average="videos") == (
-        pytest.approx((0.5 + 0) / 2)
-    )
+    assert float(
+        frame_accuracy([*gt, video("__")], [*pred, video("__")], background=["_"], average="videos")
+    ) == (pytest.approx((0.5 + 0) / 2))
 
 
 def test_edit_score_by_hand():
     # A B C against A C: one deletion of three.
-    assert edit_score(videos("AABBCC"), videos("AAACCC")) == pytest.approx(1 - 1 / 3)
+    assert float(edit_score(videos("AABBCC"), videos("AAACCC"))) == pytest.approx(1 - 1 / 3)
     # Mean over videos, not pooled.
-    assert edit_score(videos("AABBCC", "A"), videos("AAACCC", "A")) == pytest.approx((2 / 3 + 1) / 2)
+    assert float(edit_score(videos("AABBCC", "A"), videos("AAACCC", "A"))) == pytest.approx((2 / 3 + 1) / 2)
     # Background is removed without joining what it parts: A _ A stays two segments.
-    assert edit_score(videos("A_A"), videos("AAA"), background=["_"]) == pytest.approx(0.5)
-    assert edit_score(videos("A_A"), videos("AAA")) == pytest.approx(1 - 2 / 3)
+    assert float(edit_score(videos("A_A"), videos("AAA"), background=["_"])) == pytest.approx(0.5)
+    assert float(edit_score(videos("A_A"), videos("AAA"))) == pytest.approx(1 - 2 / 3)
 
 
 def test_edit_of_times_only_is_perfect():
-    assert edit_score(videos("AAAAAAB"), videos("ABBBBBB")) == 1.0
+    assert float(edit_score(videos("AAAAAAB"), videos("ABBBBBB"))) == 1.0
 
 
 def test_the_published_f1_by_hand():
     # Predicted A [0,2) has IoU .5 with A [0,4); B [2,8) has 4/6 with B [4,8).
     gt, pred = videos("AAAABBBB"), videos("AABBBBBB")
-    assert segmental_f1(gt, pred, overlap=0.5) == 1.0
-    assert segmental_f1(gt, pred, overlap=0.6) == pytest.approx(0.5)
-    assert segmental_f1(gt, pred, overlap=0.7) == 0.0
+    assert float(segmental_f1(gt, pred, overlap=0.5)) == 1.0
+    assert float(segmental_f1(gt, pred, overlap=0.6)) == pytest.approx(0.5)
+    assert float(segmental_f1(gt, pred, overlap=0.7)) == 0.0
     # Flicker: the second of two predictions inside one reference segment is false.
-    assert segmental_f1(videos("AAAAAAAA"), videos("AAABAAAA"), overlap=0.1) == pytest.approx(2 / 4)
+    assert float(segmental_f1(videos("AAAAAAAA"), videos("AAABAAAA"), overlap=0.1)) == pytest.approx(2 / 4)
     # Counts are summed over videos before F1 is computed.
-    assert segmental_f1([*gt, video("CCC")], [*pred, video("AAA")], overlap=0.5) == pytest.approx(4 / 6)
+    assert float(segmental_f1([*gt, video("CCC")], [*pred, video("AAA")], overlap=0.5)) == pytest.approx(
+        4 / 6
+    )
 
 
 def test_a_tie_goes_to_the_earlier_reference_segment():
@@ -196,8 +198,8 @@ def test_the_defect_of_the_published_f1_and_its_correction():
     gt = videos("A" * 10 + "B" + "A" * 10)
     pred = videos("AAA" + "B" + "A" * 12 + "C" * 5)
     assert plain_counts(gt, pred, 0.25) == (1, 3, 2)
-    assert segmental_f1(gt, pred, overlap=0.25) == pytest.approx(2 * 1 / 7)
-    assert segmental_f1(gt, pred, overlap=0.25, matching="corrected") == pytest.approx(2 * 2 / 7)
+    assert float(segmental_f1(gt, pred, overlap=0.25)) == pytest.approx(2 * 1 / 7)
+    assert float(segmental_f1(gt, pred, overlap=0.25, matching="corrected")) == pytest.approx(2 * 2 / 7)
 
 
 def test_segments_are_half_open_runs():
@@ -209,24 +211,24 @@ def test_segments_are_half_open_runs():
 
 def test_boundary_errors_by_hand():
     gt, pred = videos("AAAABBBB__", "CCCC"), videos("AABBBBBBBB", "CCC_")
-    errors = boundary_errors(gt, pred, rate=2.0, background=["_"])
+    errors = segment_boundary_errors(gt, pred, rate=2.0, background=["_"])
     assert errors.video.tolist() == [0, 0, 1]
     assert errors.start.tolist() == [0.0, -1.0, 0.0]
     assert errors.end.tolist() == [-1.0, 1.0, -0.5]
     assert (errors.unit, errors.wanted, errors.given) == ("s", 3, 3)
-    assert boundary_errors(gt, pred, background=["_"]).end.tolist() == [-2.0, 2.0, -1.0]
-    assert boundary_errors(gt, pred, overlap=0.7, background=["_"]).video.tolist() == [1]
+    assert segment_boundary_errors(gt, pred, background=["_"]).end.tolist() == [-2.0, 2.0, -1.0]
+    assert segment_boundary_errors(gt, pred, overlap=0.7, background=["_"]).video.tolist() == [1]
 
 
 def test_boundaries_are_matched_by_the_largest_sum_of_overlaps():
     # One long prediction over two reference segments of its label goes to the longer one.
-    errors = boundary_errors(videos("AABAAAA"), videos("AAAAAAA"))
+    errors = segment_boundary_errors(videos("AABAAAA"), videos("AAAAAAA"))
     assert (errors.start.tolist(), errors.end.tolist()) == ([-3.0], [0.0])
 
 
 def test_over_segmentation_by_hand():
-    assert over_segmentation_ratio(videos("AAAA__"), videos("ABAB__")) == pytest.approx(5 / 2)
-    assert over_segmentation_ratio(videos("AAAA__"), videos("ABAB__"), background=["_"]) == 4.0
+    assert float(over_segmentation_ratio(videos("AAAA__"), videos("ABAB__"))) == pytest.approx(5 / 2)
+    assert float(over_segmentation_ratio(videos("AAAA__"), videos("ABAB__"), background=["_"])) == 4.0
 
 
 # Empty, one frame, all background
@@ -234,8 +236,8 @@ def test_over_segmentation_by_hand():
 
 def test_empty_videos_hold_nothing_to_score():
     gt, pred = videos("AB", ""), videos("AB", "")
-    assert edit_score(gt, pred) == 1.0
-    assert frame_accuracy(gt, pred, average="videos") == 1.0
+    assert float(edit_score(gt, pred)) == 1.0
+    assert float(frame_accuracy(gt, pred, average="videos")) == 1.0
     scores = dict(segmentation_scores(segmentation_statistics(gt, pred), resamples=0))
     assert (scores["Edit"].n, scores["Edit"].skipped, scores["Edit"].total) == (1, 1, 2)
 
@@ -245,29 +247,29 @@ def test_no_video_at_all():
     assert {score.note for score in scores.values()} == {"no video was scored"}
     assert all(math.isnan(score.value) for score in scores.values())
     with pytest.raises(MetricInputError, match="no frame is left"):
-        frame_accuracy([], [])
+        float(frame_accuracy([], []))
     with pytest.raises(MetricInputError, match="no video has a frame"):
-        edit_score([], [])
+        float(edit_score([], []))
     assert majority_prediction([[]])[0].tolist() == []
     assert random_prediction([[]], np.random.default_rng(0))[0].tolist() == []
 
 
 def test_one_frame():
-    assert frame_accuracy([["A"]], [["B"]]) == 0.0
-    assert segmental_f1([["A"]], [["A"]]) == 1.0
-    assert edit_score([["A"]], [["B"]]) == 0.0
+    assert float(frame_accuracy([["A"]], [["B"]])) == 0.0
+    assert float(segmental_f1([["A"]], [["A"]])) == 1.0
+    assert float(edit_score([["A"]], [["B"]])) == 0.0
 
 
 def test_all_background_is_defined_or_says_why_not():
     gt = pred = videos("____")
-    assert frame_accuracy(gt, pred) == 1.0
-    assert edit_score(gt, pred, background=["_"]) == 1.0
+    assert float(frame_accuracy(gt, pred)) == 1.0
+    assert float(edit_score(gt, pred, background=["_"])) == 1.0
     with pytest.raises(MetricInputError, match="no frame is left to score"):
-        frame_accuracy(gt, pred, background=["_"])
+        float(frame_accuracy(gt, pred, background=["_"]))
     with pytest.raises(MetricInputError, match="neither side has a segment"):
-        segmental_f1(gt, pred, background=["_"])
+        float(segmental_f1(gt, pred, background=["_"]))
     with pytest.raises(MetricInputError, match="the reference has no segment"):
-        over_segmentation_ratio(gt, videos("AAAA"), background=["_"])
+        float(over_segmentation_ratio(gt, videos("AAAA"), background=["_"]))
     scores = dict(segmentation_scores(segmentation_statistics(gt, pred, background=["_"])))
     assert scores["MoF-bg"].note == "all frames of the reference are background"
     assert scores["F1@50"].note == "neither side has a segment"
@@ -278,9 +280,9 @@ def test_all_background_is_defined_or_says_why_not():
 
 def test_predicting_only_background_scores_0_not_nothing():
     gt, pred = videos("AABB"), videos("____")
-    assert segmental_f1(gt, pred, background=["_"]) == 0.0
-    assert edit_score(gt, pred, background=["_"]) == 0.0
-    assert over_segmentation_ratio(gt, pred, background=["_"]) == 0.0
+    assert float(segmental_f1(gt, pred, background=["_"])) == 0.0
+    assert float(edit_score(gt, pred, background=["_"])) == 0.0
+    assert float(over_segmentation_ratio(gt, pred, background=["_"])) == 0.0
 
 
 # Invalid
@@ -312,19 +314,19 @@ def test_wrong_labels_are_named(gt, pred, message):
 @pytest.mark.parametrize("overlap", [0, -0.1, 1.1, math.nan, 10, 25])
 def test_an_overlap_lies_between_0_and_1(overlap):
     with pytest.raises(MetricInputError, match="an overlap is an IoU"):
-        segmental_f1([["A"]], [["A"]], overlap=overlap)
+        float(segmental_f1([["A"]], [["A"]], overlap=overlap))
     with pytest.raises(MetricInputError, match="an overlap is an IoU"):
-        boundary_errors([["A"]], [["A"]], overlap=overlap)
+        segment_boundary_errors([["A"]], [["A"]], overlap=overlap)
 
 
 def test_wrong_options_are_named():
     with pytest.raises(MetricInputError, match="a matching is one of published, corrected"):
-        segmental_f1([["A"]], [["A"]], matching="best")
+        float(segmental_f1([["A"]], [["A"]], matching="best"))
     with pytest.raises(MetricInputError, match="background is the text"):
-        edit_score([["A"]], [["A"]], background="A")
+        float(edit_score([["A"]], [["A"]], background="A"))
     for rate in (0, -1, math.nan, math.inf):
         with pytest.raises(MetricInputError, match="frames per second above 0"):
-            boundary_errors([["A"]], [["A"]], rate=rate)
+            segment_boundary_errors([["A"]], [["A"]], rate=rate)
 
 
 # Segments to frames
@@ -395,7 +397,7 @@ def test_the_published_f1_is_the_definition(data, overlap, background):
     assert stats.found.sum() == tp
     assert (stats.given.sum() - tp, stats.wanted.sum() - tp) == (fp, fn)
     if tp + fp + fn:
-        value = segmental_f1(gt, pred, overlap=overlap, background=background)
+        value = float(segmental_f1(gt, pred, overlap=overlap, background=background))
         assert value == pytest.approx(2 * tp / (2 * tp + fp + fn), abs=1e-14)
 
 
@@ -423,7 +425,7 @@ def test_boundaries_have_the_largest_sum_of_overlaps(data, overlap):
                 if w[2] == p[2] and (iou := plain_iou(w, p)) >= overlap:
                     graph.add_edge(("w", i), ("p", j), weight=iou)
         total += sum(graph.edges[e]["weight"] for e in networkx.max_weight_matching(graph))
-    errors = boundary_errors(gt, pred, overlap=overlap)
+    errors = segment_boundary_errors(gt, pred, overlap=overlap)
     assert errors.iou.sum() == pytest.approx(total)
     assert (errors.iou >= overlap).all()
 
@@ -449,14 +451,14 @@ def test_the_edit_score_is_the_definition(data, background):
         a, b = ([s[2] for s in plain_segments(x, background)] for x in (reference, predicted))
         longer = max(len(a), len(b))
         values.append(1 - plain_edit_distance(a, b) / longer if longer else 1.0)
-    assert edit_score(gt, pred, background=background) == pytest.approx(sum(values) / len(values))
+    assert float(edit_score(gt, pred, background=background)) == pytest.approx(sum(values) / len(values))
 
 
 @given(pairs_of_videos())
 def test_frame_scores_agree_with_scikit_learn(data):
     gt, pred = data
     flat, other = list(itertools.chain(*gt)), list(itertools.chain(*pred))
-    assert frame_accuracy(gt, pred) == pytest.approx(accuracy_score(flat, other))
+    assert float(frame_accuracy(gt, pred)) == pytest.approx(accuracy_score(flat, other))
     labels, cells = frame_confusion(gt, pred)
     assert labels == tuple(sorted({*flat, *other}))
     if len(labels) > 1:  # scikit-learn warns of a single label
@@ -514,7 +516,7 @@ def test_backwards_in_time_changes_nothing_but_ties(data):
             a = segmentation_statistics(*data, overlaps=[overlap], matching=matching)
             b = segmentation_statistics(*backwards, overlaps=[overlap], matching=matching)
             assert a.found.tolist() == b.found.tolist()
-    assert edit_score(*data) == pytest.approx(edit_score(*backwards))
+    assert float(edit_score(*data)) == pytest.approx(float(edit_score(*backwards)))
 
 
 @settings(max_examples=60)
@@ -545,18 +547,18 @@ def test_bounds_and_monotonicity(data, background):
 def test_statistics_are_the_single_functions(data, background):
     gt, pred = data
     values = all_values(gt, pred, background)
-    assert values["MoF"] == pytest.approx(frame_accuracy(gt, pred), abs=1e-8)
-    assert values["MoF/video"] == pytest.approx(frame_accuracy(gt, pred, average="videos"), abs=1e-8)
-    assert values["Edit"] == pytest.approx(edit_score(gt, pred, background=background), abs=1e-8)
+    assert values["MoF"] == pytest.approx(float(frame_accuracy(gt, pred)), abs=1e-8)
+    assert values["MoF/video"] == pytest.approx(float(frame_accuracy(gt, pred, average="videos")), abs=1e-8)
+    assert values["Edit"] == pytest.approx(float(edit_score(gt, pred, background=background)), abs=1e-8)
     for overlap in OVERLAPS:
         if (value := values[f"F1@{100 * overlap:g}"]) is not None:
             assert value == pytest.approx(
-                segmental_f1(gt, pred, overlap=overlap, background=background), abs=1e-8
+                float(segmental_f1(gt, pred, overlap=overlap, background=background)), abs=1e-8
             )
     if values["segments ratio"] is not None:
-        ratio = over_segmentation_ratio(gt, pred, background=background)
+        ratio = float(over_segmentation_ratio(gt, pred, background=background))
         assert values["segments ratio"] == pytest.approx(ratio, abs=1e-8)
-    errors = boundary_errors(gt, pred, rate=10, background=background)
+    errors = segment_boundary_errors(gt, pred, rate=10, background=background)
     for side, signed in (("start", errors.start), ("end", errors.end)):
         if len(signed):
             off = np.abs(signed)
@@ -574,7 +576,7 @@ def test_statistics_are_the_single_functions(data, background):
 def test_the_majority_is_of_frames_and_ties_go_to_the_first_name():
     gt = videos("AABBB", "A")
     assert [v.tolist() for v in majority_prediction(gt)] == [["A"] * 5, ["A"]]
-    assert frame_accuracy(gt, majority_prediction(gt)) == pytest.approx(0.5)
+    assert float(frame_accuracy(gt, majority_prediction(gt))) == pytest.approx(0.5)
     assert [v.tolist() for v in majority_prediction([[4, 4, 2]])] == [[4, 4, 4]]
 
 
@@ -584,7 +586,7 @@ def test_random_predictions_are_uniform_over_the_labels_and_seeded():
     assert [len(v) for v in pred] == [12000, 1]
     shares = [(pred[0] == label).mean() for label in "ABC"]
     assert shares == pytest.approx([1 / 3] * 3, abs=0.02)
-    assert frame_accuracy(gt, pred) == pytest.approx(1 / 3, abs=0.02)
+    assert float(frame_accuracy(gt, pred)) == pytest.approx(1 / 3, abs=0.02)
     again = random_prediction(gt, np.random.default_rng(5))
     assert all((a == b).all() for a, b in zip(pred, again, strict=True))
 
@@ -665,9 +667,11 @@ def test_real_steps_of_captaincook4d_through_frames(shared_data):
     errors = stats.boundaries
     assert len(errors.start) > 100
     assert np.median(errors.start) == pytest.approx(0.5)
-    assert frame_accuracy(gt, gt) == 1.0
+    assert float(frame_accuracy(gt, gt)) == 1.0
     tp, fp, fn = plain_counts([g.tolist() for g in gt], [p.tolist() for p in late], 0.5, ("background",))
-    assert segmental_f1(gt, late, background=["background"]) == pytest.approx(2 * tp / (2 * tp + fp + fn))
+    assert float(segmental_f1(gt, late, background=["background"])) == pytest.approx(
+        2 * tp / (2 * tp + fp + fn)
+    )
 
 
 def test_intervals_in_one_pass_are_those_of_each_score_alone():

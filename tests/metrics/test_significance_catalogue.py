@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from proctor.metrics import calibration, concurrence, hypothesis_tests, judge_error, power, significance
-from proctor.metrics.concurrence import kendall_tau_b
+from proctor.metrics.concurrence import rank_concurrence
 from proctor.metrics.hypothesis_tests import chi_square, fisher_exact, mann_whitney, mcnemar, sign_flip_test
 from proctor.metrics.interval import wilson_interval
 from proctor.metrics.score import Signature
@@ -37,7 +37,7 @@ def test_names_are_unique():
         ("mann_whitney", lambda: mann_whitney([1, 1], [2, 1])),
         ("fisher_exact", lambda: fisher_exact(1, 2, 1, 2)),
         ("chi_square", lambda: chi_square([1, 2, 3, 4, 5])),
-        ("kendall_tau_b", lambda: kendall_tau_b([1, 2], [1, 2])),
+        ("kendall_tau_b", lambda: rank_concurrence([1, 2], [1, 2])),
         ("expected_calibration_error", lambda: calibration.expected_calibration_error([1], [0.5])),
         ("maximum_calibration_error", lambda: calibration.maximum_calibration_error([1], [0.5])),
         ("calibrated_ece", lambda: calibration.calibrated_ece([0.5])),
@@ -72,13 +72,13 @@ def test_every_expected_number(shared_expected):
     seen = 0
     for case in expected["kendall"].values():
         if "tau" in case:
-            found = kendall_tau_b(case["a"], case["b"])
+            found = rank_concurrence(case["a"], case["b"])
             assert (found.tau, found.p) == pytest.approx((case["tau"], case["p_exact"]), abs=5e-7)
             assert (found.pairs, found.discordant) == (case["pairs"], case["discordant"])
             seen += 1
     assert seen == 7
     ties = expected["kendall"]["ties_case"]
-    assert kendall_tau_b(ties["a"], ties["b"]).tau == pytest.approx(ties["tau_b"])
+    assert rank_concurrence(ties["a"], ties["b"]).tau == pytest.approx(ties["tau_b"])
     for case in expected["fisher"]["table4_n300_vs_n120"]:
         found = fisher_exact(case["yes_smmqg"], 300, case["yes_mmqa"], 120)
         assert found.p == pytest.approx(case["p_two_sided"], abs=5e-7)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.temporal import require_times, temporal_iou
+from proctor.metrics.temporal import require_times, temporal_ious
 
 times = st.floats(-1e4, 1e4, allow_nan=False).map(lambda x: round(x, 3))
 
@@ -20,22 +20,22 @@ times = st.floats(-1e4, 1e4, allow_nan=False).map(lambda x: round(x, 3))
     ],
 )
 def test_known_overlaps(a, b, iou):
-    assert temporal_iou(*a, *b) == pytest.approx(iou)
+    assert temporal_ious(*a, *b) == pytest.approx(iou)
 
 
 @given(times, times, times, times, times)
 def test_symmetric_bounded_and_free_of_shifts(a, b, c, d, shift):
-    value = float(temporal_iou(a, b, c, d))
+    value = float(temporal_ious(a, b, c, d))
     assert 0 <= value <= 1
-    assert value == pytest.approx(float(temporal_iou(c, d, a, b)))
+    assert value == pytest.approx(float(temporal_ious(c, d, a, b)))
     if min(abs(b - a), abs(d - c)) > 1e-2:
         assert value == pytest.approx(
-            float(temporal_iou(a + shift, b + shift, c + shift, d + shift)), abs=1e-6
+            float(temporal_ious(a + shift, b + shift, c + shift, d + shift)), abs=1e-6
         )
 
 
 def test_broadcasts():
-    assert temporal_iou([[0.0], [5.0]], [[10.0], [15.0]], [0.0, 5.0], [10.0, 15.0]) == pytest.approx(
+    assert temporal_ious([[0.0], [5.0]], [[10.0], [15.0]], [0.0, 5.0], [10.0, 15.0]) == pytest.approx(
         np.array([[1, 1 / 3], [1 / 3, 1]])
     )
 
@@ -54,6 +54,6 @@ def test_times_must_be_finite_parallel_and_in_order():
 
 def test_times_near_the_end_of_the_range_of_floats_do_not_overflow():
     huge = 1.7e308
-    assert temporal_iou([-huge], [huge], [-huge], [huge]).tolist() == [1.0]
-    assert temporal_iou([0.0], [huge], [-huge], [huge]) == pytest.approx([0.5])
-    assert temporal_iou([0.0], [1.0], [0.0], [huge]) == pytest.approx([0.0])
+    assert temporal_ious([-huge], [huge], [-huge], [huge]).tolist() == [1.0]
+    assert temporal_ious([0.0], [huge], [-huge], [huge]) == pytest.approx([0.5])
+    assert temporal_ious([0.0], [1.0], [0.0], [huge]) == pytest.approx([0.0])

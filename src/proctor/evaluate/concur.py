@@ -19,7 +19,7 @@ from proctor.evaluate.csv_rows import iter_csv_rows
 from proctor.evaluate.retrieval_scores import RetrievalTable
 from proctor.evaluate.scores import ScoreTable
 from proctor.evaluate.source_scores import SourceTable
-from proctor.metrics.concurrence import Concurrence, concurrence_interval, kendall_tau_b
+from proctor.metrics.concurrence import Concurrence, concurrence_interval, rank_concurrence
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval
 
@@ -218,7 +218,9 @@ def _mean(rows: Sequence[Sequence[float]], column: int) -> float:
 def _ranked(scores: Mapping[str, tuple[float, float]], families: Mapping[str, str]) -> Concurrence:
     known = [families.get(system, system) for system in scores]
     try:
-        return kendall_tau_b([a for a, _ in scores.values()], [b for _, b in scores.values()], families=known)
+        return rank_concurrence(
+            [a for a, _ in scores.values()], [b for _, b in scores.values()], families=known
+        )
     except MetricInputError as error:
         raise UserError(f"{error.message}.", hint=error.hint or None) from None
 

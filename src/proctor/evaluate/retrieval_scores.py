@@ -27,9 +27,9 @@ from proctor.metrics.retrieval import (
     attainable_cells,
     attainable_denominators,
     cell_scores,
-    part_recalls_at_k,
     rank_gold,
-    recalls_at_k,
+    ranking_part_recalls_at_k,
+    ranking_recalls_at_k,
 )
 from proctor.metrics.score import Score, Signature
 
@@ -181,9 +181,9 @@ def _measures(ranked: RankedGold, corpus: Corpus, cuts: Sequence[int]) -> Iterat
         for id_ in ranked.source
     ]
     for k in cuts:
-        yield f"recall@{k}", recalls_at_k(ranked, k)
-        yield f"all-gold@{k}", recalls_at_k(ranked, k, "all")
-        for part, values in part_recalls_at_k(ranked, parts, k).items():
+        yield f"recall@{k}", ranking_recalls_at_k(ranked, k)
+        yield f"all-gold@{k}", ranking_recalls_at_k(ranked, k, "all")
+        for part, values in ranking_part_recalls_at_k(ranked, parts, k).items():
             if part != _MISSING_PART:
                 yield f"recall@{k} {part}", values
 

@@ -21,7 +21,7 @@ from proctor.evaluate.self_preference import model_family
 from proctor.evaluate.source_judge import UNPARSED
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.metrics.answer import mean_score, points
-from proctor.metrics.answer_text import Tokeniser, rouge_1
+from proctor.metrics.answer_text import Tokeniser, rouge_1_overlap
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score, Signature
 
@@ -100,7 +100,7 @@ def rouge_column(
     values = {}
     for question, answer in _answered(questions, predictions):
         try:
-            values[question.id] = 100 * rouge_1(question.answer, answer, tokeniser=tokeniser).f1
+            values[question.id] = 100 * rouge_1_overlap(question.answer, answer, tokeniser=tokeniser).f1
         except MetricInputError as error:
             raise UserError(f"{error.message}.", where=question.id, hint=error.hint or None) from None
     signature = Signature("rouge_1", {"stemming": "no", "tokeniser": tokeniser, "value": "f1"})

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from proctor.metrics.agreement import specific_agreement as specific_agreement
     from proctor.metrics.answer import mean_score as mean_score
     from proctor.metrics.answer import style_overlap as style_overlap
-    from proctor.metrics.answer_text import exact_match as exact_match
-    from proctor.metrics.answer_text import rouge_1 as rouge_1
-    from proctor.metrics.answer_text import rouge_l as rouge_l
-    from proctor.metrics.answer_text import token_f1 as token_f1
+    from proctor.metrics.answer_text import is_exact_match as is_exact_match
+    from proctor.metrics.answer_text import rouge_1_overlap as rouge_1_overlap
+    from proctor.metrics.answer_text import rouge_l_overlap as rouge_l_overlap
+    from proctor.metrics.answer_text import token_overlap as token_overlap
     from proctor.metrics.bootstrap import bootstrap_interval as bootstrap_interval
     from proctor.metrics.bootstrap import bootstrap_mean_intervals as bootstrap_mean_intervals
     from proctor.metrics.bootstrap import cluster_sums as cluster_sums
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from proctor.metrics.calibration import reliability_bins as reliability_bins
     from proctor.metrics.choice import blind_pass_probability as blind_pass_probability
     from proctor.metrics.choice import choice_accuracy as choice_accuracy
+    from proctor.metrics.choice import choice_counts as choice_counts
     from proctor.metrics.choice import letter_balance as letter_balance
     from proctor.metrics.choice import option_tells as option_tells
     from proctor.metrics.choice import parse_letter as parse_letter
@@ -51,11 +52,11 @@ if TYPE_CHECKING:
     from proctor.metrics.clustering import key_step_iou as key_step_iou
     from proctor.metrics.clustering import key_step_precision as key_step_precision
     from proctor.metrics.clustering import key_step_recall as key_step_recall
-    from proctor.metrics.concurrence import kendall_tau_b as kendall_tau_b
+    from proctor.metrics.concurrence import rank_concurrence as rank_concurrence
     from proctor.metrics.embedding import mean_pairwise_cosine as mean_pairwise_cosine
     from proctor.metrics.embedding import near_duplicates as near_duplicates
-    from proctor.metrics.embedding import nearest_cosine as nearest_cosine
-    from proctor.metrics.embedding import paired_cosine as paired_cosine
+    from proctor.metrics.embedding import nearest_cosines as nearest_cosines
+    from proctor.metrics.embedding import paired_cosines as paired_cosines
     from proctor.metrics.errors import MetricInputError as MetricInputError
     from proctor.metrics.hypothesis_tests import benjamini_hochberg as benjamini_hochberg
     from proctor.metrics.hypothesis_tests import chi_square as chi_square
@@ -77,9 +78,11 @@ if TYPE_CHECKING:
     from proctor.metrics.localization import apply_protocol as apply_protocol
     from proctor.metrics.localization import localization_scores as localization_scores
     from proctor.metrics.localization import match_segments as match_segments
-    from proctor.metrics.localization import mean_average_precision as mean_average_precision
-    from proctor.metrics.localization import micro_recall_at_kx as micro_recall_at_kx
-    from proctor.metrics.localization import recall_at_kx as recall_at_kx
+    from proctor.metrics.localization import (
+        segment_mean_average_precisions as segment_mean_average_precisions,
+    )
+    from proctor.metrics.localization import segment_micro_recalls_at_kx as segment_micro_recalls_at_kx
+    from proctor.metrics.localization import segment_recalls_at_kx as segment_recalls_at_kx
     from proctor.metrics.order_agreement import alternative_order_agreement as alternative_order_agreement
     from proctor.metrics.order_agreement import interchangeable_pair_alpha as interchangeable_pair_alpha
     from proctor.metrics.order_agreement import majority_vote as majority_vote
@@ -121,13 +124,13 @@ if TYPE_CHECKING:
     from proctor.metrics.power import planned_items as planned_items
     from proctor.metrics.printed_counts import consistent_counts as consistent_counts
     from proctor.metrics.retrieval import attainable_cells as attainable_cells
-    from proctor.metrics.retrieval import average_precisions as average_precisions
     from proctor.metrics.retrieval import ndcgs_at_k as ndcgs_at_k
-    from proctor.metrics.retrieval import part_recalls_at_k as part_recalls_at_k
-    from proctor.metrics.retrieval import precisions_at_k as precisions_at_k
     from proctor.metrics.retrieval import rank_gold as rank_gold
-    from proctor.metrics.retrieval import recall_at_k as recall_at_k
-    from proctor.metrics.retrieval import recalls_at_k as recalls_at_k
+    from proctor.metrics.retrieval import ranking_average_precisions as ranking_average_precisions
+    from proctor.metrics.retrieval import ranking_part_recalls_at_k as ranking_part_recalls_at_k
+    from proctor.metrics.retrieval import ranking_precisions_at_k as ranking_precisions_at_k
+    from proctor.metrics.retrieval import ranking_recall_at_k as ranking_recall_at_k
+    from proctor.metrics.retrieval import ranking_recalls_at_k as ranking_recalls_at_k
     from proctor.metrics.retrieval import reciprocal_ranks as reciprocal_ranks
     from proctor.metrics.score import Score as Score
     from proctor.metrics.score import Signature as Signature
@@ -136,16 +139,16 @@ if TYPE_CHECKING:
     from proctor.metrics.segment_agreement import boundary_error as boundary_error
     from proctor.metrics.segment_agreement import detection_agreement as detection_agreement
     from proctor.metrics.segment_agreement import mean_segment_iou as mean_segment_iou
-    from proctor.metrics.segmentation import boundary_errors as boundary_errors
     from proctor.metrics.segmentation import edit_score as edit_score
     from proctor.metrics.segmentation import frame_accuracy as frame_accuracy
     from proctor.metrics.segmentation import over_segmentation_ratio as over_segmentation_ratio
+    from proctor.metrics.segmentation import segment_boundary_errors as segment_boundary_errors
     from proctor.metrics.segmentation import segmental_f1 as segmental_f1
     from proctor.metrics.significance import compare_all_pairs as compare_all_pairs
     from proctor.metrics.significance import compare_paired as compare_paired
     from proctor.metrics.soft_nms import suppress_segments as suppress_segments
     from proctor.metrics.table import ScoreTable as ScoreTable
-    from proctor.metrics.temporal import temporal_iou as temporal_iou
+    from proctor.metrics.temporal import temporal_ious as temporal_ious
     from proctor.metrics.text_statistics import distinct_n as distinct_n
     from proctor.metrics.text_statistics import distinct_texts as distinct_texts
     from proctor.metrics.text_statistics import hd_d as hd_d
@@ -159,7 +162,7 @@ if TYPE_CHECKING:
 _NAMES: Final = {
     "agreement": ["cohen_kappa", "fleiss_kappa", "prevalence", "raw_agreement", "specific_agreement"],
     "answer": ["mean_score", "style_overlap"],
-    "answer_text": ["exact_match", "rouge_1", "rouge_l", "token_f1"],
+    "answer_text": ["is_exact_match", "rouge_1_overlap", "rouge_l_overlap", "token_overlap"],
     "bootstrap": ["bootstrap_mean_intervals", "bootstrap_interval", "cluster_sums"],
     "calibration": [
         "reliability_bins",
@@ -173,6 +176,7 @@ _NAMES: Final = {
     "choice": [
         "blind_pass_probability",
         "choice_accuracy",
+        "choice_counts",
         "letter_balance",
         "option_tells",
         "parse_letter",
@@ -191,8 +195,8 @@ _NAMES: Final = {
         "roc_auc",
     ],
     "clustering": ["key_step_f1", "key_step_iou", "key_step_precision", "key_step_recall"],
-    "concurrence": ["kendall_tau_b"],
-    "embedding": ["mean_pairwise_cosine", "near_duplicates", "nearest_cosine", "paired_cosine"],
+    "concurrence": ["rank_concurrence"],
+    "embedding": ["mean_pairwise_cosine", "near_duplicates", "nearest_cosines", "paired_cosines"],
     "errors": ["MetricInputError"],
     "hypothesis_tests": [
         "benjamini_hochberg",
@@ -213,9 +217,9 @@ _NAMES: Final = {
         "apply_protocol",
         "localization_scores",
         "match_segments",
-        "mean_average_precision",
-        "micro_recall_at_kx",
-        "recall_at_kx",
+        "segment_mean_average_precisions",
+        "segment_micro_recalls_at_kx",
+        "segment_recalls_at_kx",
     ],
     "order_agreement": [
         "alternative_order_agreement",
@@ -261,19 +265,19 @@ _NAMES: Final = {
     "printed_counts": ["consistent_counts"],
     "retrieval": [
         "attainable_cells",
-        "average_precisions",
+        "ranking_average_precisions",
         "ndcgs_at_k",
-        "part_recalls_at_k",
-        "precisions_at_k",
+        "ranking_part_recalls_at_k",
+        "ranking_precisions_at_k",
         "rank_gold",
-        "recall_at_k",
-        "recalls_at_k",
+        "ranking_recall_at_k",
+        "ranking_recalls_at_k",
         "reciprocal_ranks",
     ],
     "score": ["Score", "Signature", "require_comparable", "require_comparable_scores"],
     "segment_agreement": ["boundary_error", "detection_agreement", "mean_segment_iou"],
     "segmentation": [
-        "boundary_errors",
+        "segment_boundary_errors",
         "edit_score",
         "frame_accuracy",
         "over_segmentation_ratio",
@@ -282,7 +286,7 @@ _NAMES: Final = {
     "significance": ["compare_all_pairs", "compare_paired"],
     "soft_nms": ["suppress_segments"],
     "table": ["ScoreTable"],
-    "temporal": ["temporal_iou"],
+    "temporal": ["temporal_ious"],
     "text_statistics": [
         "distinct_n",
         "distinct_texts",
@@ -311,19 +315,18 @@ __all__ = [
     "apply_protocol",
     "attainable_cells",
     "average_precision",
-    "average_precisions",
     "benjamini_hochberg",
     "best_of_references",
     "blind_pass_probability",
     "bootstrap_interval",
     "bootstrap_mean_intervals",
     "boundary_error",
-    "boundary_errors",
     "brier_score",
     "calibrated_ece",
     "calibration_test",
     "chi_square",
     "choice_accuracy",
+    "choice_counts",
     "choose_threshold",
     "cluster_sums",
     "cohen_kappa",
@@ -341,7 +344,6 @@ __all__ = [
     "distinct_texts",
     "edit_score",
     "equal_error_rate",
-    "exact_match",
     "expected_calibration_error",
     "expected_measures",
     "f1_score",
@@ -351,12 +353,12 @@ __all__ = [
     "hd_d",
     "holm",
     "interchangeable_pair_alpha",
+    "is_exact_match",
     "is_valid_order",
     "judge_accuracy",
     "judge_correlation",
     "kendall_tau",
     "kendall_tau_a",
-    "kendall_tau_b",
     "key_step_f1",
     "key_step_iou",
     "key_step_precision",
@@ -375,7 +377,6 @@ __all__ = [
     "maximum_calibration_error",
     "mcnemar",
     "mcnemar_detectable",
-    "mean_average_precision",
     "mean_pairwise_cosine",
     "mean_score",
     "mean_segment_iou",
@@ -386,11 +387,10 @@ __all__ = [
     "measure_orders",
     "measure_partial_orders",
     "micro_position_accuracy",
-    "micro_recall_at_kx",
     "moving_average_ttr",
     "ndcgs_at_k",
     "near_duplicates",
-    "nearest_cosine",
+    "nearest_cosines",
     "negative_log_likelihood",
     "normalised_displacement",
     "normalised_subsequence",
@@ -401,9 +401,8 @@ __all__ = [
     "order_to_ranks",
     "over_segmentation_ratio",
     "pair_set_jaccard",
-    "paired_cosine",
+    "paired_cosines",
     "parse_letter",
-    "part_recalls_at_k",
     "partial_order_from_references",
     "perfect_match_ratio",
     "permutation_test",
@@ -411,33 +410,39 @@ __all__ = [
     "position_accuracy",
     "precedence_f1",
     "precision",
-    "precisions_at_k",
     "prediction_powered_mean",
     "prevalence",
+    "rank_concurrence",
     "rank_gold",
+    "ranking_average_precisions",
+    "ranking_part_recalls_at_k",
+    "ranking_precisions_at_k",
+    "ranking_recall_at_k",
+    "ranking_recalls_at_k",
     "ranks_to_order",
     "raw_agreement",
     "recall",
-    "recall_at_k",
-    "recall_at_kx",
     "recall_spread",
-    "recalls_at_k",
     "reciprocal_ranks",
     "reliability_bins",
     "repair_order",
     "require_comparable",
     "require_comparable_scores",
     "roc_auc",
-    "rouge_1",
-    "rouge_l",
+    "rouge_1_overlap",
+    "rouge_l_overlap",
     "score_orders",
+    "segment_boundary_errors",
+    "segment_mean_average_precisions",
+    "segment_micro_recalls_at_kx",
+    "segment_recalls_at_kx",
     "segmental_f1",
     "sign_flip_test",
     "specific_agreement",
     "style_overlap",
     "suppress_segments",
-    "temporal_iou",
-    "token_f1",
+    "temporal_ious",
+    "token_overlap",
     "type_token_ratio",
     "violated_constraints",
     "violated_share",

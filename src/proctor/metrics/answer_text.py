@@ -37,13 +37,13 @@ __all__ = [
     "Overlap",
     "Tokeniser",
     "best_constant_answer",
-    "exact_match",
+    "is_exact_match",
     "lost_words",
     "normalise_answer",
-    "rouge_1",
-    "rouge_l",
+    "rouge_1_overlap",
+    "rouge_l_overlap",
     "rouge_tokens",
-    "token_f1",
+    "token_overlap",
 ]
 
 Normalisation = Literal["none", "squad", "unicode"]
@@ -94,10 +94,10 @@ def normalise_answer(text: str, normalisation: Normalisation = "squad") -> str:
     )
 
 
-def exact_match(
+def is_exact_match(
     references: str | Sequence[str], prediction: str, *, normalisation: Normalisation = "squad"
-) -> float:
-    """1 when the prediction equals one of the references after normalisation, else 0.
+) -> bool:
+    """Whether the prediction equals one of the references after normalisation.
 
     Args:
         references: one reference, or several alternatives.
@@ -105,7 +105,7 @@ def exact_match(
         normalisation: what is done to both before they are compared.
 
     Returns:
-        1.0 or 0.0. With ``squad``, a reference that consists of articles and punctuation only (the letter *A*!)
+        True or False. With ``squad``, a reference that consists of articles and punctuation only (the letter *A*!)
         becomes the empty text and equals any other such text: read letters with ``parse_letter`` instead.
 
     Raises:
@@ -114,10 +114,10 @@ def exact_match(
     Reference: Rajpurkar et al. 2016; ``squad`` equals its evaluation script.
     """
     found = normalise_answer(_text(prediction), normalisation)
-    return float(any(normalise_answer(r, normalisation) == found for r in _alternatives(references)))
+    return any(normalise_answer(r, normalisation) == found for r in _alternatives(references))
 
 
-def token_f1(
+def token_overlap(
     references: str | Sequence[str], prediction: str, *, normalisation: Normalisation = "squad"
 ) -> Overlap:
     """Overlap of the normalised texts as bags of words between white space, for the best reference.
@@ -202,7 +202,9 @@ def lost_words(text: str) -> tuple[int, int]:
     return sum(any(c.isalnum() and not c.isascii() for c in word) for word in words), len(words)
 
 
-def rouge_1(references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii") -> Overlap:
+def rouge_1_overlap(
+    references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii"
+) -> Overlap:
     """Overlap of the words without regard to order, each counted as often as it stands in both (clipped).
 
     Args:
@@ -223,14 +225,16 @@ def rouge_1(references: str | Sequence[str], prediction: str, *, tokeniser: Toke
     return _best(_bag_overlap(_reference_tokens(r, tokeniser), found) for r in _alternatives(references))
 
 
-def rouge_l(references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii") -> Overlap:
+def rouge_l_overlap(
+    references: str | Sequence[str], prediction: str, *, tokeniser: Tokeniser = "ascii"
+) -> Overlap:
     """Overlap by the longest common subsequence of words: the words of both that stand in the same order.
 
-    Arguments, result, errors and conventions are those of ``rouge_1``. It is the sentence-level form: line breaks
+    Arguments, result, errors and conventions are those of ``rouge_1_overlap``. It is the sentence-level form: line breaks
     do not count (the package calls it ``rougeL``; ``rougeLsum`` is another number).
 
     Raises:
-        MetricInputError: as ``rouge_1``.
+        MetricInputError: as ``rouge_1_overlap``.
 
     Reference: Lin 2004.
     """
@@ -320,7 +324,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="exact_match",
         label="EM",
         family="answer",
-        function="answer_text:exact_match",
+        function="answer_text:is_exact_match",
         signature="exact_match|normalisation:squad|references:any",
         range="0 to 1",
         direction="higher",
@@ -333,7 +337,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="token_f1",
         label="F1",
         family="answer",
-        function="answer_text:token_f1",
+        function="answer_text:token_overlap",
         signature="token_f1|normalisation:squad|references:best",
         range="0 to 1",
         direction="higher",
@@ -345,7 +349,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="rouge_1",
         label="ROUGE-1",
         family="answer",
-        function="answer_text:rouge_1",
+        function="answer_text:rouge_1_overlap",
         signature="rouge_1|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
         range="0 to 1",
         direction="higher",
@@ -357,7 +361,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="rouge_l",
         label="ROUGE-L",
         family="answer",
-        function="answer_text:rouge_l",
+        function="answer_text:rouge_l_overlap",
         signature="rouge_l|references:best-f1|stemming:no|tokeniser:ascii|value:f1",
         range="0 to 1",
         direction="higher",

@@ -29,7 +29,7 @@ from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
-__all__ = ["METRICS", "Concurrence", "concurrence_interval", "kendall_tau_b"]
+__all__ = ["METRICS", "Concurrence", "concurrence_interval", "rank_concurrence"]
 
 _FEW_SYSTEMS = 5
 """Below this many systems no order of them is unlikely by chance (with four, p is at least 1/12)."""
@@ -78,7 +78,7 @@ class Concurrence:
         )
 
 
-def kendall_tau_b(a: ArrayLike, b: ArrayLike, *, families: Sequence[str] | None = None) -> Concurrence:
+def rank_concurrence(a: ArrayLike, b: ArrayLike, *, families: Sequence[str] | None = None) -> Concurrence:
     """Kendall's tau-b of the scores that two benchmarks give to the same systems.
 
     ``tau = (C - D) / sqrt((C + D + T_a) (C + D + T_b))`` for C concordant and D discordant pairs and T_x pairs tied only
@@ -178,7 +178,7 @@ def concurrence_interval(
 ) -> Interval:
     """Percentile bootstrap of tau-b over the questions of both benchmarks, drawn independently.
 
-    It says how much of the concurrence hangs on the questions that happened to be asked; p of ``kendall_tau_b`` takes the
+    It says how much of the concurrence hangs on the questions that happened to be asked; p of ``rank_concurrence`` takes the
     scores as given and speaks about systems.
 
     Args:
@@ -249,7 +249,7 @@ METRICS: tuple[Metric, ...] = (
         name="kendall_tau_b",
         label="τ-b",
         family="significance",
-        function="concurrence:kendall_tau_b",
+        function="concurrence:rank_concurrence",
         signature="kendall_tau_b|p:exact",
         range="-1 to 1",
         direction="higher",

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "DUPLICATE",
@@ -28,8 +29,8 @@ __all__ = [
     "mean_cross_cosine",
     "mean_pairwise_cosine",
     "near_duplicates",
-    "nearest_cosine",
-    "paired_cosine",
+    "nearest_cosines",
+    "paired_cosines",
     "unit_vectors",
 ]
 
@@ -82,11 +83,12 @@ def unit_vectors(vectors: ArrayLike, what: str = "vectors") -> Floats:
     return unit
 
 
-def mean_pairwise_cosine(vectors: ArrayLike) -> float:
+def mean_pairwise_cosine(vectors: ArrayLike, *, name: str = "given") -> Score:
     """Self-similarity: mean cosine over all pairs of different rows, from the sum of the unit vectors in O(n d).
 
     Args:
         vectors: shape (n, d), n >= 2.
+        name: of the vectors, for the signature.
 
     Returns:
         (|Σu|² - n) / (n (n - 1)), -1/(n-1) to 1, to twelve places, so that the order of the rows does not show. Less is
@@ -99,7 +101,8 @@ def mean_pairwise_cosine(vectors: ArrayLike) -> float:
     n = len(unit)
     _require_two(n)
     total = unit.sum(axis=0)
-    return float(np.round(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0), 12))
+    value = float(np.round(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0), 12))
+    return Score(value, Signature("mean_pairwise_cosine", {"vectors": name}), n)
 
 
 def mean_cross_cosine(reference: ArrayLike, prediction: ArrayLike) -> float:
@@ -117,7 +120,7 @@ def mean_cross_cosine(reference: ArrayLike, prediction: ArrayLike) -> float:
     return float(a.mean(axis=0) @ b.mean(axis=0))
 
 
-def paired_cosine(reference: ArrayLike, prediction: ArrayLike) -> Floats:
+def paired_cosines(reference: ArrayLike, prediction: ArrayLike) -> Floats:
     """Cosine of each row with the same row of the other table, shape (n,): likeness of answers to their references.
 
     Raises:
@@ -132,7 +135,7 @@ def paired_cosine(reference: ArrayLike, prediction: ArrayLike) -> Floats:
     return result
 
 
-def nearest_cosine(vectors: ArrayLike) -> tuple[Floats, NDArray[np.int64]]:
+def nearest_cosines(vectors: ArrayLike) -> tuple[Floats, NDArray[np.int64]]:
     """Cosine of each row with its nearest other row, and which row that is.
 
     Args:
@@ -273,7 +276,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="nearest_cosine",
         label="nearest",
         family="text",
-        function="embedding:nearest_cosine",
+        function="embedding:nearest_cosines",
         signature="nearest_cosine|search:exact|vectors:NAME",
         range="1 to -1",
         direction="lower",
@@ -297,7 +300,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="paired_cosine",
         label="cosine",
         family="text",
-        function="embedding:paired_cosine",
+        function="embedding:paired_cosines",
         signature="paired_cosine|vectors:NAME",
         range="-1 to 1",
         direction="higher",

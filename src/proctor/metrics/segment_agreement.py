@@ -37,7 +37,7 @@ from proctor.metrics.bootstrap import Floats
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score
-from proctor.metrics.temporal import temporal_iou
+from proctor.metrics.temporal import temporal_ious
 
 __all__ = [
     "DETECTION_THRESHOLDS",
@@ -158,7 +158,7 @@ def _by_step(recording: str, annotator: str, segments: Sequence[TimedStep]) -> d
 
 
 def _compare(recording: str, step: str, a: str, b: str, one: Floats, two: Floats) -> StepComparison:
-    overlap = temporal_iou(one[:, None, 0], one[:, None, 1], two[None, :, 0], two[None, :, 1])
+    overlap = temporal_ious(one[:, None, 0], one[:, None, 1], two[None, :, 0], two[None, :, 1])
     apart = np.abs(one[:, None, :] - two[None, :, :]).sum(axis=2)
     matched = _assign(overlap - _TIE * apart / max(float(apart.sum()), 1e-300))
     difference = np.array([two[j] - one[i] for i, j in matched]).reshape(-1, 2)

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
 
-__all__ = ["require_times", "temporal_iou"]
+__all__ = ["require_times", "temporal_ious"]
 
 _SUMMABLE: Final = 1e307
 """Times up to here can be subtracted and added twice without leaving the range of floats."""
 
 
-def temporal_iou(
+def temporal_ious(
     start: ArrayLike, end: ArrayLike, other_start: ArrayLike, other_end: ArrayLike
 ) -> NDArray[np.float64]:
     """Intersection over union of segments, elementwise with broadcasting: 0 to 1, 0 where one has no length.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from proctor.metrics.choice import (
     chance_accuracy,
-    choice_accuracy,
+    choice_counts,
     letter_confusion,
     recall_by_letter,
     recall_spread,
@@ -16,8 +16,8 @@ from proctor.metrics.errors import MetricInputError
 
 
 def test_accuracy_perfect_wrong_and_unparsed():
-    assert choice_accuracy(["A", "B"], ["A", "B"]).accuracy == 1.0
-    counts = choice_accuracy(["A", "B", "C", "D"], ["A", "C", None, "D"])
+    assert choice_counts(["A", "B"], ["A", "B"]).accuracy == 1.0
+    counts = choice_counts(["A", "B", "C", "D"], ["A", "C", None, "D"])
     assert (counts.right, counts.wrong, counts.unparsed, counts.n) == (2, 1, 1, 4)
     assert counts.accuracy == 0.5
     assert counts.accuracy_of_parsed == 2 / 3
@@ -25,8 +25,8 @@ def test_accuracy_perfect_wrong_and_unparsed():
 
 
 def test_accuracy_empty_and_all_unparsed():
-    assert math.isnan(choice_accuracy([], []).accuracy)
-    counts = choice_accuracy(["A"], [None])
+    assert math.isnan(choice_counts([], []).accuracy)
+    counts = choice_counts(["A"], [None])
     assert counts.accuracy == 0.0
     assert math.isnan(counts.accuracy_of_parsed)
 
@@ -37,7 +37,7 @@ def test_accuracy_empty_and_all_unparsed():
 )
 def test_accuracy_invalid(gold, predicted):
     with pytest.raises(MetricInputError):
-        choice_accuracy(gold, predicted)
+        choice_counts(gold, predicted)
 
 
 def test_chance():
@@ -84,4 +84,4 @@ def test_confusion_sums_to_the_questions(pairs):
     gold, predicted = [g for g, _ in pairs], [p for _, p in pairs]
     cells = letter_confusion(gold, predicted, 3).cells
     assert sum(map(sum, cells)) == len(pairs)
-    assert sum(cells[i][i] for i in range(3)) == choice_accuracy(gold, predicted).right
+    assert sum(cells[i][i] for i in range(3)) == choice_counts(gold, predicted).right

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.localization import PROTOCOLS, apply_protocol, mean_average_precision
+from proctor.metrics.localization import PROTOCOLS, apply_protocol, segment_mean_average_precisions
 from proctor.metrics.localization.segments import Segments
 
 
@@ -48,7 +48,7 @@ def test_published_keeps_all_ground_truth_and_collides(map_given):
             "1 predictions of 1 classes" in note and "another class" in note for note in prepared.notes
         )
         # Class 1: a false positive, then one of two segments; class 0 perfect; class 2 never predicted.
-        value = mean_average_precision(prepared.truth, prepared.predictions, (0.5,))[0]
+        value = segment_mean_average_precisions(prepared.truth, prepared.predictions, (0.5,))[0]
         assert value == pytest.approx((1 + 0.25 + 0) / 3)
 
 
@@ -63,7 +63,7 @@ def test_activitynet_keeps_all_ground_truth_and_drops_strangers(map_given):
         assert prepared.counts["predictions of classes without ground truth"] == 2
         assert prepared.counts["ground truth videos without predictions"] == 1
         assert any("1 of 2 ground truth videos have no prediction" in note for note in prepared.notes)
-        value = mean_average_precision(prepared.truth, prepared.predictions, (0.5,))[0]
+        value = segment_mean_average_precisions(prepared.truth, prepared.predictions, (0.5,))[0]
         assert value == pytest.approx((1 + 0.5 + 0) / 3)
 
 
@@ -78,7 +78,7 @@ def test_corrected_scores_all_videos(map_given):
             "1 of 2 ground truth videos have no prediction; their segments count as not found: b." in n
             for n in prepared.notes
         )
-        value = mean_average_precision(prepared.truth, prepared.predictions, (0.5,))
+        value = segment_mean_average_precisions(prepared.truth, prepared.predictions, (0.5,))
         assert value.tolist() == pytest.approx([(1 + 0.5 + 0) / 3])
 
 
@@ -94,7 +94,7 @@ def test_corrected_scores_the_predicted_videos_when_asked(map_given):
         assert prepared.counts["ground truth segments left out"] == len(prepared.left_out) == 2
         assert not prepared.unpredicted.any()
         assert any("left out as not evaluated: b." in note for note in prepared.notes)
-        assert mean_average_precision(prepared.truth, prepared.predictions, (0.5,)).tolist() == [1.0]
+        assert segment_mean_average_precisions(prepared.truth, prepared.predictions, (0.5,)).tolist() == [1.0]
 
 
 def test_corrected_with_a_list_of_videos():
@@ -113,17 +113,17 @@ def test_corrected_with_a_list_of_videos():
 def test_a_listed_video_without_ground_truth_holds_false_positives_only():
     more = [*PREDICTIONS, ("c", 0, 10, "5", 1.0)]
     listed = apply_protocol(truth_of(TRUTH), predictions_of(more), videos=["a", "c"])
-    assert mean_average_precision(listed.truth, listed.predictions, (0.5,)).tolist() == [0.75]
+    assert segment_mean_average_precisions(listed.truth, listed.predictions, (0.5,)).tolist() == [0.75]
     assert any("no ground truth; every prediction there is false: c" in n for n in listed.notes)
     unlisted = apply_protocol(truth_of(TRUTH), predictions_of(more), videos="predicted")
-    assert mean_average_precision(unlisted.truth, unlisted.predictions, (0.5,)).tolist() == [1.0]
+    assert segment_mean_average_precisions(unlisted.truth, unlisted.predictions, (0.5,)).tolist() == [1.0]
     assert unlisted.counts["predictions in videos without ground truth"] == 1
     assert any(
         "1 predictions lie in 1 videos without ground truth and were left out: c" in n for n in unlisted.notes
     )
     looked_at = truth_of(TRUTH, videos=["c"])  # nothing was found there
     known = apply_protocol(looked_at, predictions_of(more), videos="predicted")
-    assert mean_average_precision(known.truth, known.predictions, (0.5,)).tolist() == [0.75]
+    assert segment_mean_average_precisions(known.truth, known.predictions, (0.5,)).tolist() == [0.75]
     whole = apply_protocol(truth_of(TRUTH), predictions_of(more), "activitynet")
     assert any("without ground truth and count as false positives: c" in n for n in whole.notes)
     assert len(whole.predictions) == 3
@@ -133,7 +133,7 @@ def test_when_all_agrees_the_protocols_do_too():
     predictions = [(*row, 0.5) for row in TRUTH]
     for protocol in PROTOCOLS:
         prepared = apply_protocol(truth_of(TRUTH), predictions_of(predictions), protocol)
-        assert mean_average_precision(prepared.truth, prepared.predictions).tolist() == [1.0] * 5
+        assert segment_mean_average_precisions(prepared.truth, prepared.predictions).tolist() == [1.0] * 5
         assert prepared.notes == ()
 
 
@@ -217,7 +217,7 @@ def test_nothing_in_common():
     assert any(
         "no predicted label occurs in the ground truth (pour against 5, 7, 9)" in n for n in prepared.notes
     )
-    assert not mean_average_precision(prepared.truth, prepared.predictions).any()
+    assert not segment_mean_average_precisions(prepared.truth, prepared.predictions).any()
     with pytest.raises(
         MetricInputError, match=r"none of the predicted videos has ground truth .*example z; .* a, b"
     ):
@@ -242,12 +242,12 @@ def test_names_are_trimmed_and_near_misses_named():
 def test_no_predictions_at_all():
     for protocol in PROTOCOLS:
         prepared = apply_protocol(truth_of(TRUTH), predictions_of([]), protocol)
-        assert not mean_average_precision(prepared.truth, prepared.predictions).any()
+        assert not segment_mean_average_precisions(prepared.truth, prepared.predictions).any()
         assert any("2 of 2 ground truth videos have no prediction" in n for n in prepared.notes)
     with pytest.raises(MetricInputError, match="none of the predicted videos"):
         apply_protocol(truth_of(TRUTH), predictions_of([]), videos="predicted")
     listed = apply_protocol(truth_of(TRUTH), predictions_of([]), videos=["a"])
-    assert not mean_average_precision(listed.truth, listed.predictions).any()
+    assert not segment_mean_average_precisions(listed.truth, listed.predictions).any()
 
 
 def test_what_cannot_be_asked():

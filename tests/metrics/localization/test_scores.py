@@ -6,15 +6,15 @@ from sklearn.metrics import average_precision_score
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.localization import (
-    average_precision,
     interpolated_average_precision,
     localization_scores,
     macro_mean,
     match_segments,
-    mean_average_precision,
-    micro_recall_at_kx,
-    recall_at_kx,
     scores,
+    segment_average_precisions,
+    segment_mean_average_precisions,
+    segment_micro_recalls_at_kx,
+    segment_recalls_at_kx,
     weighted_scores,
 )
 from proctor.metrics.localization.segments import Segments
@@ -50,7 +50,7 @@ def test_golden_example():
     assert result.average_map == pytest.approx((2.75 / 3 * 2 + 0.25) / 3)
     np.testing.assert_allclose(result.ap, [[2.5 / 3, 2.5 / 3, 0.5], [1, 1, 0]])
     np.testing.assert_allclose(result.micro_recall[1], np.array([2, 2, 1]) / 3)
-    alone = mean_average_precision(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.3, 0.5, 0.7))
+    alone = segment_mean_average_precisions(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.3, 0.5, 0.7))
     assert alone.tolist() == result.mean_ap.tolist()
 
 
@@ -72,7 +72,8 @@ def test_class_only_in_the_predictions_counts_nothing():
     more = [*PREDICTIONS, ("A", 0, 10, 99, 1.0), ("Z", 0, 10, 99, 1.0)]
     ours = localization_scores(truth_of(TRUTH), predictions_of(more))
     assert (
-        ours.mean_ap.tolist() == mean_average_precision(truth_of(TRUTH), predictions_of(PREDICTIONS)).tolist()
+        ours.mean_ap.tolist()
+        == segment_mean_average_precisions(truth_of(TRUTH), predictions_of(PREDICTIONS)).tolist()
     )
     assert ours.matches.classes == (0, 1)
 
@@ -86,8 +87,10 @@ def test_class_never_predicted_counts_0():
 def test_false_positives_in_a_video_without_ground_truth_count():
     truth = [("a", 0, 10, "x")]
     hit, miss = ("a", 0, 10, "x", 0.5), ("elsewhere", 0, 10, "x", 0.9)
-    assert mean_average_precision(truth_of(truth), predictions_of([hit]), (0.5,)).tolist() == [1]
-    assert mean_average_precision(truth_of(truth), predictions_of([hit, miss]), (0.5,)).tolist() == [0.5]
+    assert segment_mean_average_precisions(truth_of(truth), predictions_of([hit]), (0.5,)).tolist() == [1]
+    assert segment_mean_average_precisions(truth_of(truth), predictions_of([hit, miss]), (0.5,)).tolist() == [
+        0.5
+    ]
 
 
 def test_ties_everywhere_in_any_order():
@@ -106,7 +109,7 @@ def test_ties_everywhere_in_any_order():
 
 def test_duplicate_predictions_are_false_positives():
     twice = [PREDICTIONS[1], *PREDICTIONS[1:]]
-    result = mean_average_precision(
+    result = segment_mean_average_precisions(
         truth_of(TRUTH[:2]), predictions_of([r for r in twice if r[3] == 0]), (0.3,)
     )
     assert result[0] == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
@@ -157,7 +160,7 @@ def test_average_precision_from_the_curve_of_all_predictions(hits, missed):
     predictions = [(k, 0, 10, "x", 1 - k / 100) for k in range(len(hits))]
     found = np.cumsum(hits)
     expected = interpolated_average_precision(found / np.arange(1, len(hits) + 1), found / total)
-    ours = mean_average_precision(truth_of(truth), predictions_of(predictions), (0.5,))
+    ours = segment_mean_average_precisions(truth_of(truth), predictions_of(predictions), (0.5,))
     assert ours[0] == pytest.approx(expected, abs=1e-11)
     if not missed and sum(hits) < len(hits):
         # Without the envelope it is scikit-learn's average precision, which is never larger.
@@ -168,7 +171,7 @@ def test_scikit_learn_agrees_where_the_envelope_is_flat():
     hits = [True, True, False, True, False]
     truth = [(k, 0, 10, "x") for k, hit in enumerate(hits) if hit]
     predictions = [(k, 0, 10, "x", 1 - k / 100) for k in range(5)]
-    ours = mean_average_precision(truth_of(truth), predictions_of(predictions), (0.5,))[0]
+    ours = segment_mean_average_precisions(truth_of(truth), predictions_of(predictions), (0.5,))[0]
     assert ours == pytest.approx(average_precision_score(hits, [p[4] for p in predictions]))
 
 
@@ -306,16 +309,16 @@ def test_weights_of_one_are_the_scores_themselves():
 
 def test_recall_of_a_slice():
     matches = match_segments(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.3, 0.7))
-    assert micro_recall_at_kx(matches, 1, np.array([True, False, True])).tolist() == [1.0, 0.5]
-    assert micro_recall_at_kx(matches, 5, np.array([False, True, False])).tolist() == [1.0, 0.0]
+    assert segment_micro_recalls_at_kx(matches, 1, np.array([True, False, True])).tolist() == [1.0, 0.5]
+    assert segment_micro_recalls_at_kx(matches, 5, np.array([False, True, False])).tolist() == [1.0, 0.0]
     with pytest.raises(MetricInputError, match="the slice has no segments"):
-        micro_recall_at_kx(matches, 1, np.zeros(3, dtype=bool))
+        segment_micro_recalls_at_kx(matches, 1, np.zeros(3, dtype=bool))
     with pytest.raises(ValueError):
-        recall_at_kx(matches, 7)  # not asked for when matching
+        segment_recalls_at_kx(matches, 7)  # not asked for when matching
 
 
 def test_macro_mean_is_over_classes():
     matches = match_segments(truth_of(TRUTH), predictions_of(PREDICTIONS), (0.7,))
-    by_class = average_precision(matches)
+    by_class = segment_average_precisions(matches)
     assert by_class.shape == (2, 1)
     assert macro_mean(by_class)[0] == by_class[:, 0].mean() == 0.25

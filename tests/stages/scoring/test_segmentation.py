@@ -58,12 +58,14 @@ def test_scores_are_those_of_the_functions(files):
     scored = score_segmentation(*files, background=["_"], resamples=0)
     found = {row.metric: row.score.value for row in scored.rows if row.slice == "all"}
     gt, pred = list(map(list, GT.values())), list(map(list, PRED.values()))
-    assert found["MoF"] == pytest.approx(frame_accuracy(gt, pred))
-    assert found["MoF-bg"] == pytest.approx(frame_accuracy(gt, pred, background=["_"]))
-    assert found["MoF/video"] == pytest.approx(frame_accuracy(gt, pred, average="videos"))
-    assert found["Edit"] == pytest.approx(edit_score(gt, pred, background=["_"]))
+    assert found["MoF"] == pytest.approx(float(frame_accuracy(gt, pred)))
+    assert found["MoF-bg"] == pytest.approx(float(frame_accuracy(gt, pred, background=["_"])))
+    assert found["MoF/video"] == pytest.approx(float(frame_accuracy(gt, pred, average="videos")))
+    assert found["Edit"] == pytest.approx(float(edit_score(gt, pred, background=["_"])))
     for t in (0.1, 0.25, 0.5):
-        assert found[f"F1@{100 * t:g}"] == pytest.approx(segmental_f1(gt, pred, overlap=t, background=["_"]))
+        assert found[f"F1@{100 * t:g}"] == pytest.approx(
+            float(segmental_f1(gt, pred, overlap=t, background=["_"]))
+        )
     assert found["start off, median (frames)"] == 0.0
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "ChoiceCounts",
     "chance_accuracy",
     "choice_accuracy",
+    "choice_counts",
     "letter_confusion",
     "recall_by_letter",
     "recall_spread",
@@ -54,7 +55,7 @@ class ChoiceCounts:
         return self.right / (self.right + self.wrong) if self.right + self.wrong else math.nan
 
 
-def choice_accuracy(gold: Sequence[str], predicted: Sequence[str | None]) -> ChoiceCounts:
+def choice_counts(gold: Sequence[str], predicted: Sequence[str | None]) -> ChoiceCounts:
     """Count right, wrong and unparsed letters.
 
     Args:
@@ -80,6 +81,17 @@ def choice_accuracy(gold: Sequence[str], predicted: Sequence[str | None]) -> Cho
     return ChoiceCounts(right, len(gold) - right - unparsed, unparsed, marks)
 
 
+def choice_accuracy(gold: Sequence[str], predicted: Sequence[str | None]) -> Score:
+    """Right over all responses, unparsed ones included as wrong; undefined without responses.
+
+    Raises:
+        MetricInputError: as ``choice_counts``.
+    """
+    counts = choice_counts(gold, predicted)
+    signature = Signature("choice_accuracy", {"interval": "none", "unparsed": "wrong"})
+    return Score(counts.accuracy, signature, counts.n, note="" if counts.n else "there are no responses")
+
+
 def chance_accuracy(options: Sequence[int]) -> float:
     """Expected accuracy of guessing: the mean of 1 over the number of options; ``nan`` for no questions.
 
@@ -97,7 +109,7 @@ def recall_by_letter(
     Raises:
         MetricInputError: if lengths differ or a letter is not one of the first ``options``.
     """
-    counts = choice_accuracy(gold, predicted)
+    counts = choice_counts(gold, predicted)
     asked = letter_counts(gold, options)
     right = Counter(g for g, mark in zip(gold, counts.marks, strict=True) if mark)
     return {letter: right[letter] / n if n else None for letter, n in asked.items()}
@@ -133,7 +145,7 @@ def letter_confusion(
     Raises:
         MetricInputError: if lengths differ or a letter is not one of the first ``options``.
     """
-    choice_accuracy(gold, predicted)
+    choice_counts(gold, predicted)
     letter_counts(gold, options)
     letter_counts(predicted, options)
     valid = LETTERS[:options]

@@ -7,7 +7,7 @@ that they are never 0 (Phipson and Smyth 2010). The order of the inputs never ch
 
 Which test: the same items marked twice, yes/no: ``mcnemar``; the same items, any marks, or items in clusters:
 ``sign_flip_test``; different items: ``permutation_test`` (means), ``mann_whitney`` (ratings on a scale),
-``fisher_exact`` (yes/no); systems ranked by two benchmarks: ``kendall_tau_b``; counts of categories: ``chi_square``.
+``fisher_exact`` (yes/no); systems ranked by two benchmarks: ``rank_concurrence``; counts of categories: ``chi_square``.
 Many tests at once: ``holm`` (no false alarm at all) or ``benjamini_hochberg`` (few among the alarms).
 
 References: McNemar (1947); Fagerland, Lydersen and Laake (2013) for mid-p; Fisher (1935) and Pitman (1937) for

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.localization.segments import Floats, Integers, Name, Segments, sorted_names
-from proctor.metrics.temporal import temporal_iou
+from proctor.metrics.temporal import temporal_ious
 
 __all__ = ["MULTIPLES", "TIOU", "Matches", "match_segments", "require_multiples", "require_tiou"]
 
@@ -265,7 +265,7 @@ class _Pairs:
             number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
             segment = segments[first[group[which]] + number]
             a, b = rows[which], segment
-            iou = temporal_iou(truth.start[b], truth.end[b], predictions.start[a], predictions.end[a])
+            iou = temporal_ious(truth.start[b], truth.end[b], predictions.start[a], predictions.end[a])
             for column, multiple in enumerate(multiples):
                 among = (iou > 0) & (rank[which] < multiple * size[group[which]])
                 np.maximum.at(best_iou[:, column], segment[among], iou[among])

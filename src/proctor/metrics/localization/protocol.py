@@ -22,7 +22,7 @@ import numpy as np
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.localization.segments import Flags, Name, Segments, sorted_names, trimmed_name
 from proctor.metrics.names import near_miss_note
-from proctor.metrics.temporal import temporal_iou
+from proctor.metrics.temporal import temporal_ious
 
 __all__ = ["PREDICTED", "PROTOCOLS", "Prepared", "Protocol", "apply_protocol"]
 
@@ -180,7 +180,7 @@ def _overlapped(truth: Segments, predictions: Segments) -> int:
     found = 0
     for row, (video, label) in enumerate(zip(truth.video.tolist(), truth.label.tolist(), strict=True)):
         rows = np.array(by_key.get((truth.videos[video], truth.labels[label]), []), dtype=np.int64)
-        iou = temporal_iou(truth.start[row], truth.end[row], predictions.start[rows], predictions.end[rows])
+        iou = temporal_ious(truth.start[row], truth.end[row], predictions.start[rows], predictions.end[rows])
         found += bool((iou >= 0.5).any())
     return found
 

@@ -22,13 +22,13 @@ from proctor.metrics.localization.segments import Floats, Integers, Segments
 
 __all__ = [
     "LocalizationScores",
-    "average_precision",
     "interpolated_average_precision",
     "localization_scores",
     "macro_mean",
-    "mean_average_precision",
-    "micro_recall_at_kx",
-    "recall_at_kx",
+    "segment_average_precisions",
+    "segment_mean_average_precisions",
+    "segment_micro_recalls_at_kx",
+    "segment_recalls_at_kx",
     "weighted_scores",
 ]
 
@@ -72,12 +72,12 @@ def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> f
     return float(np.sum(np.diff(r, prepend=0.0) * envelope))
 
 
-def average_precision(matches: Matches) -> Floats:
+def segment_average_precisions(matches: Matches) -> Floats:
     """Average precision of each class at each threshold, shape (C, T)."""
     return _Curve.of(matches).areas()[:, :, 0].T
 
 
-def recall_at_kx(matches: Matches, multiple: int) -> Floats:
+def segment_recalls_at_kx(matches: Matches, multiple: int) -> Floats:
     """R@k× of each class at each threshold, shape (C, T).
 
     For every video with n segments of a class, its k·n best-scored predictions of that class are kept; a segment
@@ -91,7 +91,9 @@ def recall_at_kx(matches: Matches, multiple: int) -> Floats:
     return result
 
 
-def micro_recall_at_kx(matches: Matches, multiple: int, among: NDArray[np.bool_] | None = None) -> Floats:
+def segment_micro_recalls_at_kx(
+    matches: Matches, multiple: int, among: NDArray[np.bool_] | None = None
+) -> Floats:
     """R@k× over all segments alike, shape (T,).
 
     Args:
@@ -117,7 +119,9 @@ def macro_mean(by_class: Floats) -> Floats:
     return result
 
 
-def mean_average_precision(truth: Segments, predictions: Segments, tiou: Sequence[float] = TIOU) -> Floats:
+def segment_mean_average_precisions(
+    truth: Segments, predictions: Segments, tiou: Sequence[float] = TIOU
+) -> Floats:
     """Mean over the classes of the ground truth of the average precision at each threshold, shape (T,).
 
     Args:
@@ -130,7 +134,7 @@ def mean_average_precision(truth: Segments, predictions: Segments, tiou: Sequenc
 
     Source: ActivityNet's evaluation; CaptainCook4D (Peddi et al. 2024), section 4.2 and Table 4.
     """
-    return macro_mean(average_precision(match_segments(truth, predictions, tiou, ())))
+    return macro_mean(segment_average_precisions(match_segments(truth, predictions, tiou, ())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +184,8 @@ def localization_scores(
         MetricInputError: as ``match_segments``.
     """
     matches = match_segments(truth, predictions, tiou, multiples)
-    ap = average_precision(matches)
-    recall = {k: recall_at_kx(matches, k) for k in matches.multiples}
+    ap = segment_average_precisions(matches)
+    recall = {k: segment_recalls_at_kx(matches, k) for k in matches.multiples}
     mean_ap = macro_mean(ap)
     return LocalizationScores(
         matches=matches,
@@ -189,7 +193,7 @@ def localization_scores(
         recall=recall,
         mean_ap=mean_ap,
         mean_recall={k: macro_mean(table) for k, table in recall.items()},
-        micro_recall={k: micro_recall_at_kx(matches, k) for k in matches.multiples},
+        micro_recall={k: segment_micro_recalls_at_kx(matches, k) for k in matches.multiples},
         average_map=float(mean_ap.mean()),
     )
 

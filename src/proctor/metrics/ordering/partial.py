@@ -22,8 +22,10 @@ import numpy as np
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import Floats, Integers
 from proctor.metrics.ordering.order import can_be_id, named, require_order, require_reordering
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
+    "UNDEFINED",
     "PartialMeasures",
     "PartialOrder",
     "comparable_tau",
@@ -35,6 +37,13 @@ __all__ = [
     "violated_constraints",
     "violated_share",
 ]
+
+UNDEFINED: Final = {
+    "violated_share": "no constraints were given",
+    "precedence_f1": "neither side puts two steps in order",
+    "comparable_tau": "no two steps are comparable",
+}
+"""Why a measure of one order can have no value."""
 
 Pair = tuple[Hashable, Hashable]
 _MOST_STATES: Final = 200_000
@@ -397,16 +406,16 @@ def violated_constraints(reference: PartialOrder, prediction: Sequence[Hashable]
     return tuple((a, b) for a, b in reference.constraints if time[a] > time[b])
 
 
-def violated_share(reference: PartialOrder, prediction: Sequence[Hashable]) -> float | None:
-    """Violated over given constraints, 0 to 1, lower is better; None without constraints.
+def violated_share(reference: PartialOrder, prediction: Sequence[Hashable]) -> Score:
+    """Violated over given constraints, 0 to 1, lower is better; undefined without constraints.
 
     Raises:
         MetricInputError: if the prediction does not hold the same steps, each once.
     """
-    return _defined(measure_partial_order(reference, prediction).violated_share)
+    return _score("violated_share", measure_partial_order(reference, prediction).violated_share[0])
 
 
-def precedence_f1(reference: PartialOrder, prediction: PartialOrder | Sequence[Hashable]) -> float | None:
+def precedence_f1(reference: PartialOrder, prediction: PartialOrder | Sequence[Hashable]) -> Score:
     """F1 of predicted precedence pairs against the closure of the reference, 0 to 1.
 
     An order claims all C(N, 2) pairs, also those that the reference leaves open, so that it cannot reach 1 unless
@@ -418,29 +427,36 @@ def precedence_f1(reference: PartialOrder, prediction: PartialOrder | Sequence[H
         prediction: an order of the same steps, or a partial order over them.
 
     Returns:
-        The F1, or None when neither side holds a pair.
+        The F1, undefined when neither side holds a pair.
 
     Raises:
         MetricInputError: if the prediction does not hold the same steps.
     """
     if not isinstance(prediction, PartialOrder):
-        return _defined(measure_partial_order(reference, prediction).precedence_f1)
+        return _score("precedence_f1", measure_partial_order(reference, prediction).precedence_f1[0])
     require_reordering(reference.steps, prediction.steps)
     right, claimed = set(reference.relations), set(prediction.relations)
-    return 2 * len(right & claimed) / (len(right) + len(claimed)) if right or claimed else None
+    pairs = len(right) + len(claimed)
+    return _score("precedence_f1", 2 * len(right & claimed) / pairs if pairs else np.nan)
 
 
-def comparable_tau(reference: PartialOrder, prediction: Sequence[Hashable]) -> float | None:
+def comparable_tau(reference: PartialOrder, prediction: Sequence[Hashable]) -> Score:
     """Kendall's tau over the comparable pairs only: ``(kept - inverted) / pairs of the closure``, -1 to 1.
 
-    With a total reference it is ``kendall_tau``. None when no two steps are comparable: every order is then right.
+    With a total reference it is ``kendall_tau``. Undefined when no two steps are comparable: every order is then right.
 
     Raises:
         MetricInputError: if the prediction does not hold the same steps, each once.
     """
-    return _defined(measure_partial_order(reference, prediction).comparable_tau)
+    return _score("comparable_tau", measure_partial_order(reference, prediction).comparable_tau[0])
 
 
-def _defined(values: Floats) -> float | None:
-    value = float(values[0])
-    return None if np.isnan(value) else value
+def _score(name: str, value: float) -> Score:
+    undefined = bool(np.isnan(value))
+    return Score(
+        float(value),
+        Signature(name, {"average": "macro", "interval": "none"}),
+        n=1 - undefined,
+        skipped=int(undefined),
+        note=UNDEFINED[name] if undefined else "",
+    )

@@ -26,7 +26,7 @@ from proctor.metrics.bootstrap import (
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
 from proctor.metrics.ordering.measures import Floats, Integers, OrderMeasures
-from proctor.metrics.ordering.partial import PartialMeasures
+from proctor.metrics.ordering.partial import UNDEFINED, PartialMeasures
 from proctor.metrics.power import detectable_difference
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison
@@ -116,16 +116,16 @@ PARTIAL_COLUMNS: Final = (
     PartialColumn("valid_order", "valid", lambda m: m.valid, percent=True),
     PartialColumn("violated_constraints", "violated", lambda m: m.violated.astype(np.float64)),
     PartialColumn(
-        "violated_share", "violated share", lambda m: m.violated_share, undefined="no constraints were given"
+        "violated_share", "violated share", lambda m: m.violated_share, undefined=UNDEFINED["violated_share"]
     ),
     PartialColumn(
-        "precedence_f1", "precedence F1", lambda m: m.precedence_f1, undefined="there is a single step only"
+        "precedence_f1", "precedence F1", lambda m: m.precedence_f1, undefined=UNDEFINED["precedence_f1"]
     ),
     PartialColumn(
         "comparable_tau",
         "tau comparable",
         lambda m: m.comparable_tau,
-        undefined="no two steps are comparable",
+        undefined=UNDEFINED["comparable_tau"],
     ),
 )
 """The table of partial orders, in printing order."""

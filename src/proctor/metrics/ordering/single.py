@@ -1,8 +1,8 @@
-"""The published measures of predicted orders, one sequence at a time or many of different lengths.
+"""The published measures of predicted orders: one sequence as a ``Score``, or many of different lengths as arrays.
 
 Conventions: the reference comes first. Step ids may be anything hashable. A prediction must hold the reference's
 steps, each once (``repair_order`` makes it so for the output of language models). Macro means weigh every sequence
-alike; that is what the field prints, with accuracy and perfect match times 100.
+alike; that is what the field prints, accuracy and perfect match in per cent.
 
 Source: sequencing.md 5 (Wu et al. 2022, section 5).
 """
@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.ordering.measures import OrderMeasures, join_measures
+from proctor.metrics.ordering.measures import Floats, Integers, OrderMeasures, join_measures
 from proctor.metrics.ordering.order import require_reordering
 from proctor.metrics.ordering.permutation import measure_arrays, measure_ranks
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "displacement",
@@ -114,25 +115,25 @@ def _ranks(reference: Order, prediction: Order, row: int, names: Sequence[str] |
     return [places[step] for step in prediction]
 
 
-def position_accuracy(reference: Order, prediction: Order) -> float:
+def position_accuracy(reference: Order, prediction: Order) -> Score:
     """Acc: share of positions that hold the right step, 0 to 1.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).position_accuracy[0])
+    return _score("position_accuracy", measure_order(reference, prediction).position_accuracy)
 
 
-def perfect_match_ratio(reference: Order, prediction: Order) -> float:
-    """PMR: 1.0 if the two orders are identical, else 0.0; its mean over sequences is the published ratio.
+def perfect_match_ratio(reference: Order, prediction: Order) -> Score:
+    """PMR: 1 if the two orders are identical, else 0; its mean over sequences is the published ratio.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).perfect_match[0])
+    return _score("perfect_match_ratio", measure_order(reference, prediction).perfect_match)
 
 
-def longest_common_subsequence(reference: Order, prediction: Order) -> int:
+def longest_common_subsequence(reference: Order, prediction: Order) -> Score:
     """Lq: length of the longest list of steps that both orders hold in this order, gaps allowed; 1 to N.
 
     A raw length: it grows with N (``normalised_subsequence`` does not). The released evaluator computes it by a
@@ -141,19 +142,21 @@ def longest_common_subsequence(reference: Order, prediction: Order) -> int:
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return int(measure_order(reference, prediction).longest_common_subsequence[0])
+    return _score(
+        "longest_common_subsequence", measure_order(reference, prediction).longest_common_subsequence
+    )
 
 
-def longest_common_substring(reference: Order, prediction: Order) -> int:
+def longest_common_substring(reference: Order, prediction: Order) -> Score:
     """Lr: length of the longest list of steps that both orders hold without a gap; 1 to N.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return int(measure_order(reference, prediction).longest_common_substring[0])
+    return _score("longest_common_substring", measure_order(reference, prediction).longest_common_substring)
 
 
-def kendall_tau(reference: Order, prediction: Order) -> float:
+def kendall_tau(reference: Order, prediction: Order) -> Score:
     """Tau: ``1 - 2 · inversions / C(N, 2)``, -1 (reversed) to 1 (identical); 1.0 by convention for one step.
 
     Orders have no ties; ``kendall_tau_a`` takes scores that may tie.
@@ -161,10 +164,10 @@ def kendall_tau(reference: Order, prediction: Order) -> float:
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).kendall_tau[0])
+    return _score("kendall_tau", measure_order(reference, prediction).kendall_tau)
 
 
-def displacement(reference: Order, prediction: Order) -> int:
+def displacement(reference: Order, prediction: Order) -> Score:
     """Dist: the *sum* over the steps of ``|place predicted - right place|``, 0 to floor(N² / 2); lower is better.
 
     Erratum: the paper's prose describes an average per step, but its numbers are sums per sequence. A random order
@@ -175,40 +178,47 @@ def displacement(reference: Order, prediction: Order) -> int:
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return int(measure_order(reference, prediction).displacement[0])
+    return _score("displacement", measure_order(reference, prediction).displacement)
 
 
-def normalised_subsequence(reference: Order, prediction: Order) -> float:
+def normalised_subsequence(reference: Order, prediction: Order) -> Score:
     """Lq / N, so that sequences of different lengths can be compared; 1/N to 1.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).normalised_subsequence[0])
+    return _score("normalised_subsequence", measure_order(reference, prediction).normalised_subsequence)
 
 
-def normalised_substring(reference: Order, prediction: Order) -> float:
+def normalised_substring(reference: Order, prediction: Order) -> Score:
     """Lr / N; 1/N to 1.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).normalised_substring[0])
+    return _score("normalised_substring", measure_order(reference, prediction).normalised_substring)
 
 
-def normalised_displacement(reference: Order, prediction: Order) -> float:
+def normalised_displacement(reference: Order, prediction: Order) -> Score:
     """Dist / floor(N² / 2), 0 (right) to 1 (reversed, or any exchange of the two halves); 0.0 for one step.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.
     """
-    return float(measure_order(reference, prediction).normalised_displacement[0])
+    return _score("normalised_displacement", measure_order(reference, prediction).normalised_displacement)
 
 
-def micro_position_accuracy(references: Sequence[Order], predictions: Sequence[Order]) -> float:
+def micro_position_accuracy(references: Sequence[Order], predictions: Sequence[Order]) -> Score:
     """Right positions over all positions of all sequences, 0 to 1: long sequences count more than in the macro mean.
 
     Raises:
         MetricInputError: if there are no sequences or a prediction is not a reordering of its reference.
     """
-    return measure_orders(references, predictions).micro_position_accuracy()
+    measures = measure_orders(references, predictions)
+    signature = Signature("micro_position_accuracy", {"average": "micro", "interval": "none"})
+    return Score(measures.micro_position_accuracy(), signature, len(measures))
+
+
+def _score(name: str, values: Floats | Integers) -> Score:
+    """The measure of one order, under the signature of a mean over orders without an interval."""
+    return Score(float(values[0]), Signature(name, {"average": "macro", "interval": "none"}), len(values))

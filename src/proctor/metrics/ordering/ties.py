@@ -13,6 +13,7 @@ import numpy as np
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.ordering.measures import Floats
 from proctor.metrics.ordering.order import named, require_order
+from proctor.metrics.score import Score, Signature
 
 Step = TypeVar("Step", bound=Hashable)
 
@@ -59,7 +60,7 @@ def order_by_scores(
     return sorted(presented, key=lambda step: scores[step])
 
 
-def kendall_tau_a(reference: Sequence[float] | Floats, prediction: Sequence[float] | Floats) -> float:
+def kendall_tau_a(reference: Sequence[float] | Floats, prediction: Sequence[float] | Floats) -> Score:
     """Tau-a of two weak orders: ``(concordant - discordant) / C(N, 2)``, -1 to 1; a tie on either side counts as half right.
 
     Unlike tau-b, which corrects for ties, equal scores everywhere give 0, as guessing does. 1.0 by convention for
@@ -80,10 +81,11 @@ def kendall_tau_a(reference: Sequence[float] | Floats, prediction: Sequence[floa
         )
     if not (np.isfinite(right).all() and np.isfinite(predicted).all()):
         raise MetricInputError("scores must be finite", "leave the sequence out and count it as failed")
+    signature = Signature("kendall_tau_a", {"average": "macro", "interval": "none"})
     if right.size == 1:
-        return 1.0
+        return Score(1.0, signature, 1)
     total = sum(
         float((np.sign(right[i + 1 :] - right[i]) * np.sign(predicted[i + 1 :] - predicted[i])).sum())
         for i in range(right.size - 1)
     )
-    return total / (right.size * (right.size - 1) / 2)
+    return Score(total / (right.size * (right.size - 1) / 2), signature, 1)

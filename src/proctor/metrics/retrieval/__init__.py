@@ -29,17 +29,22 @@ from proctor.metrics.retrieval.chance import (
     expected_reciprocal_ranks,
 )
 from proctor.metrics.retrieval.entries import METRICS
-from proctor.metrics.retrieval.gains import average_precision, average_precisions, ndcg_at_k, ndcgs_at_k
+from proctor.metrics.retrieval.gains import (
+    average_precision,
+    ndcg_at_k,
+    ndcgs_at_k,
+    ranking_average_precisions,
+)
 from proctor.metrics.retrieval.printed import attainable_cells, attainable_denominators
 from proctor.metrics.retrieval.ranking import Floats, Gain, Gold, RankedGold, rank_gold
 from proctor.metrics.retrieval.recalls import (
     RECALL_READINGS,
     RecallReading,
-    part_recalls_at_k,
     precision_at_k,
-    precisions_at_k,
-    recall_at_k,
-    recalls_at_k,
+    ranking_part_recalls_at_k,
+    ranking_precisions_at_k,
+    ranking_recall_at_k,
+    ranking_recalls_at_k,
     reciprocal_rank,
     reciprocal_ranks,
 )
@@ -55,7 +60,6 @@ __all__ = [
     "attainable_cells",
     "attainable_denominators",
     "average_precision",
-    "average_precisions",
     "cell_score",
     "cell_scores",
     "expected_average_precisions",
@@ -65,12 +69,13 @@ __all__ = [
     "expected_reciprocal_ranks",
     "ndcg_at_k",
     "ndcgs_at_k",
-    "part_recalls_at_k",
     "precision_at_k",
-    "precisions_at_k",
     "rank_gold",
-    "recall_at_k",
-    "recalls_at_k",
+    "ranking_average_precisions",
+    "ranking_part_recalls_at_k",
+    "ranking_precisions_at_k",
+    "ranking_recall_at_k",
+    "ranking_recalls_at_k",
     "reciprocal_rank",
     "reciprocal_ranks",
 ]

@@ -14,7 +14,7 @@ METRICS: Final = (
         name="recall_at_k",
         label="R@k",
         family="retrieval",
-        function="retrieval:recalls_at_k",
+        function="retrieval:ranking_recalls_at_k",
         signature=(
             "recall_at_k|clusters:question|"
             "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|slice:all"
@@ -34,7 +34,7 @@ METRICS: Final = (
         name="all_gold_at_k",
         label="all@k",
         family="retrieval",
-        function="retrieval:recalls_at_k",
+        function="retrieval:ranking_recalls_at_k",
         signature=(
             "all_gold_at_k|clusters:question|"
             "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
@@ -49,7 +49,7 @@ METRICS: Final = (
         name="hit_at_k",
         label="hit@k",
         family="retrieval",
-        function="retrieval:recalls_at_k",
+        function="retrieval:ranking_recalls_at_k",
         signature=(
             "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
@@ -63,7 +63,7 @@ METRICS: Final = (
         name="part_recall_at_k",
         label="R@k of a modality",
         family="retrieval",
-        function="retrieval:part_recalls_at_k",
+        function="retrieval:ranking_part_recalls_at_k",
         signature=(
             "part_recall_at_k|clusters:question|"
             "gold:fractional|interval:bca-95|k:5|missing:failed|part:table|repeated:first"
@@ -81,7 +81,7 @@ METRICS: Final = (
         name="precision_at_k",
         label="P@k",
         family="retrieval",
-        function="retrieval:precisions_at_k",
+        function="retrieval:ranking_precisions_at_k",
         signature=(
             "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
@@ -127,7 +127,7 @@ METRICS: Final = (
         name="ranking_mean_average_precision",
         label="MAP",
         family="retrieval",
-        function="retrieval:average_precisions",
+        function="retrieval:ranking_average_precisions",
         signature=(
             "ranking_mean_average_precision|clusters:question|"
             "interval:bca-95|missing:failed|repeated:first|slice:all"

@@ -13,11 +13,11 @@ from proctor.metrics.retrieval.recalls import rows_found
 
 __all__ = [
     "average_precision",
-    "average_precisions",
     "graded_gains",
     "ideal_gains",
     "ndcg_at_k",
     "ndcgs_at_k",
+    "ranking_average_precisions",
 ]
 
 
@@ -66,7 +66,7 @@ def ndcg_at_k(gold: Gold, ranking: Sequence[Hashable], k: int, gain: Gain = "lin
     return float(ndcgs_at_k(rank_gold([gold], [ranking]), k, gain)[0])
 
 
-def average_precisions(ranked: RankedGold, k: int | None = None) -> Floats:
+def ranking_average_precisions(ranked: RankedGold, k: int | None = None) -> Floats:
     """Average precision of each question: precision at the rank of every gold source, 0 for those not found.
 
     The divisor is the number of all gold sources, also with a cut k (as trec_eval).
@@ -83,4 +83,4 @@ def average_precisions(ranked: RankedGold, k: int | None = None) -> Floats:
 
 def average_precision(gold: Gold, ranking: Sequence[Hashable], k: int | None = None) -> float:
     """Average precision of one question; the mean over questions is the MAP."""
-    return float(average_precisions(rank_gold([gold], [ranking]), k)[0])
+    return float(ranking_average_precisions(rank_gold([gold], [ranking]), k)[0])

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.retrieval.ranking import Floats, Gold, RankedGold, rank_gold
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "RECALL_READINGS",
     "RecallReading",
-    "part_recalls_at_k",
     "precision_at_k",
-    "precisions_at_k",
-    "recall_at_k",
-    "recalls_at_k",
+    "ranking_part_recalls_at_k",
+    "ranking_precisions_at_k",
+    "ranking_recall_at_k",
+    "ranking_recalls_at_k",
     "reciprocal_rank",
     "reciprocal_ranks",
     "require_cut",
@@ -43,7 +44,7 @@ def rows_found(ranked: RankedGold, k: int | None) -> NDArray[np.bool_]:
     return (ranked.rank > 0) & (ranked.rank <= k)
 
 
-def recalls_at_k(ranked: RankedGold, k: int, reading: RecallReading = "fractional") -> Floats:
+def ranking_recalls_at_k(ranked: RankedGold, k: int, reading: RecallReading = "fractional") -> Floats:
     """Recall@k of each question, 0 to 1; shape (questions,).
 
     Args:
@@ -64,25 +65,28 @@ def recalls_at_k(ranked: RankedGold, k: int, reading: RecallReading = "fractiona
     raise MetricInputError(f"a reading of recall is one of {', '.join(RECALL_READINGS)}, got {reading!r}")
 
 
-def recall_at_k(
+def ranking_recall_at_k(
     gold: Gold, ranking: Sequence[Hashable], k: int, reading: RecallReading = "fractional"
-) -> float:
-    """Recall@k of one question: |gold ∩ first k| / |gold| by default; see ``recalls_at_k``.
+) -> Score:
+    """Recall@k of one question: |gold ∩ first k| / |gold| by default; see ``ranking_recalls_at_k``.
 
     Example:
-        >>> recall_at_k(["a", "b"], ["a", "x", "a", "b"], k=2)
+        >>> float(ranking_recall_at_k(["a", "b"], ["a", "x", "a", "b"], k=2))
         0.5
     """
-    return float(recalls_at_k(rank_gold([gold], [ranking]), k, reading)[0])
+    signature = Signature(
+        "recall_at_k", {"gold": reading, "interval": "none", "k": str(k), "repeated": "first"}
+    )
+    return Score(float(ranking_recalls_at_k(rank_gold([gold], [ranking]), k, reading)[0]), signature, 1)
 
 
-def part_recalls_at_k(ranked: RankedGold, parts: Sequence[str], k: int) -> dict[str, Floats]:
+def ranking_part_recalls_at_k(ranked: RankedGold, parts: Sequence[str], k: int) -> dict[str, Floats]:
     """Recall@k of the gold sources of one kind (modality), for each kind.
 
     Args:
         ranked: from ``rank_gold``.
         parts: the kind of each row of ``ranked``.
-        k: as in ``recalls_at_k``.
+        k: as in ``ranking_recalls_at_k``.
 
     Returns:
         For each kind, sorted by name, the share found in each question; ``nan`` (to be left out, not to be
@@ -105,7 +109,7 @@ def part_recalls_at_k(ranked: RankedGold, parts: Sequence[str], k: int) -> dict[
     return result
 
 
-def precisions_at_k(ranked: RankedGold, k: int) -> Floats:
+def ranking_precisions_at_k(ranked: RankedGold, k: int) -> Floats:
     """Precision@k of each question: gold sources among the first k, divided by k even if the ranking is shorter.
 
     Args:
@@ -123,8 +127,8 @@ def precisions_at_k(ranked: RankedGold, k: int) -> Floats:
 
 
 def precision_at_k(gold: Gold, ranking: Sequence[Hashable], k: int) -> float:
-    """Precision@k of one question; see ``precisions_at_k``."""
-    return float(precisions_at_k(rank_gold([gold], [ranking]), k)[0])
+    """Precision@k of one question; see ``ranking_precisions_at_k``."""
+    return float(ranking_precisions_at_k(rank_gold([gold], [ranking]), k)[0])
 
 
 def reciprocal_ranks(ranked: RankedGold, k: int | None = None) -> Floats:

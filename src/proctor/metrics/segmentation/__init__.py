@@ -26,7 +26,7 @@ segmental F1), Farha and Gall 2019 (*MS-TCN*: the evaluation as used since).
 
 from __future__ import annotations
 
-from proctor.metrics.segmentation.boundaries import BoundaryErrors, boundary_errors
+from proctor.metrics.segmentation.boundaries import BoundaryErrors, segment_boundary_errors
 from proctor.metrics.segmentation.chance import majority_prediction, random_prediction
 from proctor.metrics.segmentation.conversion import Segments, frames_from_segments, segments_from_frames
 from proctor.metrics.segmentation.counts import over_segmentation_ratio, segmental_f1
@@ -45,7 +45,6 @@ __all__ = [
     "Matching",
     "SegmentationStatistics",
     "Segments",
-    "boundary_errors",
     "edit_distance",
     "edit_score",
     "frame_accuracy",
@@ -54,6 +53,7 @@ __all__ = [
     "majority_prediction",
     "over_segmentation_ratio",
     "random_prediction",
+    "segment_boundary_errors",
     "segmental_f1",
     "segmentation_scores",
     "segmentation_statistics",

@@ -9,7 +9,7 @@ from proctor.metrics.segmentation.conversion import require_rate
 from proctor.metrics.segmentation.pairs import Pairs, assignment, overlapping_pairs, require_overlap
 from proctor.metrics.segmentation.videos import Floats, Integers, Label, Runs, Videos, timeline
 
-__all__ = ["BoundaryErrors", "boundaries_of_pairs", "boundary_errors"]
+__all__ = ["BoundaryErrors", "boundaries_of_pairs", "segment_boundary_errors"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class BoundaryErrors:
     videos: int
 
 
-def boundary_errors(
+def segment_boundary_errors(
     gt: Videos,
     pred: Videos,
     *,

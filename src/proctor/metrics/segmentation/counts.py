@@ -7,6 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.score import Score, Signature
 from proctor.metrics.segmentation.pairs import (
     MATCHINGS,
     Matching,
@@ -16,9 +17,18 @@ from proctor.metrics.segmentation.pairs import (
     taken_corrected,
     taken_published,
 )
-from proctor.metrics.segmentation.videos import Integers, Label, Runs, Videos, share_of, timeline
+from proctor.metrics.segmentation.videos import (
+    Integers,
+    Label,
+    Runs,
+    Videos,
+    hidden_labels,
+    plain_score,
+    share_of,
+    timeline,
+)
 
-__all__ = ["over_segmentation_ratio", "segmental_f1", "true_positives"]
+__all__ = ["f1_signature", "over_segmentation_ratio", "ratio_signature", "segmental_f1", "true_positives"]
 
 
 def true_positives(pairs: Pairs, wanted: Runs, overlap: float, matching: Matching, videos: int) -> Integers:
@@ -37,7 +47,7 @@ def segmental_f1(
     overlap: float = 0.5,
     background: Collection[Label] = (),
     matching: Matching = "published",
-) -> float:
+) -> Score:
     """Segmental F1 at one overlap, 0 to 1: 2 TP / (2 TP + FP + FN), counts summed over videos.
 
     Args:
@@ -55,10 +65,17 @@ def segmental_f1(
     tp = true_positives(
         overlapping_pairs(wanted, given), wanted, overlap, matching, len(line.first) - 1
     ).sum()
-    return share_of(2.0 * float(tp), len(wanted.start) + len(given.start), "neither side has a segment")
+    value = share_of(2.0 * float(tp), len(wanted.start) + len(given.start), "neither side has a segment")
+    return plain_score(value, f1_signature(hidden_labels(background), matching, overlap), line)
 
 
-def over_segmentation_ratio(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> float:
+def f1_signature(background: str, matching: Matching, overlap: float) -> Signature:
+    """Without what is drawn and the interval."""
+    parameters = {"background": background, "counts": "summed", "matching": matching}
+    return Signature("segmental_f1", {**parameters, "overlap": f"{overlap:g}"})
+
+
+def over_segmentation_ratio(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> Score:
     """Predicted segments for each reference segment, summed over videos: above 1 the prediction flickers.
 
     Raises:
@@ -66,4 +83,10 @@ def over_segmentation_ratio(gt: Videos, pred: Videos, *, background: Collection[
     """
     line = timeline(gt, pred, background)
     wanted, given = line.foreground_runs(line.reference), line.foreground_runs(line.predicted)
-    return share_of(len(given.start), len(wanted.start), "the reference has no segment")
+    value = share_of(len(given.start), len(wanted.start), "the reference has no segment")
+    return plain_score(value, ratio_signature(hidden_labels(background)), line)
+
+
+def ratio_signature(background: str) -> Signature:
+    """Without what is drawn and the interval."""
+    return Signature("over_segmentation_ratio", {"background": background, "counts": "summed"})

@@ -7,9 +7,20 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from proctor.metrics.segmentation.videos import Floats, Label, Runs, Timeline, Videos, share_of, timeline
+from proctor.metrics.score import Score, Signature
+from proctor.metrics.segmentation.videos import (
+    Floats,
+    Label,
+    Runs,
+    Timeline,
+    Videos,
+    hidden_labels,
+    plain_score,
+    share_of,
+    timeline,
+)
 
-__all__ = ["edit_distance", "edit_score", "edits"]
+__all__ = ["edit_distance", "edit_score", "edit_signature", "edits"]
 
 
 def edit_distance(first: Sequence[int], second: Sequence[int]) -> int:
@@ -37,7 +48,7 @@ def edit_distance(first: Sequence[int], second: Sequence[int]) -> int:
     return distance
 
 
-def edit_score(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> float:
+def edit_score(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) -> Score:
     """Segmental edit score, 0 to 1: mean over videos of 1 - edit distance / longer sequence of segments.
 
     Only the order of the segments' labels counts, not their times. A video without segments on both sides scores
@@ -54,7 +65,13 @@ def edit_score(gt: Videos, pred: Videos, *, background: Collection[Label] = ()) 
     line = timeline(gt, pred, background)
     some = np.diff(line.first) > 0
     values = edits(line, line.foreground_runs(line.reference), line.foreground_runs(line.predicted))[some]
-    return share_of(math.fsum(values.tolist()), len(values), "no video has a frame")
+    value = share_of(math.fsum(values.tolist()), len(values), "no video has a frame")
+    return plain_score(value, edit_signature(hidden_labels(background)), line)
+
+
+def edit_signature(background: str) -> Signature:
+    """Without what is drawn and the interval."""
+    return Signature("edit_score", {"average": "videos", "background": background, "norm": "longer"})
 
 
 def edits(line: Timeline, wanted: Runs, given: Runs) -> Floats:

@@ -68,7 +68,7 @@ METRICS: Final = (
         name="segment_boundary_error",
         label="boundary error",
         family="segmentation",
-        function="segmentation:boundary_errors",
+        function="segmentation:segment_boundary_errors",
         signature=(
             "segment_boundary_error|cluster:video|interval:bca-95|matching:one-to-one|overlap:0.1|side:start|"
             "statistic:median|unit:s"

@@ -7,9 +7,19 @@ from typing import Literal
 
 import numpy as np
 
-from proctor.metrics.segmentation.videos import Integers, Label, Timeline, Videos, share_of, timeline
+from proctor.metrics.score import Score, Signature
+from proctor.metrics.segmentation.videos import (
+    Integers,
+    Label,
+    Timeline,
+    Videos,
+    hidden_labels,
+    plain_score,
+    share_of,
+    timeline,
+)
 
-__all__ = ["frame_accuracy", "frame_confusion", "frame_counts"]
+__all__ = ["frame_accuracy", "frame_confusion", "frame_counts", "frame_signature"]
 
 
 def frame_accuracy(
@@ -18,7 +28,7 @@ def frame_accuracy(
     *,
     background: Collection[Label] = (),
     average: Literal["frames", "videos"] = "frames",
-) -> float:
+) -> Score:
     """Share of frames with the right label (MoF, mean over frames), 0 to 1.
 
     Args:
@@ -31,13 +41,20 @@ def frame_accuracy(
     Raises:
         MetricInputError: if videos or lengths differ, labels are invalid, or no frame is left to score.
     """
-    frames, correct = frame_counts(timeline(gt, pred, background))
-    if average == "frames":
-        return share_of(float(correct.sum()), float(frames.sum()), "no frame is left to score")
+    line = timeline(gt, pred, background)
+    frames, correct = frame_counts(line)
     some = frames > 0
-    return share_of(
-        float((correct[some] / frames[some]).sum()), int(some.sum()), "no video has a frame left to score"
-    )
+    if average == "frames":
+        value = share_of(float(correct.sum()), float(frames.sum()), "no frame is left to score")
+    else:
+        shares = float((correct[some] / frames[some]).sum())
+        value = share_of(shares, int(some.sum()), "no video has a frame left to score")
+    return plain_score(value, frame_signature(average, hidden_labels(background, "scored")), line)
+
+
+def frame_signature(average: str, background: str) -> Signature:
+    """Without what is drawn and the interval."""
+    return Signature("frame_accuracy", {"average": average, "background": background})
 
 
 def frame_counts(line: Timeline) -> tuple[Integers, Integers]:

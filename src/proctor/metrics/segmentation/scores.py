@@ -13,8 +13,11 @@ from proctor.metrics.bootstrap import bootstrap_intervals
 from proctor.metrics.interval import Interval
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.segmentation.boundaries import BoundaryErrors
+from proctor.metrics.segmentation.counts import f1_signature, ratio_signature
+from proctor.metrics.segmentation.edit import edit_signature
+from proctor.metrics.segmentation.frames import frame_signature
 from proctor.metrics.segmentation.statistics import SegmentationStatistics
-from proctor.metrics.segmentation.videos import Floats
+from proctor.metrics.segmentation.videos import Floats, hidden_labels
 
 __all__ = ["segmentation_scores"]
 
@@ -140,7 +143,7 @@ def _reading(statistic: Statistic, begin: int, end: int) -> Statistic:
 def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
     ones = np.ones(len(stats))
     share = np.divide(stats.correct, stats.frames, out=np.zeros(len(stats)), where=stats.frames > 0)
-    pooled = Signature("frame_accuracy", {"average": "frames", "background": "scored"})
+    pooled = frame_signature("frames", "scored")
     result = [
         _Wanted("MoF", pooled, _columns(stats.correct, stats.frames), _ratio(0, 1), "no video has a frame")
     ]
@@ -148,7 +151,7 @@ def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
         result.append(
             _Wanted(
                 "MoF-bg",
-                pooled.having(background=_hidden(stats)),
+                frame_signature("frames", hidden_labels(stats.background)),
                 _columns(stats.shown_correct, stats.shown_frames),
                 _ratio(0, 1),
                 "all frames of the reference are background",
@@ -157,7 +160,7 @@ def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
     result.append(
         _Wanted(
             "MoF/video",
-            pooled.having(average="videos"),
+            frame_signature("videos", "scored"),
             _columns(share, ones),
             _ratio(0, 1),
             "no video has a frame",
@@ -168,33 +171,25 @@ def _frame_scores(stats: SegmentationStatistics) -> list[_Wanted]:
 
 def _segment_scores(stats: SegmentationStatistics) -> list[_Wanted]:
     ones = np.ones(len(stats))
-    hidden = _hidden(stats)
+    hidden = hidden_labels(stats.background)
     result = [
         _Wanted(
             "Edit",
-            Signature("edit_score", {"average": "videos", "background": hidden, "norm": "longer"}),
+            edit_signature(hidden),
             _columns(stats.edit, ones),
             _ratio(0, 1),
             "no video has a frame",
         )
     ]
     for overlap, found in zip(stats.overlaps, stats.found, strict=True):
-        signature = Signature(
-            "segmental_f1",
-            {
-                "background": hidden,
-                "counts": "summed",
-                "matching": stats.matching,
-                "overlap": f"{overlap:g}",
-            },
-        )
+        signature = f1_signature(hidden, stats.matching, overlap)
         sums = _columns(found, stats.wanted + stats.given)
         label = f"F1@{100 * overlap:g}"
         result.append(_Wanted(label, signature, sums, _ratio(0, 1, 2.0), "neither side has a segment"))
     result.append(
         _Wanted(
             "segments ratio",
-            Signature("over_segmentation_ratio", {"background": hidden, "counts": "summed"}),
+            ratio_signature(hidden),
             _columns(stats.given, stats.wanted),
             _ratio(0, 1),
             "the reference has no segment",
@@ -234,7 +229,3 @@ def _boundary_scores(errors: BoundaryErrors) -> list[_Wanted]:
 
 def _columns(*columns: NDArray[np.generic]) -> Floats:
     return np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
-
-
-def _hidden(stats: SegmentationStatistics) -> str:
-    return ",".join(name.replace("|", "/") for name in stats.background) or "none"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
+from proctor.metrics.score import Score, Signature
 
 __all__ = [
     "Floats",
@@ -18,7 +19,9 @@ __all__ = [
     "Timeline",
     "Videos",
     "changes",
+    "hidden_labels",
     "label_array",
+    "plain_score",
     "share_of",
     "timeline",
 ]
@@ -165,6 +168,18 @@ def _runs(codes: Integers, first: Integers) -> Runs:
     end = np.append(start[1:], len(codes)) if len(start) else start
     video = np.searchsorted(first, start, side="right") - 1
     return Runs(start, end.astype(np.int64), codes[start], video.astype(np.int64))
+
+
+def hidden_labels(background: Collection[Label], nothing: str = "none") -> str:
+    """What a signature says of the labels that are background."""
+    return ",".join(sorted({str(label).replace("|", "/") for label in background})) or nothing
+
+
+def plain_score(value: float, signature: Signature, line: Timeline) -> Score:
+    """The score of these videos without an interval; a video without frames is skipped."""
+    some = int((np.diff(line.first) > 0).sum())
+    signature = signature.having(cluster="video", interval="none")
+    return Score(value, signature, some, skipped=len(line.first) - 1 - some)
 
 
 def share_of(part: float, whole: float, undefined: str) -> float:

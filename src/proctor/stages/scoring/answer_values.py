@@ -14,15 +14,15 @@ from proctor.metrics.answer_text import (
     Normalisation,
     Overlap,
     Tokeniser,
-    exact_match,
+    is_exact_match,
     lost_words,
     normalise_answer,
-    rouge_1,
-    rouge_l,
-    token_f1,
+    rouge_1_overlap,
+    rouge_l_overlap,
+    token_overlap,
 )
 from proctor.metrics.bert_score import Match, bert_score
-from proctor.metrics.choice import PARSER, ChoiceCounts, ParsedLetter, choice_accuracy, parse_letter
+from proctor.metrics.choice import PARSER, ChoiceCounts, ParsedLetter, choice_counts, parse_letter
 from proctor.stages.scoring.answer_files import AnswerData, Question
 from proctor.stages.scoring.files import explained
 
@@ -116,7 +116,9 @@ def overlap_values(data: AnswerData, metric: AnswerMetric, settings: Settings) -
     pairs = [(q, r) for q, r in zip(data.questions, given_responses(data), strict=True) if r is not None]
     normal, tokens = {"normalisation": settings.normalisation}, {"tokeniser": settings.tokeniser}
     if metric == "exact":
-        values = {q.id: exact_match(q.references, r, normalisation=settings.normalisation) for q, r in pairs}
+        values = {
+            q.id: is_exact_match(q.references, r, normalisation=settings.normalisation) for q, r in pairs
+        }
         return Measured(
             metric,
             _by_question(data, values),
@@ -125,9 +127,9 @@ def overlap_values(data: AnswerData, metric: AnswerMetric, settings: Settings) -
             _erased_note(data, settings),
         )
     functions: Mapping[str, Callable[[Question, str], Overlap]] = {
-        "f1": lambda q, r: token_f1(q.references, r, normalisation=settings.normalisation),
-        "rouge1": lambda q, r: rouge_1(q.references, r, tokeniser=settings.tokeniser),
-        "rougel": lambda q, r: rouge_l(q.references, r, tokeniser=settings.tokeniser),
+        "f1": lambda q, r: token_overlap(q.references, r, normalisation=settings.normalisation),
+        "rouge1": lambda q, r: rouge_1_overlap(q.references, r, tokeniser=settings.tokeniser),
+        "rougel": lambda q, r: rouge_l_overlap(q.references, r, tokeniser=settings.tokeniser),
     }
     overlaps = {q.id: functions[metric](q, r) for q, r in pairs}
     parameters = {"references": "best-f1", "value": "f1", **(normal if metric == "f1" else tokens)}
@@ -275,7 +277,7 @@ def choice_values(data: AnswerData, letters: Sequence[ParsedLetter | None], open
 
 def _choice_counts(data: AnswerData, letters: Sequence[ParsedLetter | None]) -> ChoiceCounts:
     said = [(q.gold, p.letter) for q, p in zip(data.questions, letters, strict=True) if p is not None]
-    return choice_accuracy([g for g, _ in said], [p for _, p in said])
+    return choice_counts([g for g, _ in said], [p for _, p in said])
 
 
 def without_gaps(found: Measured, missing: Missing) -> Measured:

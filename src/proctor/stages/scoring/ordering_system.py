@@ -190,7 +190,7 @@ def _order_of_scores(
     order = [str(step) for step in order_by_scores(known, presented, where=where)] if known else []
     counts["items with tied scores"] += len(set(known.values())) < len(known)
     if item.references and len(known) == len(item.steps):
-        tau_a[item.id] = kendall_tau_a(range(len(item.steps)), [known[step] for step in item.steps])
+        tau_a[item.id] = kendall_tau_a(range(len(item.steps)), [known[step] for step in item.steps]).value
     return (*order, *(step for step in scores if step not in known))
 
 

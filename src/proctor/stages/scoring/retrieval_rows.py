@@ -14,7 +14,6 @@ from proctor.metrics.retrieval import (
     Gain,
     RankedGold,
     RecallReading,
-    average_precisions,
     cell_scores,
     expected_average_precisions,
     expected_ndcgs_at_k,
@@ -22,9 +21,10 @@ from proctor.metrics.retrieval import (
     expected_recalls_at_k,
     expected_reciprocal_ranks,
     ndcgs_at_k,
-    part_recalls_at_k,
-    precisions_at_k,
-    recalls_at_k,
+    ranking_average_precisions,
+    ranking_part_recalls_at_k,
+    ranking_precisions_at_k,
+    ranking_recalls_at_k,
     reciprocal_ranks,
 )
 from proctor.metrics.score import Signature
@@ -112,7 +112,7 @@ class Measures:
             ),
             f"P@{last}": _Column(
                 self.signature("precision_at_k", k=str(last)),
-                precisions_at_k(ranked, last),
+                ranking_precisions_at_k(ranked, last),
                 lambda pool: expected_precisions_at_k(ranked, pool, last),
             ),
             "MRR": _Column(
@@ -122,7 +122,7 @@ class Measures:
             ),
             "MAP": _Column(
                 self.signature("ranking_mean_average_precision"),
-                average_precisions(ranked),
+                ranking_average_precisions(ranked),
                 lambda pool: expected_average_precisions(ranked, pool, self._depth(pool)),
             ),
         }
@@ -134,7 +134,7 @@ class Measures:
     def _recall(self, k: int, reading: RecallReading) -> _Column:
         return _Column(
             self.signature(_RECALLS[reading], gold=reading, k=str(k)),
-            recalls_at_k(self.ranked, k, reading),
+            ranking_recalls_at_k(self.ranked, k, reading),
             lambda pool: expected_recalls_at_k(self.ranked, pool, k, reading),
         )
 
@@ -167,7 +167,7 @@ class Measures:
     ) -> list[ScoreRow]:
         """Recall of the gold sources of each modality."""
         kinds = sorted({*parts, *failed} - {""}, key=slice_order)
-        found = [part_recalls_at_k(self.ranked, parts, k) for k in self.cuts]
+        found = [ranking_part_recalls_at_k(self.ranked, parts, k) for k in self.cuts]
         empty = np.full(len(self.ranked), np.nan)
         rows = []
         for kind in kinds:
@@ -208,17 +208,17 @@ class Measures:
             return as_percent(math.fsum(values.tolist()) / len(values))
 
         at: dict[str, Any] = {
-            "recall": lambda k: recalls_at_k(ranked, k, "fractional"),
-            "all_gold": lambda k: recalls_at_k(ranked, k, "all"),
-            "hit": lambda k: recalls_at_k(ranked, k, "any"),
-            "precision": lambda k: precisions_at_k(ranked, k),
+            "recall": lambda k: ranking_recalls_at_k(ranked, k, "fractional"),
+            "all_gold": lambda k: ranking_recalls_at_k(ranked, k, "all"),
+            "hit": lambda k: ranking_recalls_at_k(ranked, k, "any"),
+            "precision": lambda k: ranking_precisions_at_k(ranked, k),
             "ndcg": lambda k: ndcgs_at_k(ranked, k, self.gain),
         }
         firsts = np.searchsorted(ranked.question, np.arange(1, len(names)))
         return {
             **{name: {str(k): mean(of(k)) for k in self.cuts} for name, of in at.items()},
             "mrr": mean(reciprocal_ranks(ranked)),
-            "map": mean(average_precisions(ranked)),
+            "map": mean(ranking_average_precisions(ranked)),
             "ranks": {
                 name: part.tolist() for name, part in zip(names, np.split(ranked.rank, firsts), strict=True)
             },

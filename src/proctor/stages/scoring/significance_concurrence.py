@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proctor.errors import UserError
-from proctor.metrics.concurrence import concurrence_interval, kendall_tau_b
+from proctor.metrics.concurrence import concurrence_interval, rank_concurrence
 from proctor.metrics.score import Score
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.significance_files import Drawing, Marks, read_marks
@@ -39,7 +39,7 @@ def concurrence_rows(
     ]
     if undefined:
         raise UserError(f"the system {undefined[0]!r} has no mark on one benchmark.", where=str(path))
-    found = kendall_tau_b([s.value for s in means.values()], [s.value for s in theirs.values()])
+    found = rank_concurrence([s.value for s in means.values()], [s.value for s in theirs.values()])
     interval = None
     if drawing.resamples and found.tau is not None:
         complete = [_complete(part) for part in (marks, other)]

@@ -19,7 +19,7 @@ from proctor.metrics.embedding import (
     DUPLICATE,
     mean_pairwise_cosine,
     near_duplicates,
-    nearest_cosine,
+    nearest_cosines,
     unit_vectors,
 )
 from proctor.metrics.figure import Bars, Figure
@@ -305,11 +305,16 @@ def _alike(part: str, units: Floats, settings: _Settings) -> list[ScoreRow]:
     known = len(units) > 1
     words = {"vectors": settings.vectors, **_slice(part)}
     values: list[tuple[str, str, float, dict[str, str]]] = [
-        ("self-similarity", "mean_pairwise_cosine", mean_pairwise_cosine(units) if known else math.nan, {}),
+        (
+            "self-similarity",
+            "mean_pairwise_cosine",
+            mean_pairwise_cosine(units).value if known else math.nan,
+            {},
+        ),
         (
             "nearest",
             "nearest_cosine",
-            math.fsum(nearest_cosine(units)[0]) / len(units) if known else math.nan,
+            math.fsum(nearest_cosines(units)[0]) / len(units) if known else math.nan,
             {"search": "exact"},
         ),
         (
