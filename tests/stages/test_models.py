@@ -55,7 +55,7 @@ def play(call: Call) -> Answer | None:
     if role == "answerer":
         return Answer(text=f"You should do step {int(call.draw('answer') * 9)} now.")
     if role == "marker":
-        return Answer(text=f"The steps differ.\nVerdict: {int(call.draw('mark') * 3)}")
+        return Answer(text=f"I compared the steps.\nVerdict: {int(call.draw('mark') * 3)}")
     return None
 
 
