@@ -209,7 +209,7 @@ def test_signature_says_how_it_was_measured():
         labels, scores, clusters=clusters, resamples=50, seed=3, confidence=0.9, settings={"level": "step"}
     )
     assert str(score.signature) == (
-        "roc_auc|interval:bca-90-recordings|level:step|positive:error|resamples:50|seed:3|ties:half"
+        "roc_auc|cluster:recording|interval:bca-90|level:step|positive:error|resamples:50|seed:3|ties:half"
     )
     assert Score.parse(str(score)).signature == score.signature
     assert roc_auc(labels, scores).signature.parameters["interval"] == "none"

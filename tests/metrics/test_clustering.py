@@ -202,7 +202,7 @@ def test_mean_over_groups():
         assert score.value == pytest.approx(np.mean(single))
         assert min(single) - 1e-12 <= score.low <= score.value <= score.high <= max(single) + 1e-12
         assert (score.n, score.skipped) == (3, 0)
-        assert score.signature.parameters["interval"] == "bca-95-groups"
+        assert score.signature.parameters["cluster"] == "group"
         assert score.signature.parameters["rate"] == "1 fps"
         assert Score.parse(str(score)).signature == score.signature
 
@@ -227,7 +227,7 @@ def test_one_group_draws_its_videos_and_matches_anew():
         draws.append(measure_key_steps(merge_overlaps(drawn).counts))
     for k, score in enumerate(scores):
         assert score.n == 12
-        assert score.signature.parameters["interval"] == "bca-95-videos"
+        assert score.signature.parameters["cluster"] == "video"
         low, high = np.quantile([d[k] for d in draws], [0.025, 0.975])
         width = high - low
         assert score.low == pytest.approx(low, abs=0.5 * width)

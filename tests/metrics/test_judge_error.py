@@ -267,7 +267,7 @@ def test_prediction_powered_mean_is_the_published_formula():
     assert (found.low, found.high) == pytest.approx(
         (value - 1.959964 * error, value + 1.959964 * error), abs=1e-6
     )
-    assert str(found.signature) == "prediction_powered_mean|clusters:no|confidence:0.95|labels:60|weight:1"
+    assert str(found.signature) == "prediction_powered_mean|cluster:item|confidence:0.95|labels:60|weight:1"
     assert found.n == 300
 
 

@@ -381,7 +381,7 @@ class _Work:
 
     def _mean(self, values: Sequence[float], answers: Sequence[Answer], name: str) -> Estimate:
         """Mean over answers, clustered."""
-        signature = self.draws.sign(Signature(name, {"clusters": "yes"}))
+        signature = self.draws.sign(Signature(name, {"cluster": "recording"}))
         if not values:
             return Estimate(signature=str(signature), note="there are no such answers")
         clusters = [self.recordings[a.item_id] for a in answers]

@@ -225,7 +225,7 @@ def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:
     name = "part_recall_at_k" if part else {"recall": "recall_at_k", "all-gold": "all_gold_at_k"}[kind]
     of_run = Signature.parse(run.signature).parameters
     parameters = {
-        "clusters": "question",
+        "cluster": "question",
         "corpus": of_run.get("corpus", "unknown"),
         "gold": "all" if kind == "all-gold" else "fractional",
         "k": k,

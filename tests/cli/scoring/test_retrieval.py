@@ -35,7 +35,7 @@ def test_json_has_the_headline_and_the_scores(proctor, files):
     # Gold sources in the first five: 2, 1, 1 of 2, in turn.
     assert result["recall"]["5"] == pytest.approx(100 * (1 + 0.5 + 0.5) / 3)
     assert {row["metric"] for row in result["scores"]} >= {"R@5", "R@10", "all@10", "hit@10", "MRR", "MAP"}
-    assert result["scores"][0]["signature"].startswith("recall_at_k|clusters:question|gold:fractional")
+    assert result["scores"][0]["signature"].startswith("recall_at_k|cluster:question|gold:fractional")
 
 
 def test_readings_and_missing_rankings(proctor, files, tmp_path):

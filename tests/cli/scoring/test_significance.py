@@ -27,7 +27,7 @@ def test_table_names_systems_pairs_and_signatures(proctor, marks):
         "base → new",
         "p (Holm)",
         "detectable",
-        "paired_difference|clusters:yes",
+        "paired_difference|cluster:recording",
         "systems 3, items 40",
     ):
         assert text in found.out

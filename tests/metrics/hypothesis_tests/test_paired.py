@@ -89,7 +89,7 @@ def test_sign_flip_golden():
     assert found.p == 0.375
     assert found.statistic == pytest.approx(0.1666666667, abs=1e-10)
     assert found.note == "only 4 differences are not zero: p cannot fall below 0.125"
-    assert str(found.signature) == "sign_flip|clusters:no|p:exact|sided:two"
+    assert str(found.signature) == "sign_flip|cluster:item|p:exact|sided:two"
 
 
 @settings(max_examples=60)
@@ -147,7 +147,7 @@ def test_sign_flip_draws_agree_with_scipy():
         (totals,), np.sum, permutation_type="samples", n_resamples=40_000, rng=np.random.default_rng(0)
     ).pvalue
     assert ours.p == pytest.approx(theirs, abs=0.012)
-    assert str(ours.signature) == "sign_flip|clusters:no|p:monte-carlo|resamples:40000|seed:0|sided:two"
+    assert str(ours.signature) == "sign_flip|cluster:item|p:monte-carlo|resamples:40000|seed:0|sided:two"
 
 
 def test_sign_flip_never_reports_zero():

@@ -264,7 +264,7 @@ def test_slices_and_clusters(gold, predicted):
     table = score_ordering(gold, predicted, slices=["topic"], cluster="topic", resamples=100)
     assert values(table, "topic=food")["Acc"] == pytest.approx(75)
     assert values(table, "topic=home")["Acc"] == 100
-    assert only(table, "Acc").signature.parameters["cluster_by"] == "topic"
+    assert only(table, "Acc").signature.parameters["cluster"] == "topic"
     assert only(table, "PMR").signature.parameters["interval"] == "percentile-95"
     with pytest.raises(UserError, match="no column 'theme'"):
         score_ordering(gold, predicted, slices=["theme"])

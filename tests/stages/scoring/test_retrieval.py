@@ -211,7 +211,7 @@ def test_clusters_are_drawn_together(tmp_path):
         values(score_retrieval(gt, pred, cluster=c, resamples=500))["all", "R@5"] for c in (None, "recording")
     )
     assert together.high - together.low > 2 * (alone.high - alone.low)
-    assert together.signature.parameters["clusters"] == "recording"
+    assert together.signature.parameters["cluster"] == "recording"
 
 
 def test_pictures(files):

@@ -68,7 +68,7 @@ def test_wide_long_and_one_file_a_system_say_the_same(tmp_path, wide):
     lines = tmp_path / "long.jsonl"
     lines.write_text(
         "\n".join(
-            json.dumps({"question": i, "cluster": r, "model": n, "mark": bool(v)}) for i, r, n, v in rows
+            json.dumps({"question": i, "recording": r, "model": n, "mark": bool(v)}) for i, r, n, v in rows
         )
     )
     first = score_significance([wide], drawing=FAST)
@@ -189,7 +189,7 @@ def test_without_resamples_there_are_no_intervals_but_tests(wide):
     assert found["base", "mean"].low is None
     assert found["base → new", "difference"].low is None
     assert found["base → new", "p"].value > 0
-    assert str(found["base", "mean"].signature) == "mean|clusters:yes|strata:no"
+    assert str(found["base", "mean"].signature) == "mean|cluster:recording|strata:none"
 
 
 def test_equal_systems_have_no_effect(tmp_path):
@@ -206,7 +206,7 @@ def test_strata_narrow_the_interval(tmp_path):
     free = scores(score_significance([path], systems=("a", "b"), drawing=FAST))["a", "mean"]
     drawn = scores(score_significance([path], stratum="kind", drawing=FAST))["a", "mean"]
     assert drawn.high - drawn.low < 0.5 * (free.high - free.low)
-    assert "strata:yes" in str(drawn.signature)
+    assert "strata:kind" in str(drawn.signature)
 
 
 # -- tests ----------------------------------------------------------------------------------------------------------

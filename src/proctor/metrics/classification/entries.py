@@ -9,7 +9,7 @@ from proctor.metrics.metric import Metric
 __all__ = ["METRICS"]
 
 
-_TAIL: Final = "|interval:bca-95-recordings|level:step|positive:error|resamples:10000|seed:0"
+_TAIL: Final = "|cluster:recording|interval:bca-95|level:step|positive:error|resamples:10000|seed:0"
 _THRESHOLD: Final = "|threshold:validation-f1=0.41"
 
 METRICS: Final[tuple[Metric, ...]] = (

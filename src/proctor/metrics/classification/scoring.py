@@ -103,7 +103,8 @@ def score_of(
     if interval is None:
         return Score(value, signature.having(interval="none"), n, skipped=skipped, note=note)
     parts = {
-        "interval": f"{interval.method}-recordings",
+        "cluster": "recording",
+        "interval": interval.method,
         "resamples": str(options.get("resamples", 10_000)),
         "seed": str(options.get("seed", 0)),
     }

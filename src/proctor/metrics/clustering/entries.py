@@ -10,7 +10,9 @@ __all__ = ["METRICS"]
 
 
 _CITATION: Final = "Bansal et al. 2022 (EgoProceL); recognition.md 7.5"
-_EXAMPLE: Final = "|average:per-key-step|background:class|clusters:30|interval:bca-95-groups|rate:15 fps"
+_EXAMPLE: Final = (
+    "|average:per-key-step|background:class|cluster:group|clusters:30|interval:bca-95|rate:15 fps"
+)
 _CHANCE: Final = (
     "Chance depends on frame rate, number of clusters and pooling; random labels at 1 fps per video score "
     "15.9/10.9/5.7 %, as high as the published trained models (15.6/10.9/5.8 %). "

@@ -149,7 +149,7 @@ def mean_over_groups(
             stack, ignored = stacks[kept[0]]
             statistic = _rematched(stack.shape[1:], average, ignored, k, memo)
             interval = bootstrap_interval(stack.reshape(len(stack), -1), statistic, **sampling)  # type: ignore[arg-type]
-        unit = "groups" if len(kept) > 1 else "videos"
+        unit = "group" if len(kept) > 1 else "video"
         out.append(_with_interval(value, Signature(measure, parts), n, interval, unit, sampling, skipped))
     return tuple(out)
 
@@ -184,7 +184,8 @@ def _with_interval(
     if interval is None:
         return Score(value, signature.having(interval="none"), n, skipped=skipped)
     parts = {
-        "interval": f"{interval.method}-{unit}",
+        "cluster": unit,
+        "interval": interval.method,
         "resamples": str(sampling["resamples"]),
         "seed": str(sampling["seed"]),
     }

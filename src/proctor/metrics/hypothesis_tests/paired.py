@@ -133,7 +133,7 @@ def sign_flip_test(
         totals = cluster_sums([values], clusters)
     found = sign_flip_tests(totals, resamples=resamples, seed=seed)[0]
     mean = math.fsum(values) / values.size if values.size else None
-    signature = found.signature.having(clusters="no" if clusters is None else "yes")
+    signature = found.signature.having(cluster="item" if clusters is None else "given")
     return PValue(found.p, signature, values.size, mean, found.note)
 
 

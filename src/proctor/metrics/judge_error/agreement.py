@@ -42,7 +42,7 @@ def judge_accuracy(
         MetricInputError: if lengths differ, a mark is not finite or an option is out of range.
     """
     truth, said = _marks_of_both(human, judge, clusters)
-    signature = Signature("judge_accuracy", {"clusters": "no" if clusters is None else "yes"})
+    signature = Signature("judge_accuracy", {"cluster": "item" if clusters is None else "given"})
     if not truth.size:
         return Score(math.nan, signature, 0, note="there are no items")
     same = truth == said
@@ -87,7 +87,7 @@ def judge_correlation(
     """
     truth, said = _marks_of_both(human, judge, clusters)
     signature = Signature(
-        "judge_correlation", {"clusters": "no" if clusters is None else "yes", "kind": "pearson"}
+        "judge_correlation", {"cluster": "item" if clusters is None else "given", "kind": "pearson"}
     )
     if truth.size < 2:
         return Score(math.nan, signature, truth.size, note="a correlation needs two items")

@@ -65,7 +65,11 @@ def prediction_powered_mean(
     n, others = int(here.sum()), int((~here).sum())
     base = Signature(
         "prediction_powered_mean",
-        {"clusters": "no" if clusters is None else "yes", "confidence": f"{confidence:g}", "labels": str(n)},
+        {
+            "cluster": "item" if clusters is None else "given",
+            "confidence": f"{confidence:g}",
+            "labels": str(n),
+        },
     )
     if not n:
         return Score(math.nan, base.having(weight="none"), said.size, note="nobody judged any item")

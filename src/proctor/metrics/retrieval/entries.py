@@ -16,7 +16,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_recalls_at_k",
         signature=(
-            "recall_at_k|clusters:question|"
+            "recall_at_k|cluster:question|"
             "gold:fractional|interval:bca-95|k:5|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
@@ -36,7 +36,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_recalls_at_k",
         signature=(
-            "all_gold_at_k|clusters:question|"
+            "all_gold_at_k|cluster:question|"
             "gold:all|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
@@ -51,7 +51,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_recalls_at_k",
         signature=(
-            "hit_at_k|clusters:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
+            "hit_at_k|cluster:question|gold:any|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
         direction="higher",
@@ -65,7 +65,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_part_recalls_at_k",
         signature=(
-            "part_recall_at_k|clusters:question|"
+            "part_recall_at_k|cluster:question|"
             "gold:fractional|interval:bca-95|k:5|missing:failed|part:table|repeated:first"
         ),
         range="0 to 1",
@@ -83,7 +83,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_precisions_at_k",
         signature=(
-            "precision_at_k|clusters:question|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
+            "precision_at_k|cluster:question|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
         direction="higher",
@@ -97,7 +97,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ndcgs_at_k",
         signature=(
-            "ndcg_at_k|clusters:question|"
+            "ndcg_at_k|cluster:question|"
             "discount:log2|gain:linear|interval:bca-95|k:10|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
@@ -115,7 +115,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:reciprocal_ranks",
         signature=(
-            "mean_reciprocal_rank|clusters:question|interval:bca-95|missing:failed|repeated:first|slice:all"
+            "mean_reciprocal_rank|cluster:question|interval:bca-95|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",
         direction="higher",
@@ -129,7 +129,7 @@ METRICS: Final = (
         family="retrieval",
         function="retrieval:ranking_average_precisions",
         signature=(
-            "ranking_mean_average_precision|clusters:question|"
+            "ranking_mean_average_precision|cluster:question|"
             "interval:bca-95|missing:failed|repeated:first|slice:all"
         ),
         range="0 to 1",

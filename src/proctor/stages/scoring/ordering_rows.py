@@ -52,7 +52,7 @@ def _parameters(options: Options, *, full: bool) -> dict[str, str]:
     if full:
         found["references"] = options.references
     if options.cluster is not None:
-        found["cluster_by"] = options.cluster.replace("|", "/")
+        found["cluster"] = options.cluster.replace("|", "/")
     return found
 
 

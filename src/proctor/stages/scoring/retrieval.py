@@ -80,7 +80,7 @@ def score_retrieval(
         gold: list[Mapping[Hashable, float]] = [dict(questions[name].gold.items()) for name in names]
         ranked = rank_gold(gold, [rankings.get(name, []) for name in names])
     base = {
-        "clusters": (cluster or "question").replace("|", "/"),
+        "cluster": (cluster or "question").replace("|", "/"),
         "missing": missing,
         "repeated": "first",
     }

@@ -79,7 +79,7 @@ def score_calibration(
             if clusters is not None:
                 here = np.array(sorted(here.tolist(), key=clusters.__getitem__), dtype=np.intp)
             groups = None if clusters is None else [clusters[i] for i in here]
-            rows += _calibration_rows(name, truth[here], stated[here], groups, bins, binning, drawing)
+            rows += _calibration_rows(name, truth[here], stated[here], groups, column, bins, binning, drawing)
             found = reliability_bins(
                 truth[here], stated[here], bins=bins, strategy=binning, interval_confidence=drawing.confidence
             )
@@ -108,12 +108,13 @@ def _calibration_rows(
     truth: Floats,
     stated: Floats,
     clusters: Sequence[str] | None,
+    column: str | None,
     bins: int,
     binning: BinStrategy,
     drawing: Drawing,
 ) -> list[ScoreRow]:
     n = int(truth.size)
-    grouping = {"clusters": "no" if clusters is None else "yes"}
+    grouping = {"cluster": "item" if column is None else column.replace("|", "/")}
     groups = clusters if clusters is not None else [f"{i:012}" for i in range(n)]
     plain = [("accuracy", "accuracy", truth), ("confidence", "mean_confidence", stated)]
     brier = brier_score(truth, stated)

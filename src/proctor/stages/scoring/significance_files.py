@@ -40,6 +40,8 @@ class Marks:
         items: all items, sorted.
         clusters: cluster of each item; None when the files have no such column.
         strata: stratum of each item; None when the files have no such column.
+        cluster_name: what is drawn, the column of clusters or ``item``.
+        stratum_name: the column of strata, ``none`` without one.
     """
 
     where: str
@@ -47,6 +49,8 @@ class Marks:
     items: tuple[str, ...]
     clusters: Mapping[str, str] | None = None
     strata: Mapping[str, str] | None = None
+    cluster_name: str = "item"
+    stratum_name: str = "none"
 
     @property
     def digits(self) -> int:
@@ -144,7 +148,13 @@ def read_marks(
     where = ", ".join(str(path) for path in paths)
     chosen = _chosen(gathered.systems, systems, where)
     items = sorted({item for marks in chosen.values() for item in marks})
-    return Marks(where, chosen, tuple(items), gathered.clusters or None, gathered.strata or None)
+    names = [
+        column.replace("|", "/") if into and column else default
+        for (column, _), into, default in zip(
+            groupings, (gathered.clusters, gathered.strata), ("item", "none"), strict=True
+        )
+    ]
+    return Marks(where, chosen, tuple(items), gathered.clusters or None, gathered.strata or None, *names)
 
 
 def _chosen(

@@ -17,6 +17,7 @@ from proctor.metrics.judge_error import (
     judge_error,
     prediction_powered_mean,
 )
+from proctor.metrics.score import Score
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.significance_files import Drawing, Marks, read_judge_pairs, read_numbers
 
@@ -79,7 +80,7 @@ def _powered(marks: Marks, human: Path, drawing: Drawing) -> list[ScoreRow]:
             score = prediction_powered_mean(
                 truth, judge, clusters=clusters, tuned=tuned, confidence=drawing.confidence
             )
-            rows.append(ScoreRow(label, score, name, digits=marks.digits))
+            rows.append(ScoreRow(label, _named(score, marks), name, digits=marks.digits))
         both = [k for k, mark in enumerate(truth) if mark is not None]
         seen = [truth[k] for k in both]
         groups = None if clusters is None else [clusters[k] for k in both]
@@ -90,7 +91,7 @@ def _powered(marks: Marks, human: Path, drawing: Drawing) -> list[ScoreRow]:
                 clusters=groups,
                 **{**drawing.arguments, "resamples": drawing.resamples},
             )
-            rows.append(ScoreRow(label, score, name))
+            rows.append(ScoreRow(label, _named(score, marks), name))
     if not used:
         raise UserError(
             "none of people's marks is for an item that a system answered.",
@@ -98,6 +99,11 @@ def _powered(marks: Marks, human: Path, drawing: Drawing) -> list[ScoreRow]:
             hint="items and systems must be called as in the marks",
         )
     return rows
+
+
+def _named(score: Score, marks: Marks) -> Score:
+    """The score with the column of clusters in its signature."""
+    return replace(score, signature=score.signature.having(cluster=marks.cluster_name))
 
 
 def judge_headline(error: JudgeError) -> dict[str, object]:

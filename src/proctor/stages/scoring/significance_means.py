@@ -36,10 +36,7 @@ def _strata(marks: Marks) -> list[str] | None:
 
 def grouping_words(marks: Marks) -> dict[str, str]:
     """What a signature says about clusters and strata."""
-    return {
-        "clusters": "no" if marks.clusters is None else "yes",
-        "strata": "no" if marks.strata is None else "yes",
-    }
+    return {"cluster": marks.cluster_name, "strata": marks.stratum_name}
 
 
 def mean_scores(marks: Marks, drawing: Drawing) -> dict[str, Score]:

@@ -17,7 +17,6 @@ from proctor.metrics.interval import Interval
 from proctor.metrics.score import Signature
 from proctor.metrics.significance import Comparison, PairedTest, compare_all_pairs
 from proctor.stages.scoring.significance_files import Drawing, Marks
-from proctor.stages.scoring.significance_means import grouping_words
 
 __all__ = ["TESTS", "UNPAIRED", "Pair", "Test", "compared_pairs"]
 
@@ -85,9 +84,7 @@ def _described(marks: Marks, pair: Comparison, test: PairedTest, drawing: Drawin
             "resamples": str(drawing.arguments["resamples"]),
             "seed": str(drawing.seed),
         }
-        signature = Signature(
-            "sign_flip", {"clusters": grouping_words(marks)["clusters"], "sided": "two", **draws}
-        )
+        signature = Signature("sign_flip", {"cluster": marks.cluster_name, "sided": "two", **draws})
     else:
         signature = Signature("mcnemar", {"p": "mid" if test == "mcnemar-mid-p" else "exact", "sided": "two"})
     return Pair(replace(pair, failed=pair.failed - skipped), signature, skipped)

@@ -58,8 +58,8 @@ def pair_rows(marks: Marks, pair: Pair, wanted: float | None, drawing: Drawing, 
 
     paired = pair.test.name in ("sign_flip", "mcnemar")
     if paired:
-        clusters = grouping_words(marks)["clusters"] if pair.test.name == "sign_flip" else "no"
-        signature = drawing.signature("paired_difference", interval="sign-flip", clusters=clusters)
+        cluster = marks.cluster_name if pair.test.name == "sign_flip" else "item"
+        signature = drawing.signature("paired_difference", interval="sign-flip", cluster=cluster)
     else:
         signature = drawing.signature("difference", **grouping_words(marks))
     difference = score(found.difference, signature, low=found.low, high=found.high)
@@ -76,7 +76,7 @@ def pair_rows(marks: Marks, pair: Pair, wanted: float | None, drawing: Drawing, 
     if found.detectable is not None:
         signature = Signature(
             "detectable_difference",
-            {"alpha": "0.05", "clusters": grouping_words(marks)["clusters"], "power": "0.8"},
+            {"alpha": "0.05", "cluster": marks.cluster_name, "power": "0.8"},
         )
         rows.append(ScoreRow("detectable", score(found.detectable, signature), pair.name, digits=digits))
         if wanted is not None:
