@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.studio.chromium import CHROMIUM, Chromium, Driver
 
 from proctor.procedure.graph import Step, TaskGraph
 
@@ -98,6 +99,41 @@ def twins() -> TaskGraph:
         Step("9", "END"),
     )
     return TaskGraph("twins", "Twins", steps, (("0", "1"), ("1", "2"), ("2", "3"), ("3", "9")), "0", "9")
+
+
+# -- a browser -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def _driver() -> Iterator[Driver]:
+    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+    driver = Driver(api)
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def playwright(_driver: Driver) -> Iterator[Any]:
+    """Playwright, for tests that start a Chromium of their own."""
+    with _driver.in_use() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def _chromium(_driver: Driver) -> Iterator[Chromium]:
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    found = Chromium(_driver.playwright)
+    yield found
+    with _driver.in_use():
+        found.close()
+
+
+@pytest.fixture
+def browser(playwright: Any, _chromium: Chromium) -> Iterator[Chromium]:
+    """The Chromium that all tests of a process share. What a test opens in it is closed at the end of the test."""
+    yield _chromium
+    _chromium.shut_all()
 
 
 # -- PostgreSQL ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 import proctor.studio
 from proctor.drawing.engines import find_engine
@@ -25,12 +25,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.skipif(find_engine() is None, reason="no layout program is installed"),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-
 STUDIO = Path(proctor.studio.__path__[0])
 LONG = "Whisk the eggs slowly with a fork until no streaks remain, WIDER THAN USUAL MMMM, then add one tablespoon of milk and season."
 TEXTS = ("Rinse 1 zucchini", LONG, "水を沸かしてください、そして待つ", "Stir", "x" * 90, "Serve")
@@ -59,14 +54,6 @@ def studio_page() -> str:
         f'<link rel="stylesheet" href="/{name}">' for name in ("css/tokens.css", "graph.css", "page.css")
     )
     return f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Item</title>{links}</head><body>{body}</body></html>'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 def serve(route: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.patience import PATIENCE_MS
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.drawing.engines import find_engine
 from proctor.drawing.layout import Layouts
@@ -28,9 +28,6 @@ from proctor.report.states import derive_step_states, mark_states
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
@@ -43,14 +40,6 @@ class Watched:
     page: Any
     problems: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 def one_jpeg() -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.prediction import Judgement
@@ -24,7 +24,6 @@ QUICK = ReportOptions(drawing="none", resamples=100)
 in_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -234,15 +233,6 @@ def test_hostile_answers_rationales_captions_and_names_are_text(rich: ReportData
 
 
 # -- in a browser -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    with api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 class Opened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.corrected import correct_score
@@ -300,18 +300,8 @@ def test_many_frames_are_cut_in_the_middle() -> None:
 # -- in a browser ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    with api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
-
-
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     "options",
     [{}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.metrics.table import ScoreTable
 from proctor.report.score_page import write_score_page
@@ -16,12 +16,7 @@ from proctor.version import __version__
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 
 NAMES = ("localization", "classification", "agreement", "calibration", "extreme", "empty")
 
@@ -45,14 +40,6 @@ selector => {
   return worst;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

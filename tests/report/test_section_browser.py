@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.report.section_pages import HOSTILE, full_page
-from tests.studio.chromium import CHROMIUM, FLAGS
+from tests.studio.chromium import CHROMIUM
 
 from proctor.report.section_page import write_page
 
@@ -17,20 +17,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
     pytest.mark.timeout(240),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(params=["plain", "hostile"])

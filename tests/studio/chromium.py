@@ -1,4 +1,6 @@
-"""Chromium for tests of pages: one that stops answering is ended and started again, and fails nobody's test by that.
+"""Chromium for tests of pages, one for all tests of a process.
+
+One that stops answering is ended and started again, and fails nobody's test by that.
 
 What a test found has been found before its pages are closed. A Chromium that does not close a context on a crowded machine
 would otherwise fail a test that has passed, and every one after it.
@@ -6,6 +8,8 @@ would otherwise fail a test that has passed, and every one after it.
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import shutil
 import signal
@@ -13,19 +17,61 @@ import subprocess
 import sys
 import threading
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tests.patience import PATIENCE, PATIENCE_MS
 
-__all__ = ["CHROMIUM", "FLAGS", "Chromium", "let_it_act"]
+__all__ = ["CHROMIUM", "FLAGS", "Chromium", "Driver", "let_it_act"]
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
+    # Only the last such list of a command line counts, so this one says again what Playwright's says. What we add are processes
+    # of each new window that no test looks at: the suggestions of the address bar are a page of their own, and one is kept spare.
+    "--disable-features="
+    + ",".join(
+        ("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose",
+         "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay", "MediaRouter", "NetworkTimeServiceQuerying",
+         "OptimizationHints", "PaintHolding", "PreconnectToSearch", "ThirdPartyStoragePartitioning",
+         "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
+    ),
 )  # fmt: skip
+
+
+class Driver:
+    """Playwright, kept for all tests of a process: starting one takes as long as a test.
+
+    Its event loop counts as running as long as it lives; here it does so only while a test uses it, since others run loops of
+    their own in the same thread.
+    """
+
+    def __init__(self, api: Any) -> None:
+        self._manager = api.sync_playwright()
+        self.playwright = self._manager.__enter__()
+        self._loop = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+
+    @contextmanager
+    def in_use(self) -> Iterator[Any]:
+        """Let a test use it."""
+        asyncio._set_running_loop(self._loop)
+        try:
+            yield self.playwright
+        finally:
+            asyncio._set_running_loop(None)
+
+    def close(self) -> None:
+        """End it; the pipes that it leaves to the collector of garbage are nobody's fault."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            with self.in_use():
+                self._manager.__exit__(None, None, None)
+            del self._manager, self.playwright, self._loop
+            gc.collect()
 
 
 class Chromium:
@@ -72,6 +118,11 @@ class Chromium:
         """
         with self._ending("a context"):
             context.close()
+
+    def shut_all(self) -> None:
+        """Close what a test has left open."""
+        for context in self._browser.contexts if self._browser is not None else ():
+            self.shut(context)
 
     def close(self) -> None:
         """Close the browser."""

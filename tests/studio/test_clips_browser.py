@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from tests.patience import PATIENCE
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.studio.clip_making import Clip
 from proctor.studio.clips import ClipShop
@@ -27,12 +27,7 @@ from proctor.studio.serving import send_file
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
 
 END = 3.01
 """The question's moment: pictures 0 to 90 appear before it."""
@@ -124,14 +119,6 @@ def address(made: tuple[Path, Clip]) -> Iterator[str]:
         server.force_exit = server.should_exit = True
         thread.join(PATIENCE)
         listener.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        found = Chromium(playwright, flags=("--autoplay-policy=no-user-gesture-required", "--mute-audio"))
-        yield found
-        found.close()
 
 
 @pytest.fixture

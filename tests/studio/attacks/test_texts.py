@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 from proctor.studio.guard import POLICY
 from proctor.studio.routes import ROUTES
@@ -286,37 +286,31 @@ def address(evil: Any) -> Any:
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_no_script_runs_in_a_browser(evil: Any, evil_pages: Any, address: str) -> None:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+def test_no_script_runs_in_a_browser(evil: Any, evil_pages: Any, address: str, browser: Any) -> None:
     complaints: list[str] = []
-    with api.sync_playwright() as playwright:
-        chromium = Chromium(playwright)
-        for who in READERS:
-            context = chromium.new_context()
-            visitor = evil.visitor(who)
-            cookie = next(iter(visitor.http.cookies.jar))
-            context.add_cookies([{"name": cookie.name, "value": cookie.value, "url": address}])
-            context.add_init_script("window.zqx = () => { window.zqxRan = true; console.error('ZQX ran'); }")
-            page = context.new_page()
-            page.on("dialog", lambda d: (complaints.append(f"dialog {d.message}"), d.dismiss()))
-            page.on("console", lambda m: complaints.append(m.text) if _is_bad(m.text) else None)
-            page.on(
-                "request",
-                lambda r: (
-                    complaints.append(r.url) if not r.url.startswith((address, "data:", "blob:")) else None
-                ),
-            )
-            for path in _different(
-                [p for p, a in evil_pages[who] if "html" in a.headers.get("content-type", "")]
-            ):
-                page.goto(address + path, wait_until="load")
-                page.mouse.move(200, 200)
-                page.mouse.move(400, 400)
-                assert not page.evaluate(
-                    "window.zqxRan || document.querySelector('zqx-element, [onerror], [onload]') !== null"
-                ), path
-            context.close()
-        chromium.close()
+    for who in READERS:
+        context = browser.new_context()
+        visitor = evil.visitor(who)
+        cookie = next(iter(visitor.http.cookies.jar))
+        context.add_cookies([{"name": cookie.name, "value": cookie.value, "url": address}])
+        context.add_init_script("window.zqx = () => { window.zqxRan = true; console.error('ZQX ran'); }")
+        page = context.new_page()
+        page.on("dialog", lambda d: (complaints.append(f"dialog {d.message}"), d.dismiss()))
+        page.on("console", lambda m: complaints.append(m.text) if _is_bad(m.text) else None)
+        page.on(
+            "request",
+            lambda r: complaints.append(r.url) if not r.url.startswith((address, "data:", "blob:")) else None,
+        )
+        for path in _different(
+            [p for p, a in evil_pages[who] if "html" in a.headers.get("content-type", "")]
+        ):
+            page.goto(address + path, wait_until="load")
+            page.mouse.move(200, 200)
+            page.mouse.move(400, 400)
+            assert not page.evaluate(
+                "window.zqxRan || document.querySelector('zqx-element, [onerror], [onload]') !== null"
+            ), path
+        context.close()
     assert complaints == []
 
 

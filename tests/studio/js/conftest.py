@@ -16,19 +16,17 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE, wait_until
-from tests.studio.chromium import CHROMIUM, Chromium, let_it_act
+from tests.studio.chromium import CHROMIUM, let_it_act
 
 FAKE = Path(__file__).with_name("fake_desk.py")
 HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test of this folder needs Chromium, and a Playwright that leaves pipes behind."""
+    """Every test of this folder needs Chromium."""
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
 
 
@@ -127,15 +125,6 @@ def desk(_server: Server) -> Server:
         _server.start()
     _server.set(reset=True, faults=[])
     return _server
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    with api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 class Studio:

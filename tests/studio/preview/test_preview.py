@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tests.studio.chromium import CHROMIUM, Chromium
+from tests.studio.chromium import CHROMIUM
 
 
 def _load(name: str) -> ModuleType:
@@ -239,9 +239,6 @@ def test_missing_verdict_is_named_at_its_card() -> None:
 browser_only = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"),
-    # Playwright's event loop leaves its pipes to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -255,15 +252,6 @@ def base() -> Iterator[str]:
             yield address
     finally:
         sys.path.remove(str(Path(__file__).parent))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright_api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    with playwright_api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 def _axe() -> str:

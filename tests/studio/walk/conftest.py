@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE, wait_until
-from tests.studio.chromium import CHROMIUM, Chromium, let_it_act
+from tests.studio.chromium import CHROMIUM, let_it_act
 
 HERE = Path(__file__).parent
 PASSWORD = "a long and quiet river"
@@ -27,8 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
 
 
@@ -258,15 +256,6 @@ def demo(request: pytest.FixtureRequest, demo_workspace: Path, tmp_path_factory:
     found = Site(folder / "bench", database)
     yield found
     found.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    with api.sync_playwright() as playwright:
-        found = Chromium(playwright)
-        yield found
-        found.close()
 
 
 class Visit:
