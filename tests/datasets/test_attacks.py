@@ -167,14 +167,18 @@ def test_every_case_is_damage_and_comes_again(name: str, family: str, tmp_path: 
         assert sum(case.data != text for case in found) >= len(found) / 2
 
 
-def test_every_field_is_missing_once_and_has_every_wrong_type(folder: Path):
+def test_every_field_is_missing_once_and_has_wrong_types_in_turn(folder: Path):
     path = folder / "x.json"
     left_out = {case.name for case in cases(path, "missing field")}
     assert {
         f"without ('videos', {i}, '{key}')" for i in (0, 1) for key in ("id", "text", "start", "end")
     } <= left_out
     wrong = [case.name for case in cases(path, "wrong type")]
-    assert sum("('videos', 0, 'text') = " in name for name in wrong) == len(attacks.WRONG)
+    for key in ("id", "text", "start", "end"):
+        assert (
+            sum(f"('videos', 0, '{key}') = " in name for name in wrong) == len(attacks.WRONG) / attacks.SHARE
+        )
+    assert {name.rpartition(" = ")[2] for name in wrong} == {f"{value!r:.40}" for value in attacks.WRONG}
 
 
 def test_flips_change_something_and_stay_small():

@@ -16,7 +16,7 @@ from proctor.evaluate.answering import call_details, why_no_reply
 from proctor.evaluate.judge import ANSWER_LIMIT
 from proctor.evaluate.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.verdict import maximum, read_verdict
+from proctor.evaluate.verdict import VerdictReading, maximum, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply
@@ -86,15 +86,19 @@ class ModelJudge:
                 rendered[place] = self._rendered(item, prediction)
         first = {place: self._request(prompt.messages) for place, prompt in rendered.items()}
         replies = _asked(first, ask)
+        readings = self._readings(replies)
         again = {
-            place: self._request(messages)
-            for place, reply in replies.items()
-            if (messages := self._repair(rendered[place].messages, reply))
+            place: self._request(
+                repair_messages(rendered[place].messages, text, reading.problem, verdict_form(self.rubric))
+            )
+            for place, (text, reading) in readings.items()
+            if reading.problem
         }
         second = _asked(again, ask)
+        readings |= self._readings(second)
         for place, prompt in rendered.items():
             outcomes = [replies[place], *([second[place]] if place in second else [])]
-            done[place] = self._judgement(predictions[place], prompt, outcomes)
+            done[place] = self._judgement(predictions[place], prompt, outcomes, readings.get(place))
         return [done[place] for place in range(len(predictions))]
 
     def requests(self, items: Sequence[Item], predictions: Sequence[Prediction]) -> Iterator[Request]:
@@ -143,24 +147,28 @@ class ModelJudge:
         parameters = Parameters(temperature=0.0, max_tokens=self.max_tokens, json_schema=schema)
         return Request(model=self.model, messages=messages, parameters=parameters, draw=self.repeat)
 
-    def _repair(self, messages: Sequence[Message], outcome: Outcome) -> tuple[Message, ...]:
-        """Return the messages of the second round for a reply without a verdict; nothing for any other outcome."""
-        if not isinstance(outcome, Reply):
-            return ()
-        problem = read_verdict(outcome.text, self.rubric.scale).problem
-        return repair_messages(messages, outcome.text, problem, verdict_form(self.rubric)) if problem else ()
+    def _readings(self, outcomes: Mapping[int, Outcome]) -> dict[int, tuple[str, VerdictReading]]:
+        """Return each reply's text with what was read in it; reading one takes longer than all the rest."""
+        texts = {place: outcome.text for place, outcome in outcomes.items() if isinstance(outcome, Reply)}
+        return {place: (text, read_verdict(text, self.rubric.scale)) for place, text in texts.items()}
 
-    def _judgement(self, prediction: Prediction, prompt: Rendered, outcomes: Sequence[Outcome]) -> Judgement:
+    def _judgement(
+        self,
+        prediction: Prediction,
+        prompt: Rendered,
+        outcomes: Sequence[Outcome],
+        read: tuple[str, VerdictReading] | None,
+    ) -> Judgement:
         last = outcomes[-1]
         details = self._own_details() | prompt.details | call_details(last, cost=self._cost(outcomes))
         details["calls"] = str(len(outcomes))
         why = why_no_reply(last)
-        if why is not None or not isinstance(last, Reply):
+        if why is not None or read is None:
             return self._unscored(prediction, why or "there is no reply", details)
-        reading = read_verdict(last.text, self.rubric.scale)
+        text, reading = read
         if reading.score is None:
             return self._unscored(
-                prediction, f"{reading.reason}: {reading.detail}: {last.text.strip()[:200]}", details
+                prediction, f"{reading.reason}: {reading.detail}: {text.strip()[:200]}", details
             )
         # Records know one scale: on the binary one the best verdict is a match.
         score = reading.score * 2 // maximum(self.rubric.scale)

@@ -85,6 +85,8 @@ _INVISIBLE = re.compile(
     "\u2800\u3000\u3164\ufeff\uffa0\ufff0-\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
     "\ud800-\udfff\ue000-\uf8ff\U000f0000-\U0010ffff]"
 )
+_ORDINARY = re.compile(r"[\t\n -;=?-Z\\\]-{}~]*")
+"""ASCII without control characters, angle brackets, ``[`` and ``|``: nothing in it is ever escaped."""
 _SPACES: Final = frozenset("\xa0\u2002\u2003\u2009\u202f\u3000")
 """Blanks of ordinary typography: they become a plain space."""
 _JOINERS: Final = frozenset("\u200c\u200d")
@@ -214,9 +216,10 @@ def escape_text(text: str, *, one_line: bool = False) -> str:
         text: from data or from a model.
         one_line: line breaks are written as ``\n`` as well, so that a text stays one entry of a list.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _INVISIBLE.sub(lambda found: _shown(text, found), text)
-    text = _ESCAPED.sub(lambda found: "".join(map(_code, found[0])), text)
+    if not _ORDINARY.fullmatch(text):
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _INVISIBLE.sub(lambda found: _shown(text, found), text)
+        text = _ESCAPED.sub(lambda found: "".join(map(_code, found[0])), text)
     return text.replace("\n", "\\n") if one_line else text
 
 

@@ -66,7 +66,6 @@ _HEADER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 _SECTION = re.compile(r"^=== ([a-z]+) ===[ \t]*\n", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _PLAIN = re.compile(r"[A-Za-z0-9 .,:;()/_+%=-]{0,200}")
-_FENCE = re.compile(r"<<<BEGIN ([a-z0-9 -]+) ([0-9a-f]{16})>>>.*?<<<END \1 \2>>>", re.DOTALL)
 _MARK = re.compile(r"<<<(BEGIN|END) ([a-z0-9 -]+) ([0-9a-f]{16})>>>")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _FUNCTIONS: Final = frozenset({"fence", "fence_inline", "fence_items", "fence_each", "fence_rule", "token"})
@@ -311,10 +310,13 @@ class Template:
 def _tidied(text: str, token: str) -> str:
     """Take out blank lines that template tags leave behind; what is inside of a fence stays as it is."""
     pieces, at = [], 0
-    for fence in _FENCE.finditer(text):
-        if fence[2] == token:
-            pieces += [_BLANK_LINES.sub("\n\n", text[at : fence.start()]), fence[0]]
-            at = fence.end()
+    for mark in _MARK.finditer(text):
+        if mark[3] == token and mark[1] == "BEGIN":
+            pieces.append(_BLANK_LINES.sub("\n\n", text[at : mark.start()]))
+            at = mark.start()
+        elif mark[3] == token:
+            pieces.append(text[at : mark.end()])
+            at = mark.end()
     return "".join((*pieces, _BLANK_LINES.sub("\n\n", text[at:]))).strip()
 
 

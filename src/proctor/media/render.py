@@ -24,6 +24,8 @@ from proctor.media.stage import Stage
 __all__ = ["Job", "render_many", "render_recording"]
 
 _LONGEST: Final = 4 * 3600.0
+_WORTH_A_PROCESS: Final = 400
+"""Pictures that are drawn in the time that a new process takes to begin; fewer are no reason for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +84,17 @@ def render_recording(
 def render_many(
     jobs: Sequence[Job], *, processes: int | None = None, seen: Callable[[Path], None] | None = None
 ) -> list[Path]:
-    """Render several videos, in several processes when there is more than one of both; return their paths.
+    """Render several videos, in several processes when there is enough to draw; return their paths.
 
     Args:
         jobs: what to render; which process takes which never changes a video.
-        processes: at most this many; None takes the processors that may be used.
+        processes: at most this many; None takes the processors that may be used, fewer where there is little to draw.
         seen: called with each path as it is done (for progress bars).
 
     Raises:
         UserError: as ``render_recording``; videos that were finished before stay.
     """
-    workers = min(len(jobs), processes or _processors())
+    workers = min(len(jobs), processes or min(_processors(), _pictures(jobs) // _WORTH_A_PROCESS))
     if workers <= 1:
         for job in jobs:
             _render(job)
@@ -117,6 +119,10 @@ def render_many(
 
 def _render(job: Job) -> None:
     render_recording(job.path, job.scenes, width=job.width, height=job.height, fps=job.fps, seed=job.seed)
+
+
+def _pictures(jobs: Sequence[Job]) -> int:
+    return sum(math.ceil(min(_LONGEST, job.scenes[-1].end)) * job.fps for job in jobs if job.scenes)
 
 
 def _processors() -> int:

@@ -28,7 +28,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 
 PLAN = Plan(
-    examples=24,
+    examples=12,
     generators=(A, B),
     predictors=(A, B),
     views=("question", "recipe"),

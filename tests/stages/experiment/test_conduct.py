@@ -158,7 +158,7 @@ def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Plan, Done, i
     shutil.copytree(root, other)
     (other / "videos").mkdir()
     os.mkfifo(other / "videos" / "pipe")  # nobody can copy this, and nobody should: videos are large
-    changed = msgspec.structs.replace(plan, examples=2 * plan.examples, predictors=(A,))
+    changed = msgspec.structs.replace(plan, examples=plan.examples + 6, predictors=(A,))
     before = foresee(other, changed)
     assert not (other / FORMER_RUNS).exists()
     done, server = rehearsed(other, changed)

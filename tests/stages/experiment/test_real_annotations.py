@@ -1,4 +1,4 @@
-"""The published experiment on the real annotations, as a user types it: one command, models behind an HTTP port."""
+"""The published experiment on every sixth of the real annotations, as a user types it: one command, models behind an HTTP port."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from tests.conftest import find_shared_data
+from tests.datasets.captaincook4d_part import write_part
 from tests.media.make_video import make_grey_videos
 
 from proctor.benchmark.item import Item
@@ -29,7 +31,7 @@ GPT, GEMINI, CLAUDE = (
 RUBRICS = ("ternary-step", "binary-step")
 
 PLAN = (
-    *("--examples", "50", "--generator", GPT, "--generator", GEMINI, "--verifier", CLAUDE),
+    *("--examples", "18", "--generator", GPT, "--generator", GEMINI, "--verifier", CLAUDE),
     *("--predictor", GPT, "--predictor", GEMINI, "--predictor", f"{CLAUDE}=recipe,frames:4@48p"),
     *("--show", "question", "--show", "captions:2@48p", "--show", "frames:6@48p"),
     *("--captioner", "openai/gpt-4o-mini", "--judge", GPT, "--judge", GEMINI),
@@ -53,11 +55,11 @@ def videos(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data() -> Path:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = find_shared_data()
     if found is None:
         pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
-    return found / "captaincook4d"
+    return write_part(found / "captaincook4d", tmp_path_factory.mktemp("part") / "captaincook4d")
 
 
 def run(server: Standin, *words: object) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def test_one_command_from_annotations_to_report(
 
 def check_files(bench: Path, told: dict[str, Any]) -> None:
     items = read_jsonl(bench / "items.jsonl", Item)
-    assert len(items) >= 70
+    assert len(items) >= 30
     runs = {path.name for path in (bench / "runs").iterdir()}
     systems = {run for run in runs if re.match("openai|google|anthropic", run)}
     assert len(systems) == 8
@@ -113,7 +115,7 @@ def check_files(bench: Path, told: dict[str, Any]) -> None:
     scores = {name: row["value"] for name, row in told["scores"].items()}
     seeing = [scores[name] for name in systems if "frames" in name]
     blind = [scores[name] for name in systems if re.search("question|recipe", name)]
-    assert min(seeing) > max(blind)  # the players who are shown something know more, and marks show it
+    assert fmean(seeing) > fmean(blind) + 5  # players who are shown something know more, and marks show it
 
 
 def check_calibration(bench: Path, told: dict[str, Any]) -> None:
@@ -133,5 +135,5 @@ def check_page(page: str) -> None:
         "Who is judged by whom", "Who answers whose questions", "How the questions came about",
     ):  # fmt: skip
         assert heading in page, heading
-    assert page.count("/9j/") > 20  # pictures, each once: what base64 makes of the first bytes of a JPEG
+    assert page.count("/9j/") > 5  # pictures, each once: what base64 makes of the first bytes of a JPEG
     assert "A rehearsal:" not in page

@@ -1,4 +1,4 @@
-"""The shipped sample as a workspace with drawn videos, and requests as the stand-in gets them."""
+"""The shipped sample as a workspace with tiny videos, and requests as the stand-in gets them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.media.make_video import make_grey_video
 
+from proctor.benchmark.item import Item
 from proctor.llm.prompt import Rendered
 from proctor.llm.standin import Call
 from proctor.llm.standin.protocols.openai import CHAT
@@ -22,7 +24,6 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
-from proctor.stages.rehearsal import render_videos
 from proctor.stages.rehearsal.files import Files, Now
 from proctor.stages.verify import verify
 
@@ -43,7 +44,7 @@ def name_videos_fixture() -> Callable[[Path], None]:
 
 @dataclass(frozen=True)
 class Home:
-    """A workspace with items made by rule, and drawn videos of its recordings."""
+    """A workspace with items made by rule, and videos of its recordings: a frame a second, each of another grey."""
 
     bench: Path
     videos: Path
@@ -61,7 +62,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     generate(bench, sample="all", seed=1)
     verify(bench)
     build(bench, name="rehearsed")
-    render_videos(bench, folder / "videos")
+    ends: dict[str, float] = {}
+    for item in read_jsonl(bench / "items.jsonl", Item):
+        ends[item.recording_id] = max(ends.get(item.recording_id, 0.0), item.example.end)
+    for name, end in ends.items():
+        make_grey_video(folder / "videos" / f"{name}.mp4", int(end) + 2)
     return Home(bench, folder / "videos")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.stages.rehearsal.conftest import Home
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
@@ -20,6 +21,17 @@ from proctor.stages.rehearsal import render_videos
 from proctor.stages.rehearsal.files import Now
 from proctor.workspace import Workspace
 
+Drawn = tuple[list[Path], list[Path]]
+
+
+@pytest.fixture(scope="module")
+def drawn(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    """The videos of two recordings, not to be changed, and the paths that were told as they were done."""
+    told = list[Path]()
+    return render_videos(
+        home.bench, tmp_path_factory.mktemp("drawn") / "videos", most=2, seen=told.append
+    ), told
+
 
 def last_moments(bench: Path) -> dict[str, float]:
     found: dict[str, float] = {}
@@ -28,20 +40,20 @@ def last_moments(bench: Path) -> dict[str, float]:
     return found
 
 
-def test_a_video_reaches_behind_the_last_moment_that_is_asked_about(bench: Path, tmp_path: Path) -> None:
-    drawn = list[Path]()
-    paths = render_videos(bench, tmp_path / "videos", most=3, seen=drawn.append)
-    ends = last_moments(bench)
-    assert [p.stem for p in paths] == sorted(ends)[:3]
-    assert sorted(drawn) == paths
+def test_a_video_reaches_behind_the_last_moment_that_is_asked_about(home: Home, drawn: Drawn) -> None:
+    paths, told = drawn
+    ends = last_moments(home.bench)
+    assert [p.stem for p in paths] == sorted(ends)[:2]
+    assert sorted(told) == paths
     for path in paths:
         found = probe(path)
         assert found.fps == pytest.approx(1.0)
         assert ends[path.stem] < found.duration <= ends[path.stem] + 2.0
     before = [p.stat().st_mtime_ns for p in paths]
-    assert render_videos(bench, tmp_path / "videos", most=3, seen=drawn.append) == paths
+    again = list[Path]()
+    assert render_videos(home.bench, paths[0].parent, most=2, seen=again.append) == paths
     assert [p.stat().st_mtime_ns for p in paths] == before
-    assert len(drawn) == 3
+    assert again == []
 
 
 def test_a_video_is_drawn_again_when_later_moments_are_asked_about(bench: Path, tmp_path: Path) -> None:
@@ -60,18 +72,19 @@ def test_a_video_is_drawn_again_when_later_moments_are_asked_about(bench: Path, 
     assert probe(path).duration > ends[name]
 
 
-def test_the_same_annotations_give_the_same_bytes_and_recordings_differ(bench: Path, tmp_path: Path) -> None:
-    one = render_videos(bench, tmp_path / "one", most=2)
-    two = render_videos(bench, tmp_path / "two", most=2)
-    assert [p.read_bytes() for p in one] == [p.read_bytes() for p in two]
-    assert one[0].read_bytes() != one[1].read_bytes()
+def test_the_same_annotations_give_the_same_bytes_and_recordings_differ(
+    home: Home, drawn: Drawn, tmp_path: Path
+) -> None:
+    one, other = drawn[0]
+    (again,) = render_videos(home.bench, tmp_path / "again", most=1)
+    assert again.read_bytes() == one.read_bytes() != other.read_bytes()
 
 
-def test_every_item_has_frames_to_show(now: Now, home: object) -> None:
-    videos: Path = home.videos  # type: ignore[attr-defined]
-    media = MediaStore()
-    for item in list(now.items)[::7]:
-        task = make_task(item, now.graphs[item.example.activity_id], media_root=videos)
+def test_every_item_has_frames_to_show(now: Now, drawn: Drawn) -> None:
+    paths, media = drawn[0], MediaStore()
+    items = [item for item in now.items if item.recording_id in {p.stem for p in paths}]
+    for item in items[::2]:
+        task = make_task(item, now.graphs[item.example.activity_id], media_root=paths[0].parent)
         shown = shown_frames(task, View(frames=5, height=144), media)
         assert 1 <= len(shown) <= 5
         assert shown[-1].time < item.example.end <= shown[-1].time + 2.1

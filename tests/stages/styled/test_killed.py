@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.lives import Lives
 
 from proctor.llm.store import CallStore
 from proctor.stages.rehearsal.player import rehearse
@@ -21,7 +21,6 @@ from proctor.stages.rehearsal.player import rehearse
 KILLS = max(1, int(os.environ.get("PROCTOR_KILLS", "5")) // 5)
 """Each takes seconds; with the variable at 100 it is the whole proof."""
 CONNECTIONS = 2
-PROGRAM = "from proctor.cli.main import main; main()"
 
 
 def documents(folder: Path) -> Path:
@@ -51,27 +50,28 @@ def results(workspace: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.fixture(scope="module")
+def lives() -> Iterator[Lives]:
+    made = Lives("tests.stages.styled.killed:live")
+    yield made
+    made.close()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="processes are killed")
-def test_killed_again_and_again_it_ends_in_the_same_bytes(tmp_path: Path) -> None:
+def test_killed_again_and_again_it_ends_in_the_same_bytes(lives: Lives, tmp_path: Path) -> None:
     docs, w = documents(tmp_path / "docs"), tmp_path / "w"
     with rehearse(w, quality=0.8, seed=0) as server:
-        model = f"compat/m@{server.url}/v1"
-        environment = {**os.environ, "COMPAT_API_KEY": server.environment["OPENAI_API_KEY"]}
-        line = [sys.executable, "-c", PROGRAM, "experiment", "styled", str(w), "--from", str(docs), "-g", model, "-m", model,
-                "-j", model, "--classifier", model, "--total", "10", "--max-connections", str(CONNECTIONS)]  # fmt: skip
+        model, key = f"compat/m@{server.url}/v1", server.environment["OPENAI_API_KEY"]
 
-        def run(patience: float | None = None) -> int:
-            process = subprocess.Popen(
-                line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            try:
-                return process.wait(patience)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                return process.wait()
+        def run(patience: float | None = None) -> int | None:
+            process = lives.start(tmp_path / "printed", w, docs, model, key, CONNECTIONS)
+            if patience is None:
+                return lives.ended(process)
+            time.sleep(patience)
+            return lives.kill(process)
 
         begin = time.monotonic()
-        assert run() == 0
+        assert run() == 0, (tmp_path / "printed").read_text()
         whole = time.monotonic() - begin
         expected, asked = results(w), server.count
         assert {
@@ -86,7 +86,7 @@ def test_killed_again_and_again_it_ends_in_the_same_bytes(tmp_path: Path) -> Non
         (w / "prompt-secret").write_bytes(secret)  # keys of requests depend on it
         (w / "prompt-secret").chmod(0o600)
         chance = random.Random(7)
-        killed = sum(run(whole * chance.uniform(0.15, 0.9)) < 0 for _ in range(KILLS))
+        killed = sum(run(whole * chance.uniform(0.15, 0.9)) != 0 for _ in range(KILLS))
         assert run() == 0
         again = server.count - asked
     assert results(w) == expected
