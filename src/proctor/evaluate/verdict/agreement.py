@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from proctor.evaluate.verdict.claim import SENTENCES, SUBJECT, SUPPOSES, WORDS_LIMIT, claims
+from proctor.evaluate.verdict.comparison import compared
 from proctor.evaluate.verdict.label import SPELLED
 from proctor.evaluate.verdict.level import MIDDLE, levels_of
 
@@ -100,12 +101,12 @@ _ENGLISH = re.compile(
 )
 _TABLE_HEAD = re.compile(r"^[ \t]*\|[^\n]{0,400}\n(?=[ \t]*\|?[ \t]*:?-{2,})", re.MULTILINE)
 _BLAMES = re.compile(
-    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|rubbish|garbage|trash|fatal|blunder\w*|confus(?:es|ed|ion)|mix(?:es|ed)\s+up|(?:a|clear|complete|total)\s+miss|no\s+(?:\w+\s+)?relation|no\s+connection|(?:belongs?\s+to|from|about)\s+(?:another|some\s+other)|made\s+up|deduct\w*|minus\s+(?:one|an?|half|1)\b|los(?:es|t)\s+(?:a|one|half)\s+(?:a\s+)?(?:point|mark)|otherwise|only|one\s+of\s+(?:the\s+)?(?:two|three|four|[2-9])|nothing|none|nope|hallucinat\w*|invent(?:s|ed))\b"
-    r"|(?:\b(?:not|never|cannot|hardly|nothing|none|far\s+from)\b|n['’]t\b)[^.!?\n]{0,40}?\b(?:correct|right|match\w*|accept\w*|close|agree\w*|equivalent|same|support\w*|true|pass|valid|good|enough|correspond\w*|hold\s+up|suffic\w+|adequate\w*|work|qualif\w+|what|in\s+line)\b",
+    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|mess|joke|disaster|disgrace\w*|ridiculous|absurd|silly|stupid|laughable|pathetic|lousy|sloppy|as\s+if|yeah,?\s+right|oh,?\s+(?:sure|great|yes|wow)|rubbish|garbage|trash|fatal|blunder\w*|confus(?:es|ed|ion)|mix(?:es|ed)\s+up|(?:a|clear|complete|total)\s+miss|no\s+(?:\w+\s+)?relation|no\s+connection|(?:belongs?\s+to|from|about)\s+(?:another|some\s+other)|made\s+up|deduct\w*|minus\s+(?:one|an?|half|1)\b|los(?:es|t)\s+(?:a|one|half)\s+(?:a\s+)?(?:point|mark)|otherwise|only|one\s+of\s+(?:the\s+)?(?:two|three|four|[2-9])|nothing|none|nope|hallucinat\w*|invent(?:s|ed))\b"
+    r"|(?:\b(?:not|never|cannot|hardly|nothing|none|far\s+from)\b|n['’]t\b)[^.!?\n]{0,40}?\b(?:correct|right|match\w*|accept\w*|close|agree\w*|equivalent|same|support\w*|true|pass|valid|good|enough|correspond\w*|hold\s+up|suffic\w+|adequate\w*|work|occurs?|appears?|found\s+in|qualif\w+|what|in\s+line)\b|[😡🤬👎🤮🙄😤🤦💩😠]",
     re.IGNORECASE,
 )
 _PRAISES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?|paraphras\w*|synonym\w*|interchangeabl[ey]|means\s+what|(?:same|identical)\s+meaning|nail(?:s|ed)|textbook|everything|impeccabl[ey]|brilliant|superb)\b",
+    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?|paraphras\w*|synonym\w*|interchangeabl[ey]|means\s+what|(?:same|identical)\s+meaning|nail(?:s|ed)|textbook|everything|impeccabl[ey]|brilliant|superb)\b|[🎉👏💯🏆🥇😍]",
     re.IGNORECASE,
 )
 _EXCUSES = re.compile(
@@ -126,10 +127,19 @@ _NO_CONFLICT = re.compile(
 )
 """Blame that is denied, or of the wording alone."""
 _OF_OTHERS = re.compile(
-    r"\bleft\s+\w+\s+right\b|\b(?:the\s+)?(?:user|person|you|participant|cook)\b[^.,;:\n]{0,200}|(?<!every )(?<!each )(?<!no )(?<!all )\b(?:references?|golds?)(?:\s+answers?)?(?:\s+\w{1,3})?(?:\s*:|\s+(?:says?|names?|wants?|is|are|reports?|mentions?|describes?|gives?|states?|lists?|notes?|asks?))\b[^.;\n]{0,200}",
+    r"\bleft\s+\w+\s+right\b|\b(?:the\s+)?(?:user|person|you|participant|cook)\b[^.,;:\n]{0,200}|(?<!every )(?<!each )(?<!no )(?<!all )\b(?:references?|golds?)(?:\s+answers?)?(?:\s+(?!and\b|or\b|but\b)\w{1,3})?(?:\s*:|\s+(?:says?|names?|wants?|is|are|reports?|mentions?|describes?|gives?|states?|lists?|notes?|asks?))\b[^.;\n]{0,200}",
     re.IGNORECASE,
 )
 """Remarks on what the user did and on what a reference says."""
+
+
+def _beside(value: int, top: int, text: str) -> str:
+    """Return the report of answer and references that speaks against the number, where no word explains it."""
+    claim = compared(text[:WORDS_LIMIT])
+    if claim is None or claim.allows & levels_of(value, top):
+        return ""
+    explained = (_EXCUSES if value else _FAULTS).search(text)
+    return "" if explained else claim.said[:60]
 
 
 def _shared(found: re.Match[str]) -> str:
@@ -166,6 +176,8 @@ def disagreement(value: int, top: int, text: str) -> str:
     made = list(claims(text))
     if lopsided := _lopsided(value, top, text):
         return lopsided
+    if found_beside := _beside(value, top, text):
+        return found_beside
     own = levels_of(value, top)
     against = [claim for claim in made if not claim.allows & own]
     if own is not MIDDLE:

@@ -88,7 +88,7 @@ _CREDIT = re.compile(
     re.IGNORECASE,
 )
 _BEYOND = re.compile(
-    r"\b(?:could|can|would)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?(?:be|have\s+been)\s+(?:any\s+)?(?:better|more\s+(?:correct|accurate|right|precise))\b|\b(?P<worst>(?:could|can)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?be\s+(?:any\s+)?(?:worse|more\s+(?:wrong|incorrect|off|mistaken)|further\s+(?:from|off)))\b|\bleaves?\s+nothing\s+to\s+be\s+desired\b",
+    r"\b(?:could|can|would)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?(?:be|have\s+been)\s+(?:any\s+)?(?:better|more\s+(?:correct|accurate|right|precise))\b|\b(?P<worst>(?:could|can)\s*(?:hardly|scarcely|not|n['’]t)\s+(?:possibly\s+)?be\s+(?:any\s+)?(?:worse|more\s+(?:wrong|incorrect|off|mistaken)|further\s+(?:from|off)))\b|\b(?P<nothing>(?:deserves?|earns?|merits?|gets?|receives?)\s+(?:neither|nothing|no\s+(?:marks?|credit|points?|praise)))\b|\bleaves?\s+nothing\s+to\s+be\s+desired\b",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(
@@ -244,7 +244,7 @@ def _claim(clause: str) -> Claim | None:
     if credit := _of_credit(clause):
         return credit
     if beyond := _BEYOND.search(clause):
-        return Claim(BOTTOM if beyond["worst"] else TOP, clause)
+        return Claim(BOTTOM if beyond["worst"] or beyond["nothing"] else TOP, clause)
     if _FAULTLESS.fullmatch(clause):
         return Claim(TOP, clause)
     if _REFERENCES_DENY.search(clause):

@@ -25,6 +25,7 @@ from proctor.evaluate.verdict.own import (
     blanked,
     complies,
     is_attributed,
+    is_template,
     without_legend,
     without_others,
 )
@@ -192,6 +193,8 @@ def _hold_against_rest(mark: Mark, text: str, plain: str, top: int) -> None:
         marked = re.search(r"[\"“”]", before[begin : end if end >= 0 else len(before)])
         if int(inline["n"]) == mark.score and not marked and OTHERS.search(above) and not OWN.search(above):
             raise Unscored("quoted", f"somebody else asked for this verdict: {inline[0]}")
+    if is_template(before):
+        raise Unscored("quoted", "the reasons are left to be filled in: it is an example of the form")
     tail = without_quotations(_tail(mark, text) + "\n" + behind[:LINE_LIMIT])
     if part := _PART_ONLY.search(tail):
         raise Unscored("ambiguous", f"a verdict on a part: {' '.join(part[0].split())[:60]}")

@@ -13,7 +13,7 @@ _ANSWER: Final = r"antwort|vorhersage|réponse|prédiction|respuesta|predicción
 _FOREIGN_NOT: Final = r"nicht|kein(?:e[nmrs]?)?|aucun|pas|aucune?|non|no|não|niet|geen|nie|inte|ikke|değil|не|нет|δεν|ليست?|غير|नहीं|不|没有|沒有|未|ない|ません|않|아니|아닙|못"
 _FOREIGN: Final[tuple[tuple[str, frozenset[Level]], ...]] = (
     (
-        r"teil(?:weise|s)|zum\s+teil|halb|unvollständig|partiellement|en\s+partie|à\s+moitié|incomplète?|parcialmente|parcial|en\s+parte|a\s+medias|parzial\w*|in\s+parte|em\s+parte|gedeeltelijk|deels|częściowo|delvis|kısmen|частичн\w*|частково|наполовину|εν\s+μέρει|جزئي\w*|आंशिक|部分|一部|一半|半分|부분",
+        r"teil(?:weise|s)|zum\s+teil|halb|hälfte|mitad|metade|metà|mezza|moitié|половин\w*|unvollständig|partiellement|en\s+partie|à\s+moitié|incomplète?|parcialmente|parcial|en\s+parte|a\s+medias|parzial\w*|in\s+parte|em\s+parte|gedeeltelijk|deels|częściowo|delvis|kısmen|частичн\w*|частково|наполовину|εν\s+μέρει|جزئي\w*|आंशिक|部分|一部|一半|半分|부분",
         MIDDLE,
     ),
     (

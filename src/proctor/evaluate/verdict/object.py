@@ -21,7 +21,7 @@ __all__ = ["from_loose_objects", "from_objects", "strings_of"]
 _BEFORE_OBJECT = re.compile(r"[`\[\s]*(?:(?:json|output|result|response)\b\s*:?)?[`\[\s]*", re.IGNORECASE)
 _KEYS = re.compile(rf"\s*(?:(?P<mark>{CORRECTIONS})[_ ])?{LABEL}\s*", re.IGNORECASE)
 _SCALE_KEYS = re.compile(
-    r"(?:max(?:imum)?|out[_ ]?of|of|total|scale|range|top)(?:[_ ](?:score|points?|mark|value|rating|verdict))?",
+    r"(?:max(?:imum)?|out[_ ]?of|of|total|scale|range|top)(?:[_ ](?:score|points?|mark|value|rating|verdict))?|(?:score|points?|marks?|scale|rating|verdict)[_ ](?:max(?:imum)?|range|scale|top|out[_ ]?of|limit)",
     re.IGNORECASE,
 )
 _REFERENCE_KEYS = re.compile(r"(?:reference|ref|gold)(?:[_ ](?:id|index|number|answer|no))?", re.IGNORECASE)

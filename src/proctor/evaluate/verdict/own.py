@@ -15,6 +15,7 @@ __all__ = [
     "complies",
     "is_attributed",
     "is_introduced",
+    "is_template",
     "without_legend",
     "without_others",
 ]
@@ -47,6 +48,11 @@ _ATTRIBUTED = re.compile(
     r"|(?:copied|quoted|pasted|taken)\b|as\s+in\s+the\s+(?:prompt|example|form|format|template)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_FENCE_LINE = re.compile(r"^[ \t]*`{3,}[^\n]*$", re.MULTILINE)
+_LEFT_OPEN = re.compile(
+    r"^[\s>*_#`-]*(?:rationale|reason(?:s|ing)?|explanation|justification)[*_\s]*:[*_\s]*(?:\.{2,}|…|<[^<>\n]{1,80}>|\[[^\[\]\n]{1,80}\]|\{[^{}\n]{1,80}\}|_{2,})[\s*_`.]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _COLON = re.compile(r":[\s*_`\"“'(]{0,8}$")
 _FENCE = re.compile(r"\s*(?:`{3,}\w*|[-*_=~]{3,})\s*")
 """A fence of code or a rule between an introduction and what it introduces."""
@@ -63,7 +69,7 @@ OTHERS = re.compile(
     re.IGNORECASE,
 )
 OWN = re.compile(
-    r"\b(?:my (?:\w+ )?(?:verdict|score|mark|judge?ment|rating|grade|conclusion|decision|assessment|evaluation|answer)|here(?:['’]s| is| comes)|therefore|thus|hence|so|in conclusion|accordingly|conclu\w+|I (?:therefore |thus |hereby )?(?:give|judge|rate|conclude|decide|mark|assign)|as (?:requested|required|asked|instructed)|in the (?:\w+ )?(?:form|format))\b",
+    r"\b(?:my (?:\w+ )?(?:verdict|score|mark|judge?ment|rating|grade|conclusion|decision|assessment|evaluation|answer)|here(?:['’]s| is| comes)(?!\s+(?:what|how|an?\s+\w*\s*(?:example|sample|template)|the\s+\w*\s*(?:form|format|template|example)))|therefore|thus|hence|so|in conclusion|accordingly|conclu\w+|I (?:therefore |thus |hereby )?(?:give|judge|rate|conclude|decide|mark|assign)|as (?:requested|required|asked|instructed)|in the (?:\w+ )?(?:form|format))\b",
     re.IGNORECASE,
 )
 
@@ -118,6 +124,11 @@ def is_attributed(tail: str) -> bool:
     return _ATTRIBUTED.match(tail) is not None
 
 
+def is_template(before: str) -> bool:
+    """True when the line of reasons above a verdict is left to be filled in: ``Rationale: ...``."""
+    return _LEFT_OPEN.search(before[-LINE_LIMIT:]) is not None
+
+
 def complies(text: str) -> bool:
     """True when a text says that its verdict is the one that the marked answer asks for.
 
@@ -133,6 +144,9 @@ def is_introduced(before: str) -> bool:
     Args:
         before: what stands above, its last few thousand characters at least.
     """
+    fences = list(_FENCE_LINE.finditer(before))
+    if len(fences) % 2:
+        before = before[: fences[-1].end()]
     lines = before.rstrip(" \t\n`").split("\n")
     if _FENCE.fullmatch(lines[-1]):
         lines = "\n".join(lines[:-1]).rstrip(" \t\n`").split("\n")
