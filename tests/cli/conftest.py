@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 import pytest
+from tests.typed import Outcome, proctor
 
-from proctor.cli.console import run
-from proctor.cli.main import app
 from proctor.samples import copy_sample
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command left behind: its status, and what it printed."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-def proctor(*arguments: object) -> Outcome:
-    """Run one command in this process as the console script does."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        patch.object(sys, "argv", ["proctor", *map(str, arguments)]),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        status = run(app)
-    return Outcome(status, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session", name="proctor")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
+from tests.typed import proctor
 
 from proctor.generate.styled.record import StyledQuestion
 from proctor.generate.styled.style import BUILTIN_STYLES, load_style
@@ -76,15 +74,6 @@ def write_manuals(folder: Path) -> None:
         )
 
 
-def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", "from proctor.cli.main import main; main()", *command[1:]],
-        capture_output=True, text=True, timeout=600, check=False, cwd=folder, env={**os.environ, **environment},
-    )  # fmt: skip
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout
-
-
 def test_the_way_is_whole() -> None:
     assert [" ".join(command[1:3]).removesuffix(" bench") for command in COMMANDS] == [
         "experiment styled", "corpus build", "corpus info", "corpus dedupe", "generate styled", "generate styled", "retrieve",
@@ -93,13 +82,17 @@ def test_the_way_is_whole() -> None:
 
 
 @pytest.mark.timeout(900)
-def test_the_commands_run_as_they_are_typed(tmp_path: Path) -> None:
+def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pdfplumber", reason="needs the extra corpus")
     write_manuals(tmp_path / "manuals")
+    monkeypatch.chdir(tmp_path)
     with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.8)) as server:
-        said, counts = [], []
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        counts = []
         for command in COMMANDS:
-            said.append(run(command, tmp_path, server.environment))
+            done = proctor(*command[1:])
+            assert done.status == 0, (command, done.out, done.err)
             counts.append(server.count)
         assert server.errors == []
     assert counts[:5] == [0] * 5  # rehearsal, corpus and estimate send nothing to models

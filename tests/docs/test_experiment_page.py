@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.conftest import find_shared_data
 from tests.datasets.captaincook4d_part import write_part
 from tests.media.make_video import make_grey_videos
+from tests.typed import proctor
 
 from proctor.benchmark.item import Item
 from proctor.llm.standin import Standin
@@ -44,24 +42,23 @@ def test_the_page_has_the_whole_way() -> None:
     assert ["--rehearse" in o for o in options] == [True, False, False, False, False]
 
 
-def test_its_commands_run_as_they_are_typed(tmp_path: Path) -> None:
+def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_shared_data()
     if found is None:
         pytest.skip("needs the real annotations: set PROCTOR_DATA or place them in ../shared/data")
     write_videos(tmp_path / "videos", write_part(found / "captaincook4d", tmp_path / "captaincook4d"))
     said = []
+    monkeypatch.chdir(tmp_path)
     with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.8)) as server:
+        for name, value in {**server.environment, "GOOGLE_API_KEY": "standin"}.items():
+            monkeypatch.setenv(name, value)
         counts = []
         for command in COMMANDS:
             if "--human" in command:
                 fill_in(tmp_path / "bench" / "to-mark.csv")
-            done = subprocess.run(
-                [sys.executable, "-c", "from proctor.cli.main import main; main()", *command[1:]],
-                capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
-                env={**os.environ, **server.environment, "GOOGLE_API_KEY": "standin"},
-            )  # fmt: skip
-            assert done.returncode == 0, (command, done.stderr)
-            said.append(done.stdout)
+            done = proctor(*command[1:])
+            assert done.status == 0, (command, done.out, done.err)
+            said.append(done.out)
             counts.append(server.count)
         assert server.errors == []
     rehearsed, foreseen, done_first, gone_on, calibrated = said

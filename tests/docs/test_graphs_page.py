@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from itertools import pairwise
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from tests.typed import proctor
 
-from proctor.cli.console import run
-from proctor.cli.graph import app
 from proctor.drawing.engines import find_engine
 from proctor.metrics.interval import wilson_interval
 from proctor.procedure.graph import TaskGraph
@@ -40,10 +35,9 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     shown = {}
     for command in COMMANDS:
         assert command[:2] == ["proctor", "graph"]
-        out, err = io.StringIO(), io.StringIO()
-        with patch.object(sys, "argv", command[1:]), redirect_stdout(out), redirect_stderr(err):
-            assert run(app) == 0, err.getvalue()
-        shown[command[2]] = out.getvalue()
+        done = proctor(*command[1:])
+        assert done.status == 0, done.err
+        shown[command[2]] = done.out
     assert "implied_edge" in shown["lint"]
     assert "edge boil → drink" in shown["lint"]
     assert "precision 1.000, recall 1.000" in shown["induce"]

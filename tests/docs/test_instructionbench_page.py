@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.media.make_video import make_grey_video
+from tests.typed import proctor, proctor_process
 
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.standin import Standin
@@ -72,19 +70,19 @@ def test_the_way_is_whole() -> None:
 
 
 @pytest.mark.timeout(900)
-def test_its_commands_run_as_they_are_typed(tmp_path: Path) -> None:
+def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "videos").mkdir()
     write_data(tmp_path)
+    monkeypatch.chdir(tmp_path)
     with Standin(answer=Rehearsal(tmp_path / "bench", quality=0.9)) as server:
+        for name, value in {**server.environment, "GOOGLE_API_KEY": "standin"}.items():
+            monkeypatch.setenv(name, value)
         said, counts = [], []
         for command in COMMANDS:
-            done = subprocess.run(
-                [sys.executable, "-c", "from proctor.cli.main import main; main()", *command[1:]],
-                capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path,
-                env={**os.environ, **server.environment, "GOOGLE_API_KEY": "standin"},
-            )  # fmt: skip
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
-            said.append(done.stdout)
+            # the last one has nothing but the files of those before it
+            done = (proctor_process if command is COMMANDS[-1] else proctor)(*command[1:])
+            assert done.status == 0, (command, done.out, done.err)
+            said.append(done.out)
             counts.append(server.count)
         assert server.errors == []
     assert counts[:2] == [0, 0]  # a rehearsal and an estimate send nothing to models

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
+from tests.typed import proctor
 
-from proctor.cli.console import run
-from proctor.cli.main import app
 from proctor.drawing.engines import find_engine
 from proctor.samples import copy_sample
 from proctor.stages.derive import derive
@@ -42,10 +37,8 @@ def test_a_newcomer_gets_from_the_page_to_a_report(tmp_path: Path, monkeypatch: 
     commands = _commands()
     assert len(commands) >= 15
     for command in commands:
-        out, err = io.StringIO(), io.StringIO()
-        with patch.object(sys, "argv", command), redirect_stdout(out), redirect_stderr(err):
-            status = run(app)
-        assert status == 0, (command, err.getvalue())
+        done = proctor(*command[1:])
+        assert done.status == 0, (command, done.err)
     assert (tmp_path / "bench" / "report.html").stat().st_size > 10_000
     assert "Bird Box" in (tmp_path / "bench" / "report.html").read_text(encoding="utf-8")
 

@@ -9,8 +9,6 @@ import os
 import resource
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +22,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 from tests.patience import wait_until
+from tests.typed import Outcome, proctor, proctor_process
 
 from proctor.drawing.layout import Layouts
 from proctor.stages.studio import KEY_FILE
@@ -39,7 +38,6 @@ from proctor.verify.store import latest_verdicts
 
 ORIGIN = "http://127.0.0.1:8642"
 DAY = 86_400.0
-COMMAND = (sys.executable, "-c", "from proctor.cli.main import main; main()")
 
 
 class Room:
@@ -244,21 +242,10 @@ def _drop_powers() -> None:
             os._exit(77)
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "studio", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **more,
-    )
-
-
-def refused(done: subprocess.CompletedProcess[str], *words: str) -> str:
+def refused(done: Outcome, *words: str) -> str:
     """A user's mistake: exit status 2, a message that says where, no traceback."""
-    told = done.stdout + done.stderr
-    assert done.returncode == 2, (done.returncode, told[-2_000:])
+    told = done.out + done.err
+    assert done.status == 2, (done.status, told[-2_000:])
     assert "Traceback" not in told
     for word in words:
         assert word in told, told
@@ -274,10 +261,10 @@ def test_a_workspace_that_cannot_be_written(what: str, bench: Path) -> None:
         (bench / KEY_FILE).unlink()
     bench.chmod(0o555)
     try:
-        done = run(bench, "--port", "0", preexec_fn=_drop_powers)
+        done = proctor_process("studio", bench, "--port", "0", preexec_fn=_drop_powers)
     finally:
         bench.chmod(0o755)
-    if done.returncode == 77:
+    if done.status == 77:
         pytest.skip("root keeps its powers here")
     refused(done, "writable")
     if what == "file":
@@ -371,7 +358,7 @@ def test_a_reserved_case_and_a_clock_that_is_set_back(back: float, room: Any) ->
 
 def test_the_key_is_gone(bench: Path) -> None:
     (bench / KEY_FILE).unlink()
-    refused(run(bench, "--port", "0"), KEY_FILE, "restore the file from a copy")
+    refused(proctor("studio", bench, "--port", "0"), KEY_FILE, "restore the file from a copy")
     assert not (bench / KEY_FILE).exists(), "a new key would shuffle cards under people's hands"
 
 
@@ -379,7 +366,7 @@ def test_the_key_is_gone(bench: Path) -> None:
 def test_the_key_is_another_one(text: str, bench: Path) -> None:
     (bench / KEY_FILE).chmod(0o600)
     (bench / KEY_FILE).write_text(text, "utf-8")
-    told = refused(run(bench, "--port", "0"), KEY_FILE)
+    told = refused(proctor("studio", bench, "--port", "0"), KEY_FILE)
     assert not text.strip("\x00\xff") or text not in told
 
 
@@ -443,7 +430,7 @@ def test_a_workspace_that_is_broken_at_the_start(
     spoil: Callable[[Path], None], where: str, bench: Path
 ) -> None:
     spoil(bench)
-    told = refused(run(bench, "--port", "0"), where)
+    told = refused(proctor("studio", bench, "--port", "0"), where)
     assert len(told) < 2_000, "ten megabytes are not repeated"
 
 
@@ -451,28 +438,28 @@ def test_the_store_of_a_broken_workspace_is_left_alone(bench: Path) -> None:
     with closing(sqlite3.connect(bench / "verification.sqlite")) as store:
         before = list(store.iterdump())
     _cut(bench)
-    refused(run(bench, "--port", "0"))
+    refused(proctor("studio", bench, "--port", "0"))
     with closing(sqlite3.connect(bench / "verification.sqlite")) as store:
         assert list(store.iterdump()) == before
 
 
 def test_a_copy_can_be_restored(bench: Path, tmp_path: Path) -> None:
     """Spec 5.19: the copy that the studio makes is a whole store."""
-    done = run("backup", bench)
-    assert done.returncode == 0, done.stderr
+    done = proctor("studio", "backup", bench)
+    assert done.status == 0, done.err
     copies = list(bench.glob("*.bak"))
     assert len(copies) == 1
     shutil.copytree(bench, tmp_path / "restored")
     for old in (tmp_path / "restored").glob("verification.sqlite*"):
         old.unlink()
     shutil.copy(copies[0], tmp_path / "restored" / "verification.sqlite")
-    checked = run("check", tmp_path / "restored", "--json")
-    assert checked.returncode == 0, checked.stderr
-    assert json.loads(checked.stdout)["intact"] is True
+    checked = proctor("studio", "check", tmp_path / "restored", "--json")
+    assert checked.status == 0, checked.err
+    assert checked.json["intact"] is True
     with closing(sqlite3.connect(tmp_path / "restored" / "verification.sqlite")) as changed:
         changed.execute("UPDATE proctor_events SET actor = 'nobody' WHERE id = 5")
         changed.commit()
-    refused(run("check", tmp_path / "restored"), "event 5")
+    refused(proctor("studio", "check", tmp_path / "restored"), "event 5")
 
 
 def test_a_running_studio_keeps_a_copy(room: Any, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
