@@ -13,6 +13,8 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from proctor.metrics.agreement import (
     agreement_by_pair,
+    chance_agreement,
+    chance_specific_agreement,
     cohen_kappa,
     fleiss_kappa,
     mean_pair_agreement,
@@ -522,3 +524,26 @@ def test_catalogue_entries():
         cohen_kappa(a, b, clusters=clusters), fleiss_kappa(list(zip(a, b, strict=True)), clusters=clusters),
     ]  # fmt: skip
     assert [str(score.signature) for score in printed] == [m.signature for m in agreement.METRICS]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=30))
+def test_chance_agreement_is_the_mean_over_all_pairings(pairs):
+    a, b = zip(*pairs, strict=True)
+    crossed = [(x, y) for x in a for y in b]
+    expected = chance_agreement(a, b)
+    assert expected.value == pytest.approx(sum(x == y for x, y in crossed) / len(crossed))
+    if not math.isnan(cohen_kappa(a, b, resamples=0).value):
+        raw = raw_agreement(a, b).value
+        assert cohen_kappa(a, b, resamples=0).value == pytest.approx(
+            (raw - expected.value) / (1 - expected.value)
+        )
+    one, two = zip(*crossed, strict=True)
+    found, full = (
+        chance_specific_agreement(a, b, "a").value,
+        specific_agreement(one, two, "a", resamples=0).value,
+    )
+    assert found == pytest.approx(full, nan_ok=True)
+
+
+def test_chance_of_nothing_is_undefined():
+    assert chance_agreement([], []).note == "nothing was labelled by both"

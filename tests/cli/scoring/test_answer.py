@@ -60,7 +60,7 @@ def test_json(proctor, files):
     result = outcome.json
     assert result["family"] == "answer"
     assert result["exact_match"] == pytest.approx(7 / 11)
-    assert [s["metric"] for s in result["scores"]] == ["EM", "ROUGE-L", "EM"]
+    assert [s["metric"] for s in result["scores"]] == ["EM", "ROUGE-L", "EM", "EM", "ROUGE-L"]
     assert result["scores"][0]["failed"] == 1
 
 

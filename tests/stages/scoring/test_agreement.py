@@ -84,6 +84,34 @@ def test_labels(tmp_path):
     assert any("Wilson" in note for note in table.notes)
 
 
+def test_independent_annotators_stand_beside(tmp_path):
+    table = score_agreement(csv(tmp_path, HEAD, LABELS), resampling=QUICK)
+    chance = {row.metric: row.score for row in table.rows if row.chance}
+    # twelve pairs: "yes" 8 times on the left and 6 times on the right
+    assert chance["raw"].value == chance["raw, clustered"].value == pytest.approx((8 * 6 + 4 * 6) / 144)
+    assert chance["specific yes"].value == pytest.approx(4 / 7)
+    assert {chance[metric].value for metric in ("κ", "α", "Fleiss κ")} == {0.0}
+    assert not any(metric.startswith("prevalence") for metric in chance)
+    assert str(chance["raw"].signature) == "raw_agreement|interval:none|pairs:pooled|raters:independent"
+    kappa = scores(table)["all", "κ"].value
+    raw, by_chance = scores(table)["all", "raw"].value, chance["raw"].value
+    assert kappa == pytest.approx((raw - by_chance) / (1 - by_chance))
+
+
+def test_what_chance_cannot_give_is_undefined_or_said(tmp_path):
+    alike = [(u, who, "yes", "r1", "next") for u in ("u1", "u2") for who in ("ana", "ben")]
+    table = score_agreement(csv(tmp_path, HEAD, alike), resampling=QUICK)
+    chance = {row.metric: row.score for row in table.rows if row.chance}
+    assert chance["raw"].value == 1.0
+    assert "chance is certain" in chance["κ"].note
+    orders = [{"unit": "x", "annotator": who, "order": [1, 2, 3]} for who in ("ana", "ben")]
+    ranked = score_agreement(jsonl(tmp_path, orders), "orders", resampling=QUICK)
+    assert [row.score.value for row in ranked.rows if row.chance] == [0.0]
+    segments = csv(tmp_path, SEGMENT_HEAD, [("r", "ana", "s", 0, 4, "k"), ("r", "ben", "s", 1, 4, "k")])
+    notes = score_agreement(segments, "segments", resampling=QUICK).notes
+    assert any(note.startswith("no chance level: ") for note in notes)
+
+
 def test_what_is_drawn_is_in_the_signature(tmp_path):
     path = csv(tmp_path, HEAD, LABELS)
     for options, name in (({}, "recording"), ({"cluster": "type"}, "type")):
@@ -484,7 +512,7 @@ def test_a_crowd_is_shown_as_a_heat_map_only(tmp_path):
         for j in range(7)
     ]
     crowd = score_agreement(jsonl(tmp_path, orders), "orders", resampling=QUICK)
-    assert [row.slice for row in crowd.rows] == ["all"]
+    assert [row.slice for row in crowd.rows if not row.chance] == ["all"]
     assert crowd.figures[0].cells[0][1] == -1.0
     assert crowd.rows[0].score.low is not None
 

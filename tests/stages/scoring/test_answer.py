@@ -85,6 +85,24 @@ def test_best_constant_answer_is_the_chance_row(score):
     assert chance["EM", "always 'no'"].value == 0.5
 
 
+def test_answers_of_other_questions_are_the_chance_row(score):
+    gt = [{"id": f"q{i}", "answer": f"word{i} the pan"} for i in range(6)]
+    pred = [{"id": q["id"], "response": q["answer"]} for q in gt[:5]]
+    table = score(gt, pred, metrics=["exact", "f1", "rouge1"])
+    chance = values(table, chance=True)
+    other = "answers of other questions"
+    assert chance["EM", other].value == 0.0
+    assert chance["F1", other].value == pytest.approx(0.5)  # "pan" of two words: the article goes
+    assert chance["ROUGE-1", other].value == pytest.approx(2 / 3)
+    assert chance["F1", other].n == 5
+    assert values(score(gt, pred, missing="wrong"), chance=True)["F1", other].n == 6
+    assert ("F1", other) not in values(score(gt, pred[:1]), chance=True)
+
+
+def test_judgements_have_no_chance_level_and_say_so(score):
+    assert any(note.startswith("no chance level of judgements") for note in score(GT, PRED).notes)
+
+
 def test_perfect_and_all_wrong(score):
     right = [{"id": q["id"], "response": q.get("answer") or q["answers"][0]} for q in GT]
     found = values(score(GT, right, metrics=["exact", "f1", "rouge1", "rougel"]))

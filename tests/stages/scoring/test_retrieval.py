@@ -40,6 +40,12 @@ def values(table):
     return {(row.slice, row.metric): row.shown for row in table.rows}
 
 
+def test_without_a_pool_there_is_no_chance_row_and_a_note(files):
+    table = score_retrieval(*files, resamples=0)
+    assert not any(row.chance for row in table.rows)
+    assert any(note.startswith("No chance level: give --pool") for note in table.notes)
+
+
 def test_all_slices_parts_and_counts(files):
     found = values(score_retrieval(*files, k=[1, 2], resamples=0))
     assert found["all", "R@1"].value == pytest.approx(100 * (0.5 + 0 + 0.5) / 3)

@@ -106,6 +106,7 @@ def test_numbers_are_those_of_the_metrics(wide):
     assert table.headline["pairs"][0]["wins"] == pair.wins
     assert table.counts == {"systems": 3, "items": 60, "clusters": 20, "marks": 180, "failed": 0}
     assert all(row.score.n == 60 for row in table.rows)
+    assert any(note.startswith("no chance level of the means") for note in table.notes)
     json.dumps(table_as_json(table))
 
 

@@ -51,6 +51,7 @@ def test_golden(describe):
     assert "42" in found["HD-D"].note
     assert found["MATTR"].value > 0.8
     assert table.headline["first_words"] == {"did": 2, "what": 2}
+    assert "no chance level: these numbers describe texts, and nothing is guessed" in table.notes
     assert table.headline["distinct_n2"] == 7 / 12
     assert table.counts == {"texts": 4, "without text": 1, "words": 16, "clusters": 3}
 

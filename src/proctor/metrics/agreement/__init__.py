@@ -17,6 +17,7 @@ References: Cohen (1960, 1968); Fleiss (1971); Cicchetti and Feinstein (1990) fo
 
 from __future__ import annotations
 
+from proctor.metrics.agreement.chance import INDEPENDENT, chance_agreement, chance_specific_agreement
 from proctor.metrics.agreement.entries import METRICS
 from proctor.metrics.agreement.fleiss import fleiss_kappa
 from proctor.metrics.agreement.kappa import KappaWeights, cohen_kappa
@@ -31,12 +32,15 @@ from proctor.metrics.agreement.resampling import (
 from proctor.metrics.agreement.shares import prevalence, raw_agreement, specific_agreement
 
 __all__ = [
+    "INDEPENDENT",
     "METRICS",
     "KappaWeights",
     "Label",
     "PairAgreement",
     "Resampled",
     "agreement_by_pair",
+    "chance_agreement",
+    "chance_specific_agreement",
     "cohen_kappa",
     "fleiss_kappa",
     "interval_of_draws",

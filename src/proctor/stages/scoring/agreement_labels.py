@@ -11,6 +11,8 @@ from typing import Any, Final, Literal
 
 from proctor.metrics.agreement import (
     Label,
+    chance_agreement,
+    chance_specific_agreement,
     cohen_kappa,
     fleiss_kappa,
     mean_pair_agreement,
@@ -26,6 +28,7 @@ from proctor.stages.scoring.agreement_files import Judged
 from proctor.stages.scoring.agreement_rows import (
     MANY_PAIRS,
     Resampling,
+    chance_row,
     name_of_pair,
     named_score,
     slice_note,
@@ -52,6 +55,7 @@ def score_labels(judged: Judged[Label], level: Level, drawn: Resampling) -> Scor
         rows += _mean_rows(judged, level, drawn)
         if len(pairs) <= MANY_PAIRS:
             rows += [row for found in by_pair.values() for row in found]
+    rows += _chance_rows(judged, [row for row in rows if row.slice == "all"])
     counts = judged.counts(sum(map(len, judged.said.values())) + judged.missing)
     if judged.missing:
         counts["labels missing"] = judged.missing
@@ -133,6 +137,19 @@ def _label_rows(
         share = prevalence(a, b, label, clusters=clusters, **options)
         rows.append(ScoreRow(f"prevalence {shown}", named_score(share, **choice), name))
     return rows
+
+
+def _chance_rows(judged: Judged[Label], rows: Sequence[ScoreRow]) -> Iterator[ScoreRow]:
+    """What annotators would get who use the labels as often, without looking; prevalence has no such level."""
+    a, b, _ = _pooled_pairs(judged.said)
+    specific = {f"specific {_shown(label)}": label for label in _known(judged)}
+    for row in rows:
+        if row.metric in ("raw", "raw, clustered"):
+            yield chance_row(row, chance_agreement(a, b))
+        elif row.metric in specific:
+            yield chance_row(row, chance_specific_agreement(a, b, specific[row.metric]))
+        elif not row.metric.startswith("prevalence "):
+            yield chance_row(row)
 
 
 def _shown(label: Label) -> str:

@@ -26,6 +26,7 @@ from proctor.stages.scoring.agreement_files import Alternatives, Judged
 from proctor.stages.scoring.agreement_rows import (
     MANY_PAIRS,
     Resampling,
+    chance_row,
     name_of_pair,
     named_score,
     slice_note,
@@ -50,6 +51,7 @@ def score_orders(judged: Judged[Order], drawn: Resampling) -> ScoreTable:
     by_pair = {(a, b): row(both, name_of_pair(a, b)) for a, b, both in pairs}
     if 1 < len(by_pair) <= MANY_PAIRS:
         rows += by_pair.values()
+    rows.append(chance_row(rows[0]))
     figures: list[Figure] = []
     if by_pair:
         values = {pair: found.score.value for pair, found in by_pair.items()}
@@ -93,6 +95,7 @@ def score_alternatives(
         everything, matching=matching, penalty=penalty
     ).items():
         rows.append(ScoreRow("Algorithm 1", Score(value, signature, n), f"{who} with the others"))
+    rows.append(next(chance_row(row) for row in rows if row.metric == "α of pairs"))
     references = {
         unit: majority_vote(one.gold, list(one.series.values()), quorum=quorum)
         for unit, one in sorted(everything.items())
@@ -109,6 +112,9 @@ def score_alternatives(
         agreement_plot("Agreement on alternative orders", (r for r in rows if r.slice in judged.slices))
     )
     notes = [
+        (
+            "no chance level of Algorithm 1 and the Jaccards: it hangs on how many orders an annotator could have listed"
+        ),
         (
             "a pair of orders scores 1 if identical and otherwise 0 or less, so Algorithm 1 is mostly the share of "
             "exact matches; the other columns give credit to orders that are alike"

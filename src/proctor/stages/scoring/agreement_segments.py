@@ -55,7 +55,10 @@ def score_segments(read: Segments, thresholds: Sequence[float], drawn: Resamplin
     shares = [r for r in rows if r.slice in read.slices and not r.metric.endswith(" s")]
     figures.append(agreement_plot("Agreement of segments", shares))
     alone = sum(len(by) < 2 for by in read.said.values())
-    notes = ["an annotator who marked nothing in a recording has no row there, and is not compared on it"]
+    notes = [
+        "no chance level: what unrelated segments share hangs on where annotators could have marked anything",
+        "an annotator who marked nothing in a recording has no row there, and is not compared on it",
+    ]
     return ScoreTable(
         family="agreement", rows=tuple(rows), headline={"mean_segment_iou": rows[0].score.value},
         counts={

@@ -14,7 +14,7 @@ from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.stages.scoring.answer_figures import slice_figures
 from proctor.stages.scoring.answer_files import AnswerData, MarkScale, read_answers
 from proctor.stages.scoring.answer_letters import letter_report
-from proctor.stages.scoring.answer_notes import answer_counts, reading_notes
+from proctor.stages.scoring.answer_notes import answer_counts, chance_notes, reading_notes
 from proctor.stages.scoring.answer_rows import chance_rows, score_row, sliced_questions
 from proctor.stages.scoring.answer_values import (
     ANSWER_METRICS,
@@ -134,6 +134,7 @@ def score_answer(
             headline |= more[0]
             figures += more[1]
             notes += more[2]
+    notes += chance_notes(chosen)
     figures += slice_figures(measured, rows, parts, data)
     mains = {
         m.metric: next(r.score.value for r in rows if r.metric == METRIC_LABELS[m.metric]) for m in measured

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from proctor.metrics.choice import ParsedLetter
 from proctor.metrics.names import near_miss_note
 from proctor.stages.scoring.answer_files import AnswerData
-from proctor.stages.scoring.answer_values import Missing, given_responses
+from proctor.stages.scoring.answer_values import AnswerMetric, Missing, given_responses
 
-__all__ = ["answer_counts", "reading_notes"]
+__all__ = ["answer_counts", "chance_notes", "reading_notes"]
+
+_NO_CHANCE: Final[Mapping[AnswerMetric, str]] = {
+    "judge": "no chance level of judgements: only a judge can say what answers without knowledge get; judge such a run too",
+    "bertscore": "no chance level of BERTScore: unrelated texts are far above 0, and --baseline takes that out",
+}
+
+
+def chance_notes(metrics: Sequence[AnswerMetric]) -> list[str]:
+    """Say which metrics have no row of chance, and why."""
+    return [note for metric, note in _NO_CHANCE.items() if metric in metrics]
 
 
 def answer_counts(data: AnswerData, letters: Sequence[ParsedLetter | None]) -> dict[str, int]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
+
+import numpy as np
 
 from proctor.metrics.answer import mean_score
 from proctor.metrics.answer_text import best_constant_answer
@@ -12,7 +16,15 @@ from proctor.metrics.choice import chance_accuracy, option_tells
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow
 from proctor.stages.scoring.answer_files import AnswerData, Question
-from proctor.stages.scoring.answer_values import METRIC_LABELS, METRIC_NAMES, AnswerMetric, Measured, Settings
+from proctor.stages.scoring.answer_values import (
+    METRIC_LABELS,
+    METRIC_NAMES,
+    AnswerMetric,
+    Measured,
+    Settings,
+    overlap_values,
+    without_gaps,
+)
 
 __all__ = ["chance_rows", "score_row", "sliced_questions"]
 
@@ -70,6 +82,7 @@ def chance_rows(metric: AnswerMetric, data: AnswerData, settings: Settings) -> l
         )
         if often:
             found.append((f"always {answer[:40]!r}", often / n))
+    shuffled = _of_other_questions(metric, data, settings)
     return [
         ScoreRow(
             METRIC_LABELS[metric],
@@ -78,4 +91,22 @@ def chance_rows(metric: AnswerMetric, data: AnswerData, settings: Settings) -> l
             chance=True,
         )
         for name, value in found
-    ]
+    ] + ([] if shuffled is None else [shuffled])
+
+
+def _of_other_questions(metric: AnswerMetric, data: AnswerData, settings: Settings) -> ScoreRow | None:
+    """The same answers, each given to another question: style and length without knowledge."""
+    answered = [q.id for q in data.questions if (r := data.replies.get(q.id)) and r.response is not None]
+    if metric not in ("exact", "f1", "rouge1", "rougel") or len(answered) < 2:
+        return None
+    order = np.random.default_rng(settings.seed).permutation(len(answered))
+    turned = zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)
+    replies = {answered[at]: data.replies[answered[other]] for at, other in turned}
+    measured = without_gaps(
+        overlap_values(replace(data, replies=replies), metric, settings), settings.missing
+    )
+    values = [value for value in measured.values if value is not None]
+    words = {**measured.parameters, "answers": "of-other-questions", "missing": settings.missing}
+    signature = Signature(METRIC_NAMES[metric], {**words, "interval": "none", "seed": str(settings.seed)})
+    score = Score(math.fsum(values) / len(values), signature, len(values))
+    return ScoreRow(METRIC_LABELS[metric], score, "answers of other questions", chance=True)

@@ -112,6 +112,10 @@ def _notes(
         notes.append(
             "there is no column of clusters, so items count as independent; several questions about one recording are not"
         )
+    notes.append(
+        "no chance level of the means: marks do not say what guessing gets; give a system that guesses as one of them. "
+        "A difference is held against chance by its p"
+    )
     if len(marks.systems) < 2:
         notes.append("there is one system: nothing to compare")
     elif pairs and test not in UNPAIRED:

@@ -152,6 +152,7 @@ def score_text(
     }
     headline["first_words"] = dict(words[:_FIRST_WORDS])
     notes = [] if drawn else ["every text is drawn by itself: name the column of recordings with --cluster"]
+    notes.append("no chance level: these numbers describe texts, and nothing is guessed")
     if units is not None and len(units) > 1:
         headline["nearest_pairs"] = _pairs(texts, units, threshold)
     return ScoreTable(
