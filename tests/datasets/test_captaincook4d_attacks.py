@@ -17,5 +17,5 @@ def test_it_survives(family: str, tmp_path: Path, tests_data: Path) -> None:
         tests_data / "datasets" / "captaincook4d",
         tmp_path,
         family,
-        cap=25 if family == "wrong type" else 120,
+        cap=25 if family == "wrong type" else 40,
     )

@@ -58,7 +58,7 @@ def rewrite(path: Path, lines: list[Any]) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_broken_file_gets_past(family: str, dataset: Dataset, tests_data: Path, tmp_path: Path):
-    assert survive(dataset, tests_data / "datasets" / dataset.name, tmp_path, family, cap=70)
+    assert survive(dataset, tests_data / "datasets" / dataset.name, tmp_path, family, cap=40)
 
 
 def test_ids_begin_with_the_modality_and_documents_are_pages(dataset: Dataset, folder: Path):

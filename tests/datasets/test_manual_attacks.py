@@ -18,7 +18,7 @@ READERS = (recipeqa.DATASET, wikihow.DATASET)
 @pytest.mark.parametrize("dataset", READERS, ids=lambda d: d.name)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_reader_survives(dataset: Dataset, family: str, tests_data: Path, tmp_path: Path):
-    ended = survive(dataset, tests_data / "datasets" / dataset.name, tmp_path, family, cap=120)
+    ended = survive(dataset, tests_data / "datasets" / dataset.name, tmp_path, family, cap=60)
     assert sum(ended.values()) or (family, dataset.name) == ("wrong number", "wikihow")  # it has no numbers
 
 
@@ -29,7 +29,7 @@ def test_whatever_is_told_of_a_broken_folder_is_explained(dataset: Dataset, test
     for path in declared_files(dataset, target):
         original = path.read_bytes()
         for family in ("missing field", "wrong type", "duplicated", "truncated"):
-            for case in cases(path, family, cap=60):
+            for case in cases(path, family, cap=30):
                 path.write_bytes(case.data)
                 log = Log()
                 with contextlib.suppress(UserError):

