@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.evaluate.verdict.comparison import compared
+from proctor.evaluate.verdict.comparison import best_reference, compared
 from proctor.evaluate.verdict.level import BOTTOM, MIDDLE, TOP
 
 
@@ -23,4 +23,21 @@ from proctor.evaluate.verdict.level import BOTTOM, MIDDLE, TOP
 )
 def test_reports_side_by_side(text, levels):
     claim = compared(text)
+    assert (None if claim is None else claim.allows) == levels
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("Reference 1: no match\nReference 2: no match", BOTTOM),
+        ("- Reference 1: ❌\n- Reference 2: ✅", TOP),
+        ("Ref 1: 0, Ref 2: 1", MIDDLE),
+        ("Match with reference 1: no\nMatch with reference 2: yes", TOP),
+        ("Reference 1: no match", None),
+        ("Reference 1: no match\nReference 2: add the salt", None),
+        ("Reference 1: no match\nReference 1: match", None),
+    ],
+)
+def test_the_best_of_the_references_marked_one_by_one(text, levels):
+    claim = best_reference(text)
     assert (None if claim is None else claim.allows) == levels

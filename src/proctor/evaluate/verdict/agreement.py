@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from proctor.evaluate.verdict.claim import SENTENCES, SUBJECT, SUPPOSES, WORDS_LIMIT, claims
-from proctor.evaluate.verdict.comparison import compared
+from proctor.evaluate.verdict.comparison import best_reference, compared
 from proctor.evaluate.verdict.label import SPELLED
 from proctor.evaluate.verdict.level import MIDDLE, levels_of
 
@@ -30,7 +30,7 @@ _NUMBER_CLAIMS: Final = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?:^|[.!?,;:]\s+|\b(?:so|hence|thus|therefore|overall)\s+){SUBJECT}\s*(?:(?:['’]s|is|was)\s+(?:only\s+|clearly\s+|worth\s+|definitely\s+|at\s+(?:best|most)\s+)*an?\s+|['’]s\s+(?=\S+\s+(?:points?|marks?)\b)|(?:makes|is\s+worth|(?:only\s+)?deserves|(?:only\s+)?earns|gets|scores|receives|merits|warrants)\s+(?:only\s+|just\s+|an?\s+)*){_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
+        rf"(?:^|[.!?,;:]\s+|\b(?:so|hence|thus|therefore|overall)\s+){SUBJECT}\s*(?:(?:['’]s|is|was)\s+(?:only\s+|clearly\s+|worth\s+|definitely\s+|at\s+(?:best|most)\s+)*an?\s+|['’]s\s+(?=\S+\s+(?:points?|marks?)\b)|(?:makes|is\s+worth|(?:only\s+)?deserves|(?:only\s+)?earns|gets|scores|receives|merits|warrants)\s+(?:only\s+|just\s+|an?\s+|flat\s+|clear\s+|plain\s+|solid\s+|full\s+|straight\s+|round\s+|big\s+|fat\s+)*){_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
         re.IGNORECASE | re.MULTILINE,
     ),
     re.compile(
@@ -101,12 +101,12 @@ _ENGLISH = re.compile(
 )
 _TABLE_HEAD = re.compile(r"^[ \t]*\|[^\n]{0,400}\n(?=[ \t]*\|?[ \t]*:?-{2,})", re.MULTILINE)
 _BLAMES = re.compile(
-    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|mess|joke|disaster|disgrace\w*|ridiculous|absurd|silly|stupid|laughable|pathetic|lousy|sloppy|as\s+if|yeah,?\s+right|oh,?\s+(?:sure|great|yes|wow)|rubbish|garbage|trash|fatal|blunder\w*|confus(?:es|ed|ion)|mix(?:es|ed)\s+up|(?:a|clear|complete|total)\s+miss|no\s+(?:\w+\s+)?relation|no\s+connection|(?:belongs?\s+to|from|about)\s+(?:another|some\s+other)|made\s+up|deduct\w*|minus\s+(?:one|an?|half|1)\b|los(?:es|t)\s+(?:a|one|half)\s+(?:a\s+)?(?:point|mark)|otherwise|only|one\s+of\s+(?:the\s+)?(?:two|three|four|[2-9])|nothing|none|nope|hallucinat\w*|invent(?:s|ed))\b"
+    r"\b(?:wrong(?:ly)?|incorrect(?:ly)?|fail(?:s|ed|ure)|mismatch\w*|reject\w*|contradict\w*|opposite|disagree\w*|nonsens\w*|unacceptable|unrelated|irrelevant|useless|(?:no|zero)\s+(?:match|credit|points?|marks?|overlap|agreement)|false|mistaken|deserves?\s+nothing|inaccurate|invalid|misses\s+the|different|differs?|something\s+else|terribl[ey]|bad(?:ly)?|poor(?:ly)?|awful|horrible|hopeless|weak|swap(?:s|ped)|contrary|in\s+common|reverses?|off|neglects?|ignores?|mess|joke|disaster|disgrace\w*|ridiculous|absurd|silly|stupid|laughable|pathetic|lousy|sloppy|as\s+if|yeah,?\s+right|oh,?\s+(?:sure|great|yes|wow)|rubbish|garbage|trash|fatal|blunder\w*|confus(?:es|ed|ion)|mix(?:es|ed)\s+up|(?:a|clear|complete|total)\s+miss|no\s+(?:\w+\s+)?relation|no\s+connection|nowhere\s+near|miles\s+away|far\s+cry|(?:belongs?\s+to|from|about)\s+(?:another|some\s+other)|made\s+up|deduct\w*|minus\s+(?:one|an?|half|1)\b|los(?:es|t)\s+(?:a|one|half)\s+(?:a\s+)?(?:point|mark)|otherwise|only|one\s+of\s+(?:the\s+)?(?:two|three|four|[2-9])|nothing|none|nope|hallucinat\w*|invent(?:s|ed))\b"
     r"|(?:\b(?:not|never|cannot|hardly|nothing|none|far\s+from)\b|n['’]t\b)[^.!?\n]{0,40}?\b(?:correct|right|match\w*|accept\w*|close|agree\w*|equivalent|same|support\w*|true|pass|valid|good|enough|correspond\w*|hold\s+up|suffic\w+|adequate\w*|work|occurs?|appears?|found\s+in|qualif\w+|what|in\s+line)\b|[😡🤬👎🤮🙄😤🤦💩😠]",
     re.IGNORECASE,
 )
 _PRAISES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?|paraphras\w*|synonym\w*|interchangeabl[ey]|means\s+what|(?:same|identical)\s+meaning|nail(?:s|ed)|textbook|everything|impeccabl[ey]|brilliant|superb)\b|[🎉👏💯🏆🥇😍]",
+    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed)?|great|perfect(?:ly)?|flawless\w*|identical\w*|equivalent|same|agree(?:s|d|ment)?|accept(?:ed|able|s)?|accurate(?:ly)?|excellent|covers?|covered|full\s+(?:marks|credit|points)|well\s+done|complete(?:ly)?|exact(?:ly)?|paraphras\w*|synonym\w*|interchangeabl[ey]|means\s+what|(?:same|identical)\s+meaning|nail(?:s|ed)|textbook|bullseye|succeeds?|pass(?:es|ed)?|(?:is|are)\s+met|everything|impeccabl[ey]|brilliant|superb)\b|[🎉👏💯🏆🥇😍]",
     re.IGNORECASE,
 )
 _EXCUSES = re.compile(
@@ -179,6 +179,8 @@ def disagreement(value: int, top: int, text: str) -> str:
     if found_beside := _beside(value, top, text):
         return found_beside
     own = levels_of(value, top)
+    if top == 2 and (best := best_reference(text)) is not None and not best.allows & own:
+        return best.said
     against = [claim for claim in made if not claim.allows & own]
     if own is not MIDDLE:
         return against[0].said[:60] if against else ""

@@ -14,9 +14,11 @@ __all__ = ["aspect_claims", "aspect_levels", "is_provisional"]
 _NAME: Final = (
     r"(?:(?:overall|factual|semantic|final|answer|is|the)[\s_-]+){0,2}"
     r"(?:correct(?:ness)?|right|accura(?:te|cy)|similarity|match(?:es|ed)?|agree(?:s|ment)|overlap|equivalen(?:ce|t)|alignment|credit|"
-    r"percent(?:age)?|decision|outcome|status|assessment|conclusion|classification|category|label|result|accept(?:ed|able)?|pass(?:ed)?)"
+    r"percent(?:age)?|decision|outcome|status|assessment|conclusion|classification|category|label|result|accept(?:ed|able)?|pass(?:ed)?|score|rating|marks?|grade|points?)"
 )
 _IS_NAME = re.compile(_NAME, re.IGNORECASE)
+_IS_MARK = re.compile(r"score|rating|mark|grade|point", re.IGNORECASE)
+"""Numbers under these names are verdicts, which are read as such; only words are levels."""
 _LINE = re.compile(
     rf"^[\s|*_`#>+•-]*(?P<name>{_NAME})[\s*_`]*\??[*_`]*\s*[:=|][\s*_`\"']*(?P<value>[^\n|]{{1,40}}?)[\s*_`\"'.|!]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -28,9 +30,12 @@ _WORDS: Final[tuple[tuple[re.Pattern[str], frozenset[Level]], ...]] = tuple(
             r"(?:no|none|nil|false|zero|poor|reject(?:ed)?|fail(?:ed|ure)?|not\s+(?:correct|matched|accepted|equivalent)|absent|[✗✘❌])",
             BOTTOM,
         ),
-        (r"(?:very\s+)?(?:low|weak|little|limited|minimal|slight)", BOTTOM | MIDDLE),
+        (
+            r"(?:very\s+)?(?:low|weak|little|limited|minimal|slight|insufficient|unsatisfactory|bad)",
+            BOTTOM | MIDDLE,
+        ),
         (r"(?:partial(?:ly)?|medium|moderate|some|half|mixed|incomplete|partly)", MIDDLE),
-        (r"(?:very\s+)?(?:high|strong|good)", MIDDLE | TOP),
+        (r"(?:very\s+)?(?:high|strong|good|excellent)", MIDDLE | TOP),
         (
             r"(?:yes|true|full(?:y)?|complete(?:ly)?|perfect|exact|accept(?:ed)?|pass(?:ed)?|approved?|[✓✔✅])",
             TOP,
@@ -61,13 +66,17 @@ def aspect_levels(name: str, value: object) -> frozenset[Level] | None:
         return None
     if isinstance(value, bool):
         return TOP if value else BOTTOM
-    if isinstance(value, float) or (isinstance(value, int) and re.search("percent", name, re.IGNORECASE)):
+    if (isinstance(value, float) and not _IS_MARK.search(name)) or (
+        isinstance(value, int) and re.search("percent", name, re.IGNORECASE)
+    ):
         share = value / 100 if value > 1 else float(value)
         return _of_share(share) if 0 <= share <= 1 else None
     if not isinstance(value, str):
         return None
     said = value.strip()
     if found := _SHARE.fullmatch(said):
+        if _IS_MARK.search(name):
+            return None
         whole = 100 if found["percent"] else int(found["of"]) if found["of"] else 1
         number = float(found["n"])
         plain = not (found["percent"] or found["of"] or "." in found["n"])

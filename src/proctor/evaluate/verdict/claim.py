@@ -26,14 +26,14 @@ _WHOLE: Final = r"(?:full|maximum|max|top|highest|perfect|all)"
 _LEVEL: Final = (
     # half of it
     r"(?:(?P<middle>half\s+of\s+it(?:\s+right)?|(?:partial|part|partly|partially|half|halfway|semi)[ -]?(?:(?:an?\s+)?(?:match(?:es)?|correct|right|wrong|incorrect|accurate|there|true|valid|equivalent))?"
-    rf"|(?:partial|half|some|reduced)\s+(?:(?:the|a|of\s+the)\s+)?{_MARKS}|incomplete|in\s+part|in\s+between|(?:somewhere\s+)?in\s+the\s+middle|(?:the\s+)?middle\s+of\s+the\s+scale|fifty[ -]fifty|(?:[1-9]\d?)\s?(?:%|per\s?cent)\s+(?:correct|right|match(?:es)?))"
+    rf"|(?:partial|half|some|reduced)\s+(?:(?:the|a|of\s+the)\s+)?{_MARKS}|incomplete|in\s+part|in\s+between|(?:somewhere\s+)?in\s+the\s+middle|(?:the\s+)?middle\s+of\s+the\s+scale|fifty[ -]fifty|[🟡🟠]|(?:[1-9]\d?)\s?(?:%|per\s?cent)\s+(?:correct|right|match(?:es)?))"
     # none of it
     rf"|(?P<bottom>wrong|incorrect|false|mistaken|inaccurate|invalid|irrelevant|unrelated|nonsens\w*|unacceptable|reject(?:ed)?|inadequate|unsatisfactory|(?:the\s+)?(?:lowest|minimum|worst)(?:\s+possible)?(?:\s+(?:mark|score|level|grade|verdict|rating))?(?:\s+applies)?|useless|bogus"
     rf"|no\s+(?:match(?:es)?|agreement|overlap|{_MARKS})|(?:zero|0)\s+{_MARKS}|nothing|nil|zilch|(?:mis-?|non-?)match(?:es)?|fail(?:s|ed|ure|ing)?|disqualified|unsupported"
-    r"|(?:the\s+)?(?:exact\s+|very\s+|direct\s+|complete\s+)?(?:opposite|reverse|contrary)|opposite\s+(?:meaning|sense)|reversed|inverted|not\s+(?:even\s+)?(?:close|near|remotely\s+\w+)|contradict(?:ory|ed|ion)|(?:way\s+|well\s+)?off(?:\s+the\s+mark|\s+base)?|beside\s+the\s+point|[❌✗✘👎])"
+    r"|(?:the\s+)?(?:exact\s+|very\s+|direct\s+|complete\s+)?(?:opposite|reverse|contrary)|opposite\s+(?:meaning|sense)|reversed|inverted|not\s+(?:even\s+)?(?:close|near|remotely\s+\w+)|contradict(?:ory|ed|ion)|(?:way\s+|well\s+)?off(?:\s+the\s+mark|\s+base)?|beside\s+the\s+point|[❌✗✘👎🔴⛔🚫])"
     # all of it
     rf"|(?P<top>(?:(?:the\s+)?(?:highest|maximum|top|best)(?:\s+possible)?\s+(?:mark|score|level|grade|verdict|rating)(?:\s+applies)?|correct|right|accurate|identical|equivalent|acceptable|accepted|valid|true|flawless|faultless|perfect|satisfactory|great|brilliant|impeccable|superb|exemplary|excellent|(?:spot|bang|dead)[ -]on|nailed\s+it|on\s+point)"
-    rf"|(?:perfect|full|complete|exact|good|clear|total|strong|true|great|proper)\s+match(?:es)?|match(?:es|ed)?|agreement|(?:the\s+)?(?:very\s+|exact\s+)?same|pass(?:es|ed)?|{_WHOLE}(?:\s+of)?(?:\s+the)?\s+{_MARKS}|the\s+maximum|full\s+house|100\s?%(?:\s+(?:correct|right))?|[✅✔✓👍]))"
+    rf"|(?:perfect|full|complete|exact|good|clear|total|strong|true|great|proper)\s+match(?:es)?|match(?:es|ed)?|agreement|(?:the\s+)?(?:very\s+|exact\s+)?same|pass(?:es|ed)?|{_WHOLE}(?:\s+of)?(?:\s+the)?\s+{_MARKS}|the\s+maximum|full\s+house|100\s?%(?:\s+(?:correct|right))?|[✅✔✓👍🟢💯]))"
 )
 SUBJECT: Final = (
     r"(?:(?:the|this|that|its|such|an?|given|predicted|overall|whole|entire|candidate(?:['’]s)?|model(?:['’]s)?|student(?:['’]s)?|system(?:['’]s)?|machine(?:['’]s)?|ai(?:['’]s)?)\s+){0,4}"
@@ -83,7 +83,7 @@ _NOTHING_TO_DO = re.compile(
 )
 _CREDITED: Final = r"(?:(?:be|been)\s+)?(?:\w+ly\s+)?(?:given|awarded|earned|deserved|due|warranted|justified|granted|in\s+order|appropriate|possible|credited|merited)"
 _CREDIT = re.compile(
-    rf"\b(?:(?P<none>no|zero|nothing)|(?P<whole>full|maximum|max|all|top)|(?P<part>half|partial|some|reduced)|any)?\s*(?:\b(?:marks?|credit|points?)|(?<=nothing))\s+(?:can|could|must|should|may|will|is|are|was|were|has|have)(?P<not>\s*not|n['’]t)?\s+{_CREDITED}\b"
+    rf"\b(?:(?P<none>no|zero|nothing)|(?P<whole>full|maximum|max|all|top)|(?P<part>half|partial|some|reduced)|any)?\s*(?:\b(?:marks?|credit|points?)|(?<=nothing))\s+(?:(?:can|could|must|should|may|will|is|are|was|were|has|have)(?P<not>\s*not|n['’]t)?\s+{_CREDITED}|appl(?:y|ies)|it\s+is)\b"
     rf"|\b(?P<not2>cannot|can['’]t|won['’]t|(?:do|does|did|will|would|can|could)(?:\s+not|n['’]t))\s+(?:\w+ly\s+)?(?:give|award|earn|deserve|get|grant|merit|receive)\s+(?:(?:it|the\s+answer|this)\s+)?(?:(?P<whole2>full|maximum|all|top)|(?P<part2>half|partial|some)|any|the)?\s*(?:marks?|credit|points?)\b",
     re.IGNORECASE,
 )
@@ -159,9 +159,12 @@ _SHOWS = re.compile(
 )
 """What follows is shown, not said."""
 _ANYTHING_BUT = re.compile(r"\banything\s+but\b", re.IGNORECASE)
-_STARS = re.compile(r"[★☆⭐🌟]")
+_STARS = re.compile(
+    r"[★☆⭐🌟]|\b(?:\d{1,2}|one|two|three|four|five)\s+stars?\b|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten)\s+out\s+of\s+(?:five|ten)\b|\b\d{2,3}\s+points\b",
+    re.IGNORECASE,
+)
 _LETTER = re.compile(
-    r"\b(?:grade|mark|rating|score)\s*[:=]\s*[*_`\"']*(?P<letter>[A-F])[+-]?[*_`\"'.]*\s*$",
+    r"\b(?:grade|mark|rating|score)\s*[:=]\s*[*_`\"']*(?P<letter>[A-F])[+-]?[*_`\"'.]*\s*$|^[ \t*_`]*(?P<alone>[A-F])[+-]?[ \t*_`.]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 WORDS_LIMIT: Final = 20_000
@@ -188,7 +191,9 @@ def claims(text: str) -> Iterator[Claim]:
                     yield found_claim
             before = clause
     for letter in islice(_LETTER.finditer(text), 20):
-        yield Claim({"A": TOP, "F": BOTTOM}.get(letter["letter"].upper(), MIDDLE), letter[0])
+        yield Claim(
+            {"A": TOP, "F": BOTTOM}.get((letter["letter"] or letter["alone"]).upper(), MIDDLE), letter[0]
+        )
     yield from aspect_claims(text)
     yield from _answers_to_itself(text)
     yield from _opposite_answers(text)

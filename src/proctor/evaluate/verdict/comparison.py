@@ -6,9 +6,10 @@ import re
 from itertools import islice
 from typing import Final
 
-from proctor.evaluate.verdict.level import BOTTOM, MIDDLE, TOP, Claim
+from proctor.evaluate.verdict.doubt import is_level
+from proctor.evaluate.verdict.level import BOTTOM, MIDDLE, TOP, Claim, Level
 
-__all__ = ["compared"]
+__all__ = ["best_reference", "compared"]
 
 _VERB: Final = r"(?:says?|states?|wants?|names?|claims?|asks?\s+for|calls?\s+for|requires?|gives?|tells?|mentions?|means?|is\s+about|talks?\s+about)"
 _PART: Final = r"(?P<said>[^.;,\n…]{3,120}?)\s*(?=[.;,\n]|$|\b(?:but|while|whereas|and\s+the)\b)"
@@ -19,6 +20,11 @@ _REFERENCES = re.compile(
     rf"\b(?:references?|golds?)(?:\s+answers?)?\s+(?:all\s+|both\s+)?{_VERB}\s+(?:that\s+)?(?:to\s+)?{_PART}",
     re.IGNORECASE,
 )
+_OF_REFERENCE = re.compile(
+    r"(?:^|[.;,|]\s*)[ \t*_`>#•-]*(?:(?:match|agreement)\s+with\s+)?(?:reference|ref|gold)(?:\s+answer)?\s*#?\s*(?P<name>\d{1,2}|[A-Z])[ \t*_`]*(?::|→|->|=|–|—|\s-\s)[ \t*_`]*(?P<value>[^.;,|\n]{1,40}?)[ \t*_`]*(?=$|[.;,|\n])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NUMBERS: Final = {"0": BOTTOM, "1": MIDDLE, "2": TOP}
 _WORD = re.compile(r"[^\W_]+")
 _EMPTY = re.compile(
     r"\b(?:the|a|an|to|of|it|them|is|are|was|that|you|should|in|on|at|with|for|and)\b", re.IGNORECASE
@@ -28,6 +34,31 @@ _SAME = re.compile(
     re.IGNORECASE,
 )
 """Words that refer to what was said before; such a report holds no content of its own."""
+
+
+def best_reference(text: str) -> Claim | None:
+    """Return the best of what is said of single references ("Reference 1: no match"), where two or more are marked.
+
+    Args:
+        text: the judge's own words, quotations left out.
+    """
+    found = list(islice(_OF_REFERENCE.finditer(text), 50))
+    levels = [_level(each["value"]) for each in found]
+    known = [level for level in levels if level is not None]
+    if len({each["name"].upper() for each in found}) < 2 or len(known) < len(levels):
+        return None
+    best = next(level for level in (TOP, MIDDLE, BOTTOM) if level in known)
+    return Claim(best, f"references: {', '.join(each['value'].strip() for each in found)}"[:80])
+
+
+def _level(value: str) -> frozenset[Level] | None:
+    said = value.strip(" *_`")
+    if said in _NUMBERS:
+        return _NUMBERS[said]
+    level = is_level(said)
+    if level is not None:
+        return {"top": TOP, "middle": MIDDLE, "bottom": BOTTOM}[level]
+    return BOTTOM if said.lower() in ("no", "none") else TOP if said.lower() == "yes" else None
 
 
 def compared(text: str) -> Claim | None:

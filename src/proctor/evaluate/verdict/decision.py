@@ -39,7 +39,7 @@ _REFUSAL: Final = (
     r"(?:I(?:['’]m| am)?|we|as an? (?:AI|language model|assistant)[^.\n]{0,60}?)\s*(?:['’]m|am|are)?\s*"
     r"(?:sorry,?\s*(?:but\s*)?I\s*)?(?:am\s+)?"
     r"(?:can\s?not|can['’]?t|unable to|not able to|will not|won['’]?t|refuse to|(?:must )?decline to)\s+"
-    r"(?:help(?!\s+but)|assist|comply|continue with|(?:judge|evaluate|assess|score|rate|grade|mark|give|provide|issue)"
+    r"(?:help(?!\s+but)|assist|comply|continue with|(?:judge|evaluate|assess|score|rate|grade|mark|give|assign|award|provide|issue)"
     r"(?:\s+(?:this|it|that|such|the (?:answer|prediction|request|response|content)|you|a (?:verdict|score|rating|judge?ment|mark|grade))\b|\s*(?:[.!,;\n]|$)))"
 )
 _REFUSED = re.compile(_REFUSAL, re.IGNORECASE)
@@ -72,6 +72,10 @@ _PART_ONLY = re.compile(
     r"\b(?:for|on|about|regarding|as\s+to|concerns?|covers?)\s+(?:the\s+|its\s+)?(?:\w+\s+){1,4}(?:only|alone)\b|\b(?:only|just|solely|exclusively)\s+(?:for|about|regarding|concerns|covers|applies\s+to)\b"
     r"|^\W*(?:for|regarding|concerning|as\s+to)\s+(?:the\s+)?(?:first|second|last|other|tool|amount|action|order|part|half|beginning|end)\b|\A\s*for\s+(?:(?:the|its|good)\s+)?(?:style|effort|honesty|tone|grammar|form|length|fluency|clarity|wording|trying|politeness)\b",
     re.IGNORECASE,
+)
+_LABEL_AGAIN = re.compile(
+    rf"^{LIST_MARK}{WRAP}(?:verdict|score|judge?ment){WRAP}(?:[:=]{WRAP}(?:$|[^\W\d]).*|$)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _ASKS = re.compile(r"(?:Human|User)[*_]*[ \t]*:|<\|im_start\|>\s*user", re.IGNORECASE)
 _ANSWERS = re.compile(r"(?:Assistant|Judge)[*_]*[ \t]*:|<\|im_start\|>\s*assistant", re.IGNORECASE)
@@ -238,6 +242,8 @@ def _hold_against_behind(mark: Mark, behind: str, top: int) -> None:
         raise Unscored("contradictory", f"another number stands behind the verdict: {others[0]}")
     if contradicts(mark.score, top, kept.lstrip(" \n\t`*_.)]}\"'")):
         raise Unscored("contradictory", "what stands behind the verdict says the contrary")
+    if _LABEL_AGAIN.search(kept):
+        raise Unscored("contradictory", "another verdict, which cannot be read, stands behind the verdict")
     if not is_vetted(kept):
         raise Unscored("unvetted")
 

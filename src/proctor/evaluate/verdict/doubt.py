@@ -106,7 +106,7 @@ _CHANGES: Final = (
 _NUMBERISH: Final = r"(?:[012]\b|zero\b|one\b(?!\s+\w)|two\b(?!\s+\w)|partial|partly|incorrect|wrong|lower|higher|a\s+match|no\s+match)"
 _RETRACTS = re.compile(
     r"\b(?:(?:on|upon)\s+(?:second|further|closer|more|another|re-?)?\s*(?:thoughts?|reflection|reading|inspection|consideration|look|review|reconsideration|examination)"
-    r"|in\s+(?:hind|retro)\w+|come\s+to\s+think|thinking\s+(?:about|again|it\s+over|more)|looking\s+(?:at\s+(?:it|this|that)\s+)?(?:again|closer|more\s+closely|(?:an?|the)\s+\w+\s+time)|then\s+again|on\s+the\s+other\s+hand|to\s+be\s+fair|in\s+(?:all\s+)?fairness|mind\s+you|admittedly|feels?\s+(?:like|too|wrong|off|high|low)"
+    r"|in\s+(?:hind|retro)\w+|come\s+to\s+think|thinking\s+(?:about|again|it\s+over|more)|looking\s+(?:at\s+(?:it|this|that)\s+)?(?:again|closer|more\s+closely|(?:an?|the)\s+\w+\s+time)|then\s+again|after\s+all|no\W+wait|reconsider\b|provisional\w*|tentative\w*|preliminary|not\s+(?:\w+\s+){0,4}?final|in\s+fact\s+(?:lower|higher)|on\s+the\s+other\s+hand|to\s+be\s+fair|in\s+(?:all\s+)?fairness|mind\s+you|admittedly|feels?\s+(?:like|too|wrong|off|high|low)"
     r"|hmm+|hold\s+on|(?:scratch|strike)\s+that|never\s*mind|oops|whoops|my\s+(?:bad|mistake|error|apologies)|apologies|sorry|correction|erratum|(?:just\s+)?(?:kidding|joking)|typo|not\s+so\s+fast"
     r"|disregard|ignore\s+(?:the|that|this|my|above|previous)|forget\s+(?:that|it|what|my|the\s+above)|or\s+rather|make\s+(?:it|that)\b|call\s+it\b"
     rf"|should\s+(?:\w+\s+){{0,2}}?(?:have\s+been|be|read|say)\s+(?:an?\s+)?{_NUMBERISH}|deserv\w+|(?:closer|nearer)\s+to\s+(?:an?\s+)?{_NUMBERISH}|more\s+like\s+(?:an?\s+)?{_NUMBERISH}"
@@ -117,7 +117,7 @@ _RETRACTS = re.compile(
     r"|(?:was|is)\s+(?:just\s+|only\s+)?an?\s+(?:joke|test|mistake|typo|guess)\b|(?:is|was|as|only|just|merely)\s+(?:an?\s+|the\s+)?(?:\w+\s+)?(?:example|format|template|placeholder|illustration|sample|quotation|quote|dummy|draft)\b)"
     r"|(?:^|[\s(\[])[-−–](?:\d(?!\d|\s*[-–]\s*\d)|half\b)"
     rf"|\b(?:I|we|let\s+me|let['’]s|I['’](?:m|d|ll|ve))\b(?!\s+hope)[^.!?\n]{{0,60}}?\b(?:{_CHANGES})"
-    r"|(?:^|[.!?;:)\n]\s*|[,–—-]\s+)(?:wait|actually|in\s+fact|no|nope|nein|non|não|nee|rather|instead|revised|corrected|updated|downgraded|lowered|reduced|changed|edit|update|ps|p\.s)\s*(?=[,.…:;!–—-]|$|\bto\b|\d|(?-i:I)\b|it\b|that\b|the\b|an?\b|zero\b|one\b|two\b|partial)"
+    r"|(?:^|[.!?;:)\n]\s*|[,–—-]\s+)(?:wait|actually|in\s+fact|no|nope|nein|non|não|nee|rather|instead|revised|corrected|updated|downgraded|lowered|reduced|changed|edit|update|addendum|postscript|afterthought|ps|p\.s)\s*(?=[,.…:;!–—-]|$|\bto\b|\d|(?-i:I)\b|it\b|that\b|the\b|an?\b|zero\b|one\b|two\b|partial)"
     r"|^[*†\s]*(?:only\s+)?(?:if|unless|assuming|provided)\b|^\s*(?:is|was|would|could|might|may|should|or)\s",
     re.IGNORECASE | re.MULTILINE,
 )
