@@ -195,6 +195,8 @@ def _child(work: Callable[..., None], printed: str, *arguments: str) -> None:
 if __name__ == "__main__":
     for needed in (
         "aiohttp",
+        "genai_prices.data",
+        "jinja2.sandbox",
         "scipy.stats",
         "sqlalchemy.dialects.sqlite",
         "proctor.llm.providers.compat",

@@ -34,7 +34,11 @@ import importlib, io, json, os, resource, signal, sys, traceback
 for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score", "stages.predict", "stages.judge",
              "stages.generate", "stages.score", "llm.providers.compat", "llm.registry"):
     importlib.import_module("proctor." + name)
-import aiohttp, sqlalchemy.dialects.sqlite
+import aiohttp, genai_prices.data_snapshot, jinja2.sandbox, sqlalchemy.dialects.sqlite, tomlkit
+from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.generate.promqa_prompt import generation_prompts
+for prepare in (genai_prices.data_snapshot.get_snapshot, evaluation_prompts, generation_prompts):
+    prepare()
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect")
 
 touched = 0
