@@ -103,7 +103,7 @@ def rouge_column(
             values[question.id] = 100 * rouge_1_overlap(question.answer, answer, tokeniser=tokeniser).f1
         except MetricInputError as error:
             raise UserError(f"{error.message}.", where=question.id, hint=error.hint or None) from None
-    signature = Signature("rouge_1", {"stemming": "no", "tokeniser": tokeniser, "value": "f1"})
+    signature = Signature("rouge_1", {"scale": "100", "stemming": "no", "tokeniser": tokeniser, "value": "f1"})
     return TextColumn(name="rouge-1", signature=str(signature), values=values)
 
 
@@ -134,7 +134,7 @@ def bert_column(
     except MetricInputError as error:
         raise UserError(f"{error.message}.", hint=error.hint or None) from None
     values = {q.id: 100 * match.f1 for (q, _), match in zip(pairs, found.matches, strict=True)}
-    signature = Signature("bert_score", {**found.parameters, "value": "f1"})
+    signature = Signature("bert_score", {**found.parameters, "scale": "100", "value": "f1"})
     return TextColumn(name="bertscore", signature=str(signature), values=values)
 
 
