@@ -103,7 +103,9 @@ def rouge_column(
             values[question.id] = 100 * rouge_1_overlap(question.answer, answer, tokeniser=tokeniser).f1
         except MetricInputError as error:
             raise UserError(f"{error.message}.", where=question.id, hint=error.hint or None) from None
-    signature = Signature("rouge_1", {"scale": "100", "stemming": "no", "tokeniser": tokeniser, "value": "f1"})
+    signature = Signature(
+        "rouge_1", {"scale": "100", "stemming": "no", "tokeniser": tokeniser, "value": "f1"}
+    )
     return TextColumn(name="rouge-1", signature=str(signature), values=values)
 
 
