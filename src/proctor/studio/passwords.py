@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import secrets
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +12,7 @@ from typing import Final, TypeVar
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError
+from argon2.low_level import ARGON2_VERSION
 
 from proctor.verify.desk.records import InvalidError
 
@@ -97,6 +100,16 @@ def check_password(password: str, *known: str) -> None:
         raise InvalidError([("password", message)])
 
 
+def _hash_of_nobody(hasher: PasswordHasher) -> str:
+    """Write a hash with a hasher's parameters that no password is known to give; checking one against it is all the work."""
+    salt, digest = (
+        base64.b64encode(secrets.token_bytes(size)).decode().rstrip("=")
+        for size in (hasher.salt_len, hasher.hash_len)
+    )
+    costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    return f"$argon2id$v={ARGON2_VERSION}${costs}${salt}${digest}"
+
+
 class Passwords:
     """Hashes and checks passwords without holding up the server.
 
@@ -110,7 +123,7 @@ class Passwords:
         self._hasher = PasswordHasher(
             time_cost=time_cost, memory_cost=memory_kib, parallelism=lanes, type=Type.ID
         )
-        self._nobody = self._hasher.hash("nobody has this password")
+        self._nobody = _hash_of_nobody(self._hasher)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="proctor-passwords")
 
     def close(self) -> None:
