@@ -175,14 +175,13 @@ def demo_bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_demo(tmp_path_factory.mktemp("attacks"), show=show, video=False)
 
 
-@pytest.fixture
-def open_house(tmp_path: Path, demo_bench: Path) -> Iterator[Callable[..., House]]:
-    """Opens studios on fresh copies of the sample."""
+@contextmanager
+def _opening(folder: Path, demo_bench: Path) -> Iterator[Callable[..., House]]:
     houses: list[House] = []
 
     def make(root: Path | None = None, **more: Any) -> House:
         if root is None:
-            root = tmp_path / f"bench{len(houses)}"
+            root = folder / f"bench{len(houses)}"
             shutil.copytree(demo_bench, root)
         house = House(root, **more)
         houses.append(house)
@@ -191,6 +190,22 @@ def open_house(tmp_path: Path, demo_bench: Path) -> Iterator[Callable[..., House
     yield make
     for house in houses:
         house.close()
+
+
+@pytest.fixture
+def open_house(tmp_path: Path, demo_bench: Path) -> Iterator[Callable[..., House]]:
+    """Opens studios on fresh copies of the sample."""
+    with _opening(tmp_path, demo_bench) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def open_lasting_house(
+    tmp_path_factory: pytest.TempPathFactory, demo_bench: Path
+) -> Iterator[Callable[..., House]]:
+    """The same for what is made once for a module and then copied."""
+    with _opening(tmp_path_factory.mktemp("houses"), demo_bench) as make:
+        yield make
 
 
 @pytest.fixture(scope="module")

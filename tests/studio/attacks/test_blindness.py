@@ -25,16 +25,16 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 _STATIC = re.compile(rb"/static/[0-9a-f]{12}/")
 
 
-@pytest.fixture
-def base(open_house: Any, tmp_path: Path) -> Path:
-    """A project with one undecided item for two readers; nothing else is open to them."""
-    house = open_house()
+@pytest.fixture(scope="module")
+def base(open_lasting_house: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with one undecided item for two readers; nothing else is open to them. Copied, never changed."""
+    house = open_lasting_house()
     house.hire("one")
     house.hire("two")
     house.hire("judge", "adjudicator")
     house.deal(["one", "two"], 8)
     house.desk.database.back_up("base")
-    root = tmp_path / "base"
+    root = tmp_path_factory.mktemp("blindness") / "base"
     shutil.copytree(house.root, root, ignore=shutil.ignore_patterns("verification.sqlite*"))
     shutil.copy(house.root / "verification.sqlite.base.bak", root / "verification.sqlite")
     return root
