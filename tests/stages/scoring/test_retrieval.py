@@ -43,7 +43,7 @@ def values(table):
 def test_without_a_pool_there_is_no_chance_row_and_a_note(files):
     table = score_retrieval(*files, resamples=0)
     assert not any(row.chance for row in table.rows)
-    assert any(note.startswith("No chance level: give --pool") for note in table.notes)
+    assert any(note.startswith("no chance level: give --pool") for note in table.notes)
 
 
 def test_all_slices_parts_and_counts(files):

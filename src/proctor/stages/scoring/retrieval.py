@@ -169,4 +169,4 @@ def _notes(
     if without_gold:
         yield f"{without_gold:,} questions have no relevant source and were left out."
     if pool is None:
-        yield "No chance level: give --pool (a number or a table of sources) for what a random ranking would get."
+        yield "no chance level: give --pool (a number or a table of sources) for what a random ranking would get."
