@@ -34,6 +34,9 @@ def allowed(text):
         ("Somewhere in the middle.", [MIDDLE]),
         ("Ne correspond à aucune référence.", [BOTTOM]),
         ("Stimmt mit keiner Referenz überein.", [BOTTOM]),
+        ("Die Vorhersage hat nichts mit der Referenz zu tun.", [BOTTOM]),
+        ("Aucun rapport avec la question.", [BOTTOM]),
+        ("我无法判断。", [frozenset()]),
     ],
 )
 def test_a_clause_on_the_answer_makes_a_claim(text, levels):

@@ -21,6 +21,7 @@ from proctor.evaluate.verdict.doubt import unsure, without_quotations
         "I cannot tell whether it matches.",
         "No judgement is possible.",
         "The lower of the two marks applies.",
+        "I will abstain.",
     ],
 )
 def test_a_judge_that_does_not_rely_on_itself(text):

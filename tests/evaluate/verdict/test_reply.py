@@ -1,4 +1,4 @@
-"""Verdicts from judges' replies: 1,200 replies with agreed verdicts, and properties of all replies."""
+"""Verdicts from judges' replies: 1,750 replies with agreed verdicts, and properties of all replies."""
 
 from __future__ import annotations
 

@@ -42,6 +42,10 @@ _NUMBER_CLAIMS: Final = (
         re.IGNORECASE | re.MULTILINE,
     ),
     re.compile(
+        rf"\b{_NUMBER}\s+(?:points?|marks?)(?P<after>\s+(?:is|are|seems?|will\s+do|suffices?)\b[^.!?\n]{{0,60}})",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?:rating|scoring|grading|marking|judging|rate|giving)\s+(?:this|it|that|the\s+(?:answer|prediction|response))\s+(?:as\s+|with\s+|at\s+)?(?:an?\s+)?{_NUMBER}(?P<after>[^.!?\n]{{0,60}})",
         re.IGNORECASE,
     ),
@@ -51,7 +55,7 @@ _NUMBER_CLAIMS: Final = (
     ),
 )
 _NO_MARK = re.compile(
-    r"\s*(?:of\s+the\b|steps?\b|cups?\b|minutes?\b|references?\b|ingredients?\b|answers?\b|parts?\b|things?\b|that\b|who\b|which\b|thing\b|(?!points?\b|marks?\b|out\b|because\b|since\b|as\b|for\b|and\b|but\b|on\b|only\b|here\b|at\b|to\b|overall\b|given\b|instead\b|rather\b|not\b|now\b|then\b|even\b|though\b|due\b|so\b|when\b|with\b)[a-z]+)",
+    r"\s*(?:of\s+the\b|steps?\b|cups?\b|minutes?\b|references?\b|ingredients?\b|answers?\b|parts?\b|things?\b|that\b|who\b|which\b|thing\b|(?!points?\b|marks?\b|is\b|are\b|seems?\b|will\b|suffices?\b|out\b|because\b|since\b|as\b|for\b|and\b|but\b|on\b|only\b|here\b|at\b|to\b|overall\b|given\b|instead\b|rather\b|not\b|now\b|then\b|even\b|though\b|due\b|so\b|when\b|with\b)[a-z]+)",
     re.IGNORECASE,
 )
 _BACKWARDS = re.compile(
@@ -59,6 +63,15 @@ _BACKWARDS = re.compile(
     r"|(?<!step )(?<!number )(?<!reference )(?<!answer )\b[12]\s*(?:=|is|means|being|stands\s+for|:|for)\s*(?:(?:the|an?)\s+)?(?:worst|lowest|wrong|incorrect|no\s+match|mismatch|fail)\b",
     re.IGNORECASE,
 )
+
+
+def _unreal(value: int, text: str) -> str:
+    """Return the words that give the number only under a condition ("it would be 2 if it named the lid")."""
+    for found in islice(_UNREAL.finditer(text[:WORDS_LIMIT]), 100):
+        number = (found["n"] or found["m"]).lower()
+        if (int(number) if number.isdigit() else SPELLED.get(number, 0)) == value:
+            return " ".join(found[0].split())[:60]
+    return ""
 
 
 def stated_numbers(text: str) -> Iterator[tuple[int, str]]:
@@ -77,6 +90,11 @@ def stated_numbers(text: str) -> Iterator[tuple[int, str]]:
             yield int(number) if number.isdigit() else SPELLED.get(number, 0), " ".join(found[0].split())[:60]
 
 
+_WOULD: Final = r"would\s+(?:be|have\s+been|get|have\s+got(?:ten)?|earn|have\s+earned|deserve|score|receive)\s+(?:an?\s+)?"
+_UNREAL = re.compile(
+    rf"\b{_WOULD}{_NUMBER}\s+(?:only\s+)?(?:if|had)\b|\b(?:if|had)\s+(?:it|the\s+(?:answer|prediction|response))\b[^.!?;\n]{{0,80}}?\b{_WOULD}{_NUMBER.replace('<n>', '<m>')}",
+    re.IGNORECASE,
+)
 _SUPPOSES_NUMBER = re.compile(
     r"\b(?:if|unless|whether|could|might|had|were|first\s+thought|instead\s+of|not|never|need(?:s|ed)?|require[sd]?|neither)\b|(?<!\bI\s)\bwould\b|n['’]t\b|[012]\s*=",
     re.IGNORECASE,
@@ -110,7 +128,7 @@ _PRAISES = re.compile(
     re.IGNORECASE,
 )
 _EXCUSES = re.compile(
-    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed|ing)?|same|equivalent|identical\w*|agree(?:s|d|ment)?|both|also|too|says\s+(?:so|that|this)|either|still|consistent|conveys?|equals?|accept(?:ed|able)?|accurate(?:ly)?|fine|enough|harmless|alike|not\s+required|suffices|essentially|likewise|as\s+(?:in|well)|like|paraphras\w*|align\w*|covers?|captur\w*|does\s+not\s+contradict|no\s+contradiction)\b(?!\s+~)",
+    r"\b(?:correct(?:ly)?|right(?:ly)?|match(?:es|ed|ing)?|same|equivalent|identical\w*|agree(?:s|d|ment)?|both|also|too|says\s+(?:so|that|this)|either|still|consistent|conveys?|equals?|accept(?:ed|able)?|accurate(?:ly)?|fine|enough|harmless|alike|not\s+required|suffices|essentially|likewise|as\s+(?:in|well)|like|paraphras\w*|align\w*|covers?|captur\w*|(?:not|n['’]t)\s+matter|immaterial|unimportant|insignificant|minor|optional|(?:the|this)\s+very\s+\w+|does\s+not\s+contradict|no\s+contradiction)\b(?!\s+~)",
     re.IGNORECASE,
 )
 _FAULTS = re.compile(
@@ -170,6 +188,8 @@ def disagreement(value: int, top: int, text: str) -> str:
     text = _TABLE_HEAD.sub("", text)
     if found := _BACKWARDS.search(text[:WORDS_LIMIT]):
         return found[0]
+    if unreal := _unreal(value, text):
+        return unreal
     for number, said in stated_numbers(text):
         if number != value:
             return said

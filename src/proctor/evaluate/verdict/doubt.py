@@ -84,6 +84,7 @@ _UNSURE = re.compile(
             r"\b(?:human|person|someone|expert|annotator|reviewer)\s+(?:\w+\s+)?(?:should|must|needs?\s+to|has\s+to|ought\s+to)\s+(?:\w+\s+)?(?:check|review|look|verify|confirm|decide|judge|double)",
             r"\b(?:needs?|requires?|pending|flag(?:ged)?\s+for|mark(?:ed)?\s+for|awaiting|subject\s+to)\s+(?:a\s+)?(?:(?:human|manual|further|second|closer|expert)\s+)?(?:review|confirmation|verification)\b",
             r"\bplease\s+(?:have\b[^.\n]{0,30}?\b)?(?:double[- ]?)?(?:verify|check|confirm|review)\b",
+            r"\b(?:I|we)\s+(?:(?:will|shall|must|have\s+to|would\s+rather|prefer\s+to|choose\s+to)\s+)?(?:abstain|pass\s+on\s+this|skip\s+this)\b",
             r"\b(?:lower|higher|better|worse)\s+of\s+(?:the|these)\s+(?:two|three)\s+(?:marks|scores|verdicts|ratings|grades)\b",
             r"\bno\s+(?:judge?ment|verdict|assessment|evaluation|decision)\s+(?:is|was|can|could)\b|\b(?:impossible|hard|difficult|too\s+early)\s+to\s+(?:say|tell|judge|decide|determine|assess|evaluate)\b",
         )
@@ -107,7 +108,7 @@ _NUMBERISH: Final = r"(?:[012]\b|zero\b|one\b(?!\s+\w)|two\b(?!\s+\w)|partial|pa
 _RETRACTS = re.compile(
     r"\b(?:(?:on|upon)\s+(?:second|further|closer|more|another|re-?)?\s*(?:thoughts?|reflection|reading|inspection|consideration|look|review|reconsideration|examination)"
     r"|in\s+(?:hind|retro)\w+|come\s+to\s+think|thinking\s+(?:about|again|it\s+over|more)|looking\s+(?:at\s+(?:it|this|that)\s+)?(?:again|closer|more\s+closely|(?:an?|the)\s+\w+\s+time)|then\s+again|after\s+all|no\W+wait|reconsider\b|provisional\w*|tentative\w*|preliminary|not\s+(?:\w+\s+){0,4}?final|in\s+fact\s+(?:lower|higher)|on\s+the\s+other\s+hand|to\s+be\s+fair|in\s+(?:all\s+)?fairness|mind\s+you|admittedly|feels?\s+(?:like|too|wrong|off|high|low)"
-    r"|hmm+|hold\s+on|(?:scratch|strike)\s+that|never\s*mind|oops|whoops|my\s+(?:bad|mistake|error|apologies)|apologies|sorry|correction|erratum|(?:just\s+)?(?:kidding|joking)|typo|not\s+so\s+fast"
+    r"|hmm+|hold\s+on|(?:scratch|strike|scrap|forget|disregard)\s+(?:that|this|it|(?:the|my)\s+(?:above|former|first|last|previous|verdict|score|mark))\b|never\s*mind|oops|whoops|my\s+(?:bad|mistake|error|apologies)|apologies|sorry|correction|erratum|(?:just\s+)?(?:kidding|joking)|typo|not\s+so\s+fast"
     r"|disregard|ignore\s+(?:the|that|this|my|above|previous)|forget\s+(?:that|it|what|my|the\s+above)|or\s+rather|make\s+(?:it|that)\b|call\s+it\b"
     rf"|should\s+(?:\w+\s+){{0,2}}?(?:have\s+been|be|read|say)\s+(?:an?\s+)?{_NUMBERISH}|deserv\w+|(?:closer|nearer)\s+to\s+(?:an?\s+)?{_NUMBERISH}|more\s+like\s+(?:an?\s+)?{_NUMBERISH}"
     r"|down-?grad\w*|up-?grad\w*|down-?rat\w*|demot\w+|half\s+a\s+point|(?:one|a)\s+point\s+(?:off|less|lost|deducted)|minus|deduct\w*|knock\w*\s+(?:off|it|down|a)"
