@@ -272,7 +272,9 @@ def test_chunks_do_not_matter_within_strata(monkeypatch):
     values, clusters, strata = two_worlds()
     first = bootstrap_mean_intervals([values], clusters, strata=strata, resamples=300)
     monkeypatch.setattr("proctor.metrics.bootstrap._CELLS", 170)
-    assert bootstrap_mean_intervals([values], clusters, strata=strata, resamples=300) == first
+    (again,) = bootstrap_mean_intervals([values], clusters, strata=strata, resamples=300)
+    # Products of matrices of another size may add in another order: the last digit is the processor's.
+    assert (again.low, again.high) == pytest.approx((first[0].low, first[0].high), rel=1e-12)
 
 
 def test_strata_of_one_cluster_are_noted():
