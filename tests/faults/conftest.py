@@ -133,7 +133,10 @@ class Ended:
 
 
 class Launcher:
-    """Starts ``proctor`` commands in processes of their own, forked from one that has imported everything."""
+    """Starts ``proctor`` commands in processes of their own, forked from one that has imported everything.
+
+    What needs no process of its own (a quiet run to compare with, the same command once more) is done in this one.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import proctor
 
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.records import read_json, read_jsonl
@@ -25,11 +26,11 @@ def options(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def once_answered(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Any, launcher: Any) -> Path:
+def once_answered(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Any) -> Path:
     """The benchmark with one run to be judged, not to be changed."""
     copy = Path(shutil.copytree(built, tmp_path_factory.mktemp("answered") / "bench"))
     name = f"compat/answerer-0@{calmed().url}/v1"
-    done = launcher.run("predict", copy, "-p", name, "--run", "first")
+    done = proctor("predict", copy, "-p", name, "--run", "first")
     assert done.status == 0, done.err
     return copy
 
@@ -87,7 +88,7 @@ def test_at_once_is_as_one_after_the_other(
 ) -> None:
     rough = Path(shutil.copytree(answered, tmp_path / "rough"))
     for command in PAIRS[what](answered, models):
-        done = launcher.run(*command)
+        done = proctor(*command)
         assert done.status == 0, done.err
     needed = models.settle()
     models.server.reset()
@@ -138,7 +139,7 @@ def test_judged_while_it_is_answered_the_judgements_fit_some_predictions(
 ) -> None:
     """A judge that begins in the middle sees the run as it was or as it is, never half of it."""
     base = predict(answered, models, 1, "toy")
-    assert launcher.run(*base, "--limit", 10).status == 0
+    assert proctor(*base, "--limit", 10).status == 0
     both = [launcher.start(*base), launcher.start(*judge(answered, models, "toy"))]
     for process in both:
         ended = process.wait()
@@ -146,7 +147,7 @@ def test_judged_while_it_is_answered_the_judgements_fit_some_predictions(
     marks: list[Judgement] = read_jsonl(answered / "runs/toy/judgements.jsonl", Judgement)
     items = len(read_jsonl(answered / "items.jsonl"))
     assert len(marks) in (10, items)
-    again = launcher.run(*judge(answered, models, "toy"))
+    again = proctor(*judge(answered, models, "toy"))
     assert again.status == 0, again.err
     assert len(read_jsonl(answered / "runs/toy/judgements.jsonl", Judgement)) == items
     assert set(models.settle().values()) == {1}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import proctor
 
 from proctor.records import read_json, read_jsonl
 
@@ -38,9 +39,7 @@ def arguments(stage: str, bench: Path, models: Any) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def calm(
-    built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Callable[[], Any], launcher: Any
-) -> dict[str, Path]:
+def calm(built: Path, tmp_path_factory: pytest.TempPathFactory, calmed: Callable[[], Any]) -> dict[str, Path]:
     """The benchmark before each stage, and after the last; not to be changed."""
     server = calmed()
     home = tmp_path_factory.mktemp("calm")
@@ -50,7 +49,7 @@ def calm(
         found[stage] = Path(shutil.copytree(last, home / stage))
         last = Path(shutil.copytree(last, home / f"after-{stage}"))
         names = type("Names", (), {"name": staticmethod(lambda role: f"compat/{role}@{server.url}/v1")})
-        assert launcher.run(*arguments(stage, last, names)).status == 0
+        assert proctor(*arguments(stage, last, names)).status == 0
         (last / "calls.sqlite").unlink()
     return {**found, "generate": built, "done": last}
 
@@ -97,7 +96,7 @@ def test_a_limit_on_the_size_of_files(
     assert all(data == before.get(name) or len(data) <= limit for name, data in after.items())
     paid = models.settle()
     kept = stored(root / "calls.sqlite")
-    assert launcher.run(*line).status == 0
+    assert proctor(*line).status == 0
     assert len(models.settle()) == models.server.count - (sum(paid.values()) - kept)
     if stage != "generate":
         done = contents(calm["done"])
@@ -156,7 +155,7 @@ def test_a_file_system_that_is_full(
         assert leave == 400_000, "so little room cannot be enough"
     paid = Counter(models.settle())
     ballast.unlink()
-    again = launcher.run(*line)
+    again = proctor(*line)
     assert again.status == 0, again.err
     if stage != "generate":
         name = "runs/toy/predictions.jsonl" if stage == "predict" else "runs/toy/judgements.jsonl"
@@ -180,7 +179,7 @@ def test_paid_for_but_no_room_for_the_results(
     """The store is elsewhere and has room; the results have none. Nothing is paid for again."""
     root = Path(shutil.copytree(calm[stage], tmp_path / "bench"))
     before = contents(root)
-    assert launcher.run(*arguments(stage, root, models)).status == 0
+    assert proctor(*arguments(stage, root, models)).status == 0
     expected = contents(root)
     models.server.reset()
     rough = Path(shutil.copytree(calm[stage], small / "bench"))
@@ -194,7 +193,7 @@ def test_paid_for_but_no_room_for_the_results(
         assert all(data in (before.get(name), expected.get(name)) for name, data in after.items())
     needed = models.settle()
     assert len(needed) > 40
-    assert launcher.run(*line).status == 0
+    assert proctor(*line).status == 0
     assert contents(rough) == expected
     assert models.settle() == needed
     assert set(needed.values()) == {1}

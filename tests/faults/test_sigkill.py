@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.cli.conftest import proctor
 from tests.lives import KILLS
 
 STEP = 1 if KILLS >= 20 else 3
@@ -95,13 +96,13 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
 ) -> None:
     models.script(latency=LATENCY)
     if stage == "judge":
-        assert launcher.run(*arguments("predict", bench, models)).status == 0
+        assert proctor(*arguments("predict", bench, models)).status == 0
         models.settle()
         (bench / "calls.sqlite").unlink()
     rough = Path(shutil.copytree(bench, tmp_path / "rough"))
     before = contents(rough)
     models.server.reset()
-    calm = launcher.run(*arguments(stage, bench, models))
+    calm = proctor(*arguments(stage, bench, models))
     assert calm.status == 0, calm.err
     once = shortened(models.settle())
     assert set(once.values()) == {1}
@@ -149,7 +150,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(
         outcomes = after
         for name, data in contents(rough).items():
             assert data in (before.get(name), expected.get(name)), f"{name} is half-written at kill {kill}"
-    last = launcher.run(*arguments(stage, rough, models))
+    last = proctor(*arguments(stage, rough, models))
     assert last.status == 0, last.err
     note_life()
 
@@ -201,10 +202,10 @@ def test_killed_at_each_moment_of_writing_no_file_is_ever_half_there(
 ) -> None:
     """Before and after each file is opened, before it is synced and before it is renamed; all calls are stored."""
     if stage == "judge":
-        assert launcher.run(*arguments("predict", bench, models)).status == 0
+        assert proctor(*arguments("predict", bench, models)).status == 0
     first = Path(shutil.copytree(bench, tmp_path / "first"))
     before = contents(first)
-    assert launcher.run(*arguments(stage, bench, models)).status == 0
+    assert proctor(*arguments(stage, bench, models)).status == 0
     expected = contents(bench)
     sent = models.server.count
     kills = 0
@@ -219,7 +220,7 @@ def test_killed_at_each_moment_of_writing_no_file_is_ever_half_there(
         for name, data in contents(rough).items():
             assert data in (before.get(name), expected.get(name)), f"{name} is half-written at kill {kills}"
         if kills % 5 == 0:
-            again = launcher.run(*line)
+            again = proctor(*line)
             assert again.status == 0, again.err
             assert contents(rough) == expected
         shutil.rmtree(rough)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import proctor
 from tests.lives import KILLS
 
 LATENCY = {"low": 0.05, "high": 0.2}
@@ -60,9 +61,9 @@ def arguments(stage: str, bench: Path, models: Any) -> list[object]:
 
 
 @pytest.fixture
-def ready(bench: Path, models: Any, launcher: Any) -> Path:
+def ready(bench: Path, models: Any) -> Path:
     """The benchmark with a run to be judged, and a slow server."""
-    assert launcher.run("predict", bench, "-p", "recipe-text", "--run", "floor").status == 0
+    assert proctor("predict", bench, "-p", "recipe-text", "--run", "floor").status == 0
     models.script(latency=LATENCY)
     return bench
 
@@ -77,7 +78,6 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
     number: signal.Signals,
     ready: Path,
     models: Any,
-    launcher: Any,
     stored: Callable[[Path], int],
 ) -> None:
     line = arguments(stage, ready, models)
@@ -94,12 +94,12 @@ def test_stopped_it_keeps_what_was_paid_and_goes_on_later(
     # Calls that were in flight had time to come in: all that was sent was answered, and all of it is stored.
     assert answered == counts
     assert stored(ready / "calls.sqlite") == len(counts) < 48
-    assert launcher.run(*line).status == 0
+    assert proctor(*line).status == 0
     assert set(models.settle().values()) == {1}
     assert models.server.count > len(counts)
 
 
-def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, launcher: Any, stored: Any) -> None:
+def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, stored: Any) -> None:
     """The second one gives up what is in flight; what had come in is kept all the same."""
     models.script(rules=[], latency={"seconds": 600.0}, faults=[])
     line = arguments("predict", ready, models)
@@ -114,7 +114,7 @@ def test_ctrl_c_twice_does_not_wait(ready: Path, models: Any, launcher: Any, sto
     assert "Traceback" not in err
     assert stored(ready / "calls.sqlite") == 0
     models.script()
-    assert launcher.run(*line).status == 0
+    assert proctor(*line).status == 0
 
 
 def test_a_stop_while_nothing_comes_back_ends_by_itself(ready: Path, models: Any) -> None:
@@ -135,7 +135,7 @@ LOST = "TypeError: expected a message argument"
 
 @pytest.mark.parametrize("number", STATUS, ids=lambda n: n.name)
 def test_stopped_at_any_moment_it_ends_cleanly(
-    number: signal.Signals, ready: Path, models: Any, launcher: Any, contents: Callable[[Path], Any]
+    number: signal.Signals, ready: Path, models: Any, contents: Callable[[Path], Any]
 ) -> None:
     """Seeded moments from the first import to the last file: a message, never a traceback or half a file."""
     rng = random.Random(7)
@@ -161,7 +161,7 @@ def test_stopped_at_any_moment_it_ends_cleanly(
         assert "Traceback" not in err, err
         stopped += 1
     assert stopped >= 1
-    assert launcher.run(*line).status == 0
+    assert proctor(*line).status == 0
     assert contents(ready)["runs/toy/predictions.jsonl"].count(b"\n") >= 50
 
 
