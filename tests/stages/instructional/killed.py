@@ -26,7 +26,7 @@ def live(workspace: str, data: str, url: str) -> None:
     voters = tuple(name(f"assistant{n}") for n in range(3))
     how = replace(
         usual,
-        pairs=replace(usual.pairs, models=PairModels(generator=name("writer")), total=12),
+        pairs=replace(usual.pairs, models=PairModels(generator=name("writer")), total=8),
         filters=replace(usual.filters, models=FilterModels(judges=(name("judge"),), assistants=voters)),
         choices=replace(usual.choices, models=ChoiceModels(writer=name("writer"), assistants=voters)),
         systems=(name("predictor"),),

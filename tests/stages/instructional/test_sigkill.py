@@ -29,7 +29,7 @@ def begin(workspace: Path) -> Path:
 
 
 def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(lives: Lives, tmp_path: Path) -> None:
-    data, printed = write_rows(tmp_path / "data", [row(n) for n in range(6)]), tmp_path / "printed"
+    data, printed = write_rows(tmp_path / "data", [row(n) for n in range(4)]), tmp_path / "printed"
     place = tmp_path / "bench"  # of both, since played models look into it
     with rehearse(place, quality=0.9, seed=3, latency=Latency(low=0.01, high=0.1)) as server:
 
@@ -42,7 +42,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(lives: Lives,
         assert expected.keys() >= set(MADE)
         assert len([n for n in expected if n.startswith("clip-runs/")]) >= 10
         assert once == answered(outcomes(place)), "every call was made once"
-        assert once.total() >= 80
+        assert once.total() >= 45
         shutil.rmtree(place)
         server.reset()
         end_many_lives(lives, start, begin(place), server, once, printed=printed)
