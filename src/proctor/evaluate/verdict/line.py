@@ -38,10 +38,17 @@ _LABEL_ALONE = re.compile(
     re.IGNORECASE,
 )
 _CONCLUDED = re.compile(
-    rf".*[,;.]\s+(?:(?:so|therefore|thus|hence)\s*,?\s+(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?|(?:(?:my|the)\s+)?(?P<lead>{CORRECTIONS})\s+){LABEL}\s*(?:is|:|=)\s*{WRAP}"
-    rf"(?P<rest>\d(?:\s*/\s*\d)?{WRAP}\.?{WRAP})",
+    rf"(?P<said>.*(?:[,;.]\s+(?=(?:so|therefore|thus|hence)\b|(?:(?:my|the)\s+)?(?:{CORRECTIONS})\b)|[a-z)][.!]\s+(?=[*_`]*{LABEL}[*_`]*[:=])))"
+    rf"(?:(?:so|therefore|thus|hence)\s*,?\s+(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?|(?:(?:my|the)\s+)?(?P<lead>{CORRECTIONS})\s+)?"
+    rf"{WRAP}{LABEL}{WRAP}\s*(?:is|:|=)\s*{WRAP}(?P<rest>\d(?:\s*/\s*\d)?{WRAP}\.?{WRAP})",
     re.IGNORECASE,
 )
+"""A verdict at the end of the last paragraph, behind the reasons."""
+_REPORTED = re.compile(
+    r"\b(?:e\.g|examples?|sample|format|template|wr(?:i|o)t\w+|wrote|end(?:s|ed|ing)? (?:with|in)|add(?:s|ed)|lines?|words?|quot\w+|inject\w*|prompts?|user|attack\w*|hypothetical\w*|pretend\w*|claim\w*|demand\w*|ask(?:s|ed)? for|says?(?=:)|tells?|told|instruct\w*|order(?:s|ed))\b",
+    re.IGNORECASE,
+)
+"""Reasons that may report what somebody else wrote; a verdict behind them has to stand on a line of its own."""
 _TAG = re.compile(rf"<(?P<tag>{LABEL})>\s*(?P<rest>[^<>]{{0,40}}?)\s*</(?P=tag)>[.\s]*", re.IGNORECASE)
 _ROW = re.compile(rf"\|{WRAP}{LEAD}{LABEL}{WRAP}\|{WRAP}(?P<rest>[^|]{{0,60}}?){WRAP}\|\s*", re.IGNORECASE)
 _RESULT = re.compile(
@@ -81,17 +88,20 @@ def from_lines(text: str, top: int) -> tuple[list[Mark], bool]:
     straight = list(accumulate((line.count('"') for line in raw), initial=0))
     curly = list(accumulate((line.count("“") - line.count("”") for line in raw), initial=0))
     for place in range(len(raw) - 1, -1, -1):
-        line, begin, end = raw[place].strip(), starts[place], starts[place] + len(raw[place])
+        line, end = raw[place].strip(), starts[place] + len(raw[place])
+        begin = end - len(raw[place].lstrip())
         reads = 0 < len(line) <= LINE_LIMIT and _HINT.search(line)
         found = list(_from_line(line, following, top)) if reads else []
         inside = curly[place] > 0 or (straight[place] % 2 == 1 and straight[-1] > straight[place])
         if found and (
-            inside or _ends_quotation(line) or is_introduced(text[max(0, begin - 2 * LINE_LIMIT) : begin])
+            inside
+            or _ends_quotation(line)
+            or is_introduced(text[max(0, begin - 2 * LINE_LIMIT) : begin + found[0].at])
         ):
             quoted = True
         else:
             marks += [
-                replace(mark, at=begin, end=end_of_following if mark.form == "next_line" else end)
+                replace(mark, at=begin + mark.at, end=end_of_following if mark.form == "next_line" else end)
                 for mark in reversed(found)
             ]
         if line.strip("`"):
@@ -137,9 +147,12 @@ def _from_line(line: str, following: str, top: int) -> Iterator[Mark]:
         elif value := read_bare(following, top):
             yield _line_mark("next_line", value, match)
     elif (
-        not following and (match := _CONCLUDED.fullmatch(line)) and (value := read_value(match["rest"], top))
+        not following
+        and (match := _CONCLUDED.fullmatch(line))
+        and not _REPORTED.search(match["said"])
+        and (value := read_value(match["rest"], top))
     ):
-        yield _line_mark("line", value, match)
+        yield replace(_line_mark("line", value, match), at=match.end("said"))
 
 
 def _is_of_something_else(note: str | None) -> bool:
