@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,26 @@ def office(tmp_path: Path) -> Iterator[Office]:
     found = Office(tmp_path)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="session")
+def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample project without recordings; copied by whoever changes it."""
+    from proctor.stages.studio_demo import make_demo
+
+    @contextmanager
+    def quiet(_title: str, _total: int | None = None) -> Iterator[Callable[[], None]]:
+        yield lambda: None
+
+    folder = tmp_path_factory.mktemp("demo")
+    make_demo(folder, show=quiet, video=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_bench(demo_workspace: Path) -> Path:
+    """Its workspace; copied, never changed."""
+    return demo_workspace / "bench"
 
 
 @pytest.fixture(scope="session")

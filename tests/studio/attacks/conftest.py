@@ -16,7 +16,6 @@ import httpx
 import pytest
 
 from proctor.stages.studio import open_studio
-from proctor.stages.studio_demo import make_demo
 from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, Limits, hash_token, new_token
 from proctor.studio.context import Settings
@@ -162,17 +161,6 @@ class House:
 
     def all_items(self) -> list[Any]:
         return self.desk.read(lambda c: list(items.list_items(c, limit=1_000)))
-
-
-@pytest.fixture(scope="session")
-def demo_bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample project's workspace without recordings; copied, never changed."""
-
-    @contextmanager
-    def show(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-        yield lambda: None
-
-    return make_demo(tmp_path_factory.mktemp("attacks"), show=show, video=False)
 
 
 @contextmanager

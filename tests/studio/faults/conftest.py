@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from typing import Any
 import pytest
 
 from proctor.stages.studio import open_desk, sync_desk
-from proctor.stages.studio_demo import make_demo
 from proctor.studio.auth import hash_token, new_token
 from proctor.verify.desk import documents, people, roster, work
 from proctor.verify.policy import Policy
@@ -251,17 +250,6 @@ class Crew:
                             query.where(t.assignments.c.pid == pid, t.responses.c.rev == revs[pid])
                         ).all()
                     done.append((json.loads(rows[0].sheet)["note"], revs[pid]))
-
-
-@pytest.fixture(scope="session")
-def demo_bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample project's workspace without recordings; copied, never changed."""
-
-    @contextmanager
-    def show(title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-        yield lambda: None
-
-    return make_demo(tmp_path_factory.mktemp("faults"), show=show, video=False)
 
 
 @pytest.fixture

@@ -301,28 +301,27 @@ class TestAccessibility:
 
     pytestmark = browser_only
 
-    @pytest.mark.parametrize("name", _representatives())
-    def test_axe(self, base: str, browser: Any, name: str) -> None:
-        source = _axe()
-        page, found = browser.new_page(reduced_motion="reduce"), []
-        page.goto(f"{base}/p/{name}", wait_until="domcontentloaded")
-        page.wait_for_timeout(50)
-        page.evaluate(source)
-        for look, media, size, rules in LOOKS:
-            page.set_viewport_size(size)
-            page.emulate_media(**media)
-            result = page.evaluate(
-                "rules => axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})",
-                rules,
-            )
-            assert rules or result["passes"], "axe looked at nothing"
-            found += [
-                f"{look}: {v['id']} ({v['impact']}) {n['target']} {n.get('failureSummary', '')[:300]}"
-                for v in result["violations"]
-                if v["impact"] in ("serious", "critical")
-                for n in v["nodes"]
-            ]
-        page.close()
+    def test_axe(self, base: str, browser: Any) -> None:
+        source, found = _axe(), []
+        page = browser.new_page(reduced_motion="reduce")
+        for name in _representatives():
+            page.goto(f"{base}/p/{name}", wait_until="domcontentloaded")
+            page.wait_for_timeout(50)
+            page.evaluate(source)
+            for look, media, size, rules in LOOKS:
+                page.set_viewport_size(size)
+                page.emulate_media(**media)
+                result = page.evaluate(
+                    "rules => axe.run(document, {resultTypes: ['violations'], ...(rules.length ? {runOnly: rules} : {})})",
+                    rules,
+                )
+                assert rules or result["passes"], f"axe looked at nothing on {name}"
+                found += [
+                    f"{name} {look}: {v['id']} ({v['impact']}) {n['target']} {n.get('failureSummary', '')[:300]}"
+                    for v in result["violations"]
+                    if v["impact"] in ("serious", "critical")
+                    for n in v["nodes"]
+                ]
         assert not found, "\n".join(found)
 
     def test_axe_would_say_so(self, base: str, browser: Any) -> None:

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium"))
-
-
-@pytest.fixture(scope="session")
-def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample project, made once and copied for whoever changes it."""
-    pytest.importorskip("uvicorn", reason="needs the extra 'studio'")
-    from proctor.stages.studio_demo import make_demo
-
-    @contextmanager
-    def quiet(_title: str, _total: int | None = None) -> Iterator[Callable[[], None]]:
-        yield lambda: None
-
-    folder = tmp_path_factory.mktemp("demo")
-    make_demo(folder, show=quiet, video=False)
-    return folder
 
 
 class Site:
