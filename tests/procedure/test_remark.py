@@ -53,6 +53,7 @@ from proctor.procedure.remark import describe_performed, read_remark, read_remar
         ("Sauce is spilled while pouring.", "the sauce is spilled while pouring"),
         ("Filling leaked", "the filling leaked"),
         ("The water does not cover the noodles, half cover", "the water does not cover the noodles"),
+        ("The lid was left open, closed later", "the lid was left open, closed later"),
         ("The water was poured, and the tea is cold", "the water was poured, and the tea is cold"),
         ("Skin not removed properly", "the skin was not removed properly"),
         ("Egg not well done", "the egg was not well done"),

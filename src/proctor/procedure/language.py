@@ -286,8 +286,8 @@ RULES: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "unfinished": _matches(
         rf"\b(?:{_CONTRAST}|(?:and|or|the|an?|than|because|with|of|into|but)){_END}|\b(?:into|in) (?:{_SIZE}) {_CONTRAST}"
         rf"|{_CONTRAST} (?:{_SIZE}|full){_END}|\binstead (?!of\b|and\b|but\b|by\b)(?:[a-z]+ing|to)\b"
-        rf"|\byou did for (?:only |about )?{NUMBER}|\bdo not (?:until|for)\b|\bdid not do (?:[a-z]+ and|{_MANNER})\b"
-        r"|, but (?:all|both|none|some) (?:[a-z]+ly )?(?!of\b|the\b)[a-z]+ed\b"
+        rf"|(?:^|(?<=[.,;:!?] )|(?<=\band )|(?<=\bbut ))you did for (?:only |about )?{NUMBER}|\bdo not (?:until|for)\b|\bdid not do (?:[a-z]+ and|{_MANNER})\b"
+        rf"|, but (?:all|both|none|some) (?:[a-z]+ly )?(?:connected|attached|joined)(?: together)?{_END}"
     ),
     "verb as a thing": _verb_as_thing,
     "doubled verb": _doubled_verb,

@@ -493,16 +493,16 @@ def _is_finite(word: str) -> bool:
     return (low == past(base) and low != base) or low in ("leaks", "spills", "falls", "sticks", "burns")
 
 
-_TRAILER: Final = re.compile(
-    r", (?!and\b|but\b|so\b|or\b|not\b|only\b)[a-z-]+(?: (?!is\b|are\b|was\b|were\b)[a-z-]+)?$"
+_ECHO: Final = re.compile(
+    r"(?P<clause>\b(?P<word>[a-z]{3,})\b.*), (?!and\b|but\b|so\b|or\b|not\b|only\b)(?:[a-z-]+ )?(?P=word)(?:s|d|ed|ing)?$"
 )
-"""A word or two behind the last comma of a clause, which repeat it in short (", half cover")."""
+"""A word or two behind the last comma of a clause, which repeat a word of it (", half cover")."""
 
 
 def _stated(words: list[str], *, opens: bool) -> Remark:
     text = " ".join(words)
     text = re.sub(r",? and (?:did not|didn't|do not) .*$", "", text)
-    text = _TRAILER.sub("", text)
+    text = _ECHO.sub(r"\g<clause>", text)
     if opens or (_is_gerund(words[0]) and words[0].lower() != "filling"):
         return Remark(text, "clause")
     return Remark(f"the {_lowered(text)}", "clause")

@@ -79,17 +79,17 @@ def without_others(text: str, top: int) -> str:
     for pattern in (_SPECIAL, _BLOCKS):
         text = pattern.sub(_blank, text)
     lines = text.split("\n")
-    found = [_LEGEND_LINE.fullmatch(line) if 3 < len(line) <= LINE_LIMIT else None for line in lines]
+    legends = [_LEGEND_LINE.fullmatch(line) if 3 < len(line) <= LINE_LIMIT else None for line in lines]
+    numbers = [int(legend["n"]) if legend else None for legend in legends]
     run: list[int] = []
-    for place in range(len(lines) + 1):
-        legend = found[place] if place < len(lines) else None
-        if legend is not None and int(legend["n"]) not in [int(found[i]["n"]) for i in run]:  # type: ignore[index]
+    for place, number in enumerate((*numbers, None)):
+        if number is not None and number not in [numbers[i] for i in run]:
             run.append(place)
         elif place == len(lines) or lines[place].strip():
-            if {int(found[i]["n"]) for i in run} == set(range(top + 1)):  # type: ignore[index]
+            if {numbers[i] for i in run} == set(range(top + 1)):
                 for i in run:
                     lines[i] = " " * len(lines[i])
-            run = [place] if legend is not None else []
+            run = [place] if number is not None else []
     return "\n".join(lines)
 
 
