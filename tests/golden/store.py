@@ -1,0 +1,310 @@
+"""Fills the stored workspaces: ``python -m tests.golden.store moment asking …`` at the commit that the README names.
+
+Models are played by the rehearsal's stand-in over HTTP; some of the replies are spoilt by a rule on the request's key, so that
+refusals, cut-off replies, failures and replies that nobody can read are in the stores, too. Tests never run this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.golden.cells import CELLS
+from tests.golden.playing import Asked, Table, clip_name, collect, listening, replaced
+from tests.media.make_video import make_grey_video
+from tests.typed import proctor as run
+
+import proctor.llm.registry
+from proctor.generate import recipe_picture
+from proctor.llm.fence import FENCE_FILE
+from proctor.llm.message import Request
+from proctor.llm.model import ModelName
+from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.llm.registry import resolve as real_resolve
+from proctor.media import clips, frames, paint, probe, times
+from proctor.stages.experiment.rehearse import played_keys
+from proctor.stages.rehearsal import rehearse, write_marks
+
+STORED = Path(__file__).parent / "stored"
+PROTOCOLS = {"openai": "/v1", "anthropic": "", "google": ""}
+
+
+# -- models and pictures -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Spoilt:
+    """A played model some of whose replies are spoilt."""
+
+    inner: Any
+    failures: dict[str, Failure]
+    fail: bool
+
+    @property
+    def name(self) -> str:
+        return str(self.inner.name)
+
+    @property
+    def endpoint(self) -> str:
+        return str(self.inner.endpoint)
+
+    async def attempt(self, request: Request, media: Any, *, timeout: float) -> Outcome:
+        said: Outcome = await self.inner.attempt(request, media, timeout=timeout)
+        drawn = int(request.key[8:14], 16) / 16**6
+        if self.fail and drawn < 0.06:
+            self.failures[request.key] = Failure(
+                kind="bad_request", message="this request is refused by the store's rule", status=400
+            )
+            return self.failures[request.key]
+        if not isinstance(said, Reply) or drawn > 0.25:
+            return said
+        if self.fail and drawn < 0.11:
+            return Refusal(
+                text="I'm sorry, I can't help with that.", usage=said.usage, model=said.model, stop="refusal"
+            )
+        if self.fail and drawn < 0.16:
+            return Truncated(
+                text=said.text[: len(said.text) // 3], usage=said.usage, model=said.model, stop="length"
+            )
+        if all(m.role != "assistant" for m in request.messages):
+            return Reply(text="Hm, that is a hard one. Let me see.", usage=said.usage, model=said.model)
+        return said
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+@dataclass
+class Recorder:
+    """Notes which pictures the real functions make."""
+
+    table: Table = field(default_factory=Table)
+    images: list[tuple[Any, Any, tuple[Any, ...]]] = field(default_factory=list)
+
+    def shown(self) -> Iterator[tuple[Any, Any]]:
+        real = (frames.extract_frames, times.presentation_times, probe.probe, clips.cut_clip)
+        extract, present, look, cut = real
+        draw, jpeg, png = recipe_picture.draw_procedure, paint.encode_jpeg, paint.encode_png
+
+        def extracted(path: Path, wanted: Any, *, height: int | None = 360, **more: Any) -> Any:
+            found = extract(path, wanted, height=height, **more)
+            self.presented(path)
+            for frame in found:
+                place = self.table.frames.setdefault(f"{path.name} {height}", {})
+                self.images.append((frame.image, place, (f"{frame.time:.3f}", frame.pts)))
+            return found
+
+        def presented(path: Path, **more: Any) -> Any:
+            found = present(path, **more)
+            self.table.times[path.name] = [*map(float, found[0])], float(found[1])
+            return found
+
+        self.presented = presented
+
+        def probed(path: Path, **more: Any) -> Any:
+            found = look(path, **more)
+            name = Path(path).name
+            if Path(path).parent.name != "videos":
+                import hashlib
+
+                name = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            self.table.probes[name] = {k: v for k, v in msgspec.to_builtins(found).items() if k != "path"} | {
+                "path": ""
+            }
+            return found
+
+        def cutting(path: Path, clip: Path, start: float, end: float, **how: Any) -> None:
+            import hashlib
+
+            cut(path, clip, start, end, **how)
+            self.table.clips[clip_name(path, start, end, how)] = hashlib.sha256(clip.read_bytes()).hexdigest()
+
+        def drawn(graph: Any) -> Any:
+            found = draw(graph)
+            self.images.append((found, self.table.drawings, (graph.id,)))
+            return found
+
+        def encoder(real_one: Callable[..., bytes]) -> Callable[..., bytes]:
+            def encode(image: Any, **how: Any) -> bytes:
+                import hashlib
+
+                data = real_one(image, **how)
+                for known, place, (name, *pts) in self.images:
+                    if known is image:
+                        place[name] = (*pts, image.shape[1], image.shape[0], hashlib.sha256(data).hexdigest())
+                return data
+
+            return encode
+
+        yield from zip(real, (extracted, presented, probed, cutting), strict=True)
+        yield from ((draw, drawn), (jpeg, encoder(jpeg)), (png, encoder(png)))
+
+
+@contextmanager
+def played(
+    bench: Path, recorder: Recorder, failures: dict[str, Failure], fail: Callable[[], bool], quality: float
+) -> Iterator[None]:
+    """Play all models of a workspace, and note what they are shown."""
+    with (
+        rehearse(bench, quality=quality, seed=5) as server,
+        played_keys(server.environment),
+        ExitStack() as stack,
+    ):
+
+        def resolve(name: str) -> Any:
+            parsed = ModelName.parse(name)
+            model = real_resolve(f"{parsed.provider}/{parsed.model}@{server.url}{PROTOCOLS[parsed.provider]}")
+            return Spoilt(model, failures, fail())
+
+        stack.enter_context(replaced(proctor.llm.registry.resolve, resolve))
+        for original, replacement in recorder.shown():
+            stack.enter_context(replaced(original, replacement))
+        yield
+
+
+# -- stores --------------------------------------------------------------------------------------------------------------
+
+
+def typed(*arguments: object) -> str:
+    done = run(*arguments)
+    if done.status:
+        raise SystemExit(f"{' '.join(map(str, arguments))}\n{done.out}\n{done.err}")
+    return done.out
+
+
+def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, hooks: dict[str, Callable[[Path], None]] | None = None, fail: Callable[[str], bool] = lambda _cell: True) -> None:  # fmt: skip
+    """Make one store: prepare its workspace, play its cells, and pack everything."""
+    target = STORED / name
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    home = Path(tempfile.mkdtemp(prefix="golden-"))
+    bench = home / "bench"
+    prepare(bench)
+    (bench / FENCE_FILE).write_text("5e" * 32)
+    before = snapshot(bench)
+    asked, recorder, failures = Asked(), Recorder(), dict[str, Failure]()
+    told: dict[str, Any] = {}
+    with played(bench, recorder, failures, lambda: fail(asked.cell), quality), listening(asked):
+        for cell in CELLS[name]:
+            asked.cell = cell.name
+            if hooks and cell.name in hooks:
+                known = set(snapshot(bench))
+                hooks[cell.name](bench)
+                before |= {p: d for p, d in snapshot(bench).items() if p not in known}
+            told[cell.name] = [typed(*command) for command in cell.commands(bench)]
+            for path, text in collect(bench, cell.results).items():
+                place = target / "results" / cell.name / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text)
+            print(cell.name, {t: len(k) for t, k in asked.keys.get(cell.name, {}).items()})
+    for path, value in (
+        ("requests.json", asked.keys),
+        ("failures.json", failures),
+        ("pictures.json", recorder.table),
+    ):
+        (target / path).write_bytes(
+            msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
+        )
+    pack(bench, before, target / "workspace.zip")
+    shutil.rmtree(home)
+
+
+def snapshot(bench: Path) -> dict[str, bytes]:
+    return {p.relative_to(bench).as_posix(): p.read_bytes() for p in sorted(bench.rglob("*")) if p.is_file()}
+
+
+def pack(bench: Path, before: dict[str, bytes], target: Path) -> None:
+    """Write a workspace as it is now, what of it was there before, and where that was different."""
+    for database in bench.rglob("*.sqlite"):
+        with sqlite3.connect(database) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
+        connection.close()
+        with sqlite3.connect(database) as connection:
+            connection.execute("VACUUM")
+        connection.close()
+    now = {p: d for p, d in snapshot(bench).items() if not p.endswith((".mp4", "-wal", "-shm", ".lock"))}
+    now |= {p: b"" for p in snapshot(bench) if p.endswith(".mp4")}  # nobody opens them
+    names = [p for p in before if p in now and not p.endswith(".mp4")]
+    files = {f"bench/{p}": d for p, d in now.items()}
+    files |= {f"before/{p}": before[p] for p in names if before[p] != now[p]}
+    files["before.json"] = json.dumps(sorted(names), indent=1).encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path in sorted(files):
+            archive.writestr(
+                zipfile.ZipInfo(path, (2026, 11, 23, 0, 0, 0)), files[path], zipfile.ZIP_DEFLATED, 9
+            )
+    print(
+        target.parent.name,
+        target.stat().st_size,
+        sum(p.stat().st_size for p in target.parent.rglob("*") if p.is_file()),
+    )
+
+
+def everyday(bench: Path, recordings: tuple[str, ...] = ("lamp_2", "lamp_4", "strips_4", "tea_2")) -> None:
+    """Read a few recordings of the shipped sample, one of them slowed down, with tiny videos."""
+    from proctor.samples import copy_sample
+
+    sample = copy_sample(bench.parent / "sample")
+    for path in (sample / "recordings").iterdir():
+        if path.stem not in recordings:
+            path.unlink()
+    slow = sample / "recordings" / "tea_2.json"
+
+    def slowed(value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {k: slowed(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [slowed(v) for v in value]
+        return value * 1.6 if name in ("start", "end", "duration") and value is not None else value
+
+    if slow.exists():
+        slow.write_text(json.dumps(slowed(json.loads(slow.read_text()))))
+    typed("read", "plain", sample, bench)
+    typed("derive", bench)
+    for name in recordings:
+        make_grey_video(bench / "videos" / f"{name}.mp4", 150)
+
+
+def moment(bench: Path) -> None:
+    everyday(bench)
+    typed("generate", bench, "--examples", 16, "--per-example", 1, "--seed", 2)
+    typed("verify", bench)
+    typed("build", bench)
+    own_prompts(bench)
+
+
+def own_prompts(bench: Path) -> None:
+    """Write a user's own templates: other words, the same names and variables."""
+    from importlib.resources import files
+
+    folder = bench / "prompts" / "evaluate"
+    folder.mkdir(parents=True)
+    for name in ("predict-recipe", "judge-binary"):
+        text = (files("proctor.evaluate") / "prompts" / f"{name}.md.j2").read_text("utf-8")
+        (folder / f"{name}.md.j2").write_text(text.rstrip() + "\n\nThese words are the user's own.\n")
+
+
+def marks(bench: Path) -> None:
+    write_marks(bench, bench / "marks.csv", share=0.7, seed=3)
+
+
+MAKERS: dict[str, Callable[[], None]] = {
+    "moment": lambda: fill("moment", moment, hooks={"calibrate": marks}),
+    "asking": lambda: fill("asking", everyday),
+}
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "100"
+    for chosen in sys.argv[1:] or MAKERS:
+        MAKERS[chosen]()
