@@ -121,4 +121,14 @@ _ASKING: Final = (
     ),
 )  # fmt: skip
 
-CELLS: Final[Mapping[str, tuple[Cell, ...]]] = {"moment": _MOMENT, "asking": _ASKING}
+_PEOPLE: Final = (
+    Cell("export-rows", "studio export {w} rows {w}/export.rows.jsonl", ("export.rows.jsonl",)),
+    Cell("export-published", "studio export {w} published {w}/export.published.json", ("export.published.json",)),
+    *(
+        Cell(f"build-{accept}", f"build {{w}} --accept {accept} --min-confidence 0.5", ("items.jsonl", "build.dropped.jsonl"))
+        for accept in ("oracle", "humans")  # filters judge questions alone: no other rule can read their verdicts today
+    ),
+    Cell("release", "build {w} --accept humans", ("items.jsonl", "release/data/test.jsonl", "release/graphs.json")),
+)  # fmt: skip
+
+CELLS: Final[Mapping[str, tuple[Cell, ...]]] = {"moment": _MOMENT, "asking": _ASKING, "people": _PEOPLE}

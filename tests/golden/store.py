@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.golden import store_people
 from tests.golden.cells import CELLS
 from tests.golden.playing import Asked, Table, clip_name, collect, listening, replaced
 from tests.media.make_video import make_grey_video
@@ -192,7 +193,8 @@ def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, h
     bench = home / "bench"
     prepare(bench)
     (bench / FENCE_FILE).write_text("5e" * 32)
-    before = snapshot(bench)
+    vacuum(bench)
+    before = {p: d for p, d in snapshot(bench).items() if p not in ("calls.sqlite", FENCE_FILE)}
     asked, recorder, failures = Asked(), Recorder(), dict[str, Failure]()
     told: dict[str, Any] = {}
     with played(bench, recorder, failures, lambda: fail(asked.cell), quality), listening(asked):
@@ -224,15 +226,18 @@ def snapshot(bench: Path) -> dict[str, bytes]:
     return {p.relative_to(bench).as_posix(): p.read_bytes() for p in sorted(bench.rglob("*")) if p.is_file()}
 
 
+def vacuum(bench: Path) -> None:
+    """Make databases small, and one file each."""
+    for database in sorted(bench.rglob("*.sqlite")):
+        for pragma in ("PRAGMA journal_mode=DELETE", "VACUUM"):
+            connection = sqlite3.connect(database, isolation_level=None)
+            connection.execute(pragma)
+            connection.close()
+
+
 def pack(bench: Path, before: dict[str, bytes], target: Path) -> None:
     """Write a workspace as it is now, what of it was there before, and where that was different."""
-    for database in bench.rglob("*.sqlite"):
-        with sqlite3.connect(database) as connection:
-            connection.execute("PRAGMA journal_mode=DELETE")
-        connection.close()
-        with sqlite3.connect(database) as connection:
-            connection.execute("VACUUM")
-        connection.close()
+    vacuum(bench)
     now = {p: d for p, d in snapshot(bench).items() if not p.endswith((".mp4", "-wal", "-shm", ".lock"))}
     now |= {p: b"" for p in snapshot(bench) if p.endswith(".mp4")}  # nobody opens them
     names = [p for p in before if p in now and not p.endswith(".mp4")]
@@ -299,9 +304,47 @@ def marks(bench: Path) -> None:
     write_marks(bench, bench / "marks.csv", share=0.7, seed=3)
 
 
+def project(bench: Path) -> None:
+    """A project of verification in the middle: machines' verdicts, three weeks of people's work, candidates that changed since."""
+    everyday(bench)
+    typed("generate", bench, "--examples", 48, "--seed", 2)
+    typed("verify", bench)
+    with played(bench, Recorder(), {}, lambda: False, 0.8):
+        typed("verify", bench, "--verifier", "openai/gpt-4o")
+        judges = (
+            "-j",
+            "anthropic/claude-sonnet-4-5",
+            "-a",
+            "openai/gpt-4o",
+            "-a",
+            "google/gemini-2.0-flash",
+            "-a",
+            "openai/gpt-4o-mini",
+        )
+        typed("filter", bench, *judges, "--on", "candidates")
+    store_people.machines(bench)
+    store_people.weeks(bench)
+    typed("build", bench, "--accept", "humans")
+    typed("predict", bench, "-p", "constant", "-p", "recipe-text")
+    typed("judge", bench)
+    store_people.changes(bench)
+
+
+def people_hashes() -> None:
+    """Write beside the project what its verdicts hang on."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        zipfile.ZipFile(STORED / "people" / "workspace.zip") as archive,
+    ):
+        archive.extractall(home)
+        found = store_people.hashes(Path(home) / "bench")
+    (STORED / "people" / "hashes.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
 MAKERS: dict[str, Callable[[], None]] = {
     "moment": lambda: fill("moment", moment, hooks={"calibrate": marks}),
     "asking": lambda: fill("asking", everyday),
+    "people": lambda: (fill("people", project), people_hashes())[0],
 }
 
 if __name__ == "__main__":

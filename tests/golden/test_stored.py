@@ -1,0 +1,73 @@
+"""Old workspaces as users have them, opened by today's code: people's work is whole, and verdicts hang on what they hung on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.golden.test_replays import STORED, unpacked
+from tests.typed import proctor
+
+from proctor.generate.candidate import Candidate
+from proctor.records import content_hash, read_jsonl
+from proctor.stages.studio import open_desk, sync_desk
+from proctor.verify.desk.chain import check_events
+from proctor.verify.store import VerdictStore
+
+PEOPLE = STORED / "people"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    return unpacked("people", tmp_path)
+
+
+def exported(bench: Path, name: str) -> list[Any]:
+    """Return every raw row of what people said; when a case was decided is written anew by every start, of old."""
+    done = proctor("studio", "export", bench, "rows", bench / name)
+    assert done.status == 0, done.err
+    rows = [json.loads(line) for line in (bench / name).read_text().splitlines()]
+    return [{field: value for field, value in row.items() if field != "decided_at"} for row in rows]
+
+
+def test_the_studio_starts_on_an_old_project_and_only_what_had_changed_is_judged_anew(bench: Path) -> None:
+    known = json.loads((bench / "known.json").read_text())
+    before = exported(bench, "before.rows.jsonl")
+    with open_desk(bench, create=False) as desk:
+        synced = sync_desk(bench, desk)
+        assert synced is not None
+        assert (synced.new, synced.changed, synced.gone) == (0, len(known["changed"]), 1)
+        assert synced.same == 45
+        assert desk.read(lambda c: check_events(desk, c)) == (116, None)  # one more: what was brought in line
+        assert sync_desk(bench, desk) is None
+    touched = {*known["changed"], known["gone"]}
+    after = exported(bench, "after.rows.jsonl")
+    lost = [r for r in before if r not in after and r.get("candidate_id") not in touched]
+    fresh = [r for r in after if r not in before and r.get("candidate_id") not in touched]
+    assert (lost, [r.get("kind", r["table"]) for r in fresh]) == ([], ["items.synced"])
+
+
+def test_the_chain_of_events_is_whole(bench: Path) -> None:
+    assert proctor("studio", "check", bench).status == 0
+    with open_desk(bench, create=False) as desk:
+        assert desk.read(lambda c: check_events(desk, c)) == (115, None)
+
+
+def test_verdicts_hang_on_what_they_hung_on(bench: Path) -> None:
+    stored = json.loads((PEOPLE / "hashes.json").read_text())
+    now = {c.id: content_hash(c) for c in read_jsonl(bench / "candidates.jsonl", Candidate)}
+    assert now == {name: entry["now"] for name, entry in stored.items() if entry["now"] is not None}
+    verdicts: dict[str, dict[str, str]] = {}
+    with VerdictStore.open(bench / "verification.sqlite", create=False) as store:
+        for _, v in store.history():
+            verdicts.setdefault(v.candidate_id, {})[f"{v.annotator} ({v.role}) {v.at}"] = v.candidate_hash
+    assert verdicts == {name: entry["verdicts"] for name, entry in stored.items() if entry["verdicts"]}
+
+
+def test_what_is_built_today_is_the_stored_items_byte_for_byte(bench: Path) -> None:
+    done = proctor("build", bench, "--accept", "humans")
+    assert done.status == 0, done.err
+    for name in ("items.jsonl", "release/data/test.jsonl", "release/graphs.json"):
+        assert (bench / name).read_bytes() == (PEOPLE / "results" / "release" / name).read_bytes(), name
