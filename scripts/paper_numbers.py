@@ -305,18 +305,21 @@ def captaincook_counts(data: Data) -> Iterator[Finding]:
 
 
 def localization(data: Data) -> Iterator[Finding]:
-    from proctor.stages.scoring.localization import score_localization
+    from proctor.stages.scoring.localization import LocalizationSettings
+    from proctor.stages.scoring.localization.score import score_localization
 
     folder = data.path("msl")
     predictions = folder / "preds_omnivore_4s_60sub_environment_error_videos.csv.gz"
 
-    def row(protocol: str) -> list[float]:
+    def row(protocol: Any) -> list[float]:
         table = score_localization(
-            folder / "gt_environment_test.csv",
-            predictions,
-            protocol=protocol,
-            videos="predicted" if protocol == "corrected" else None,
-            resamples=0,
+            LocalizationSettings(
+                gt=folder / "gt_environment_test.csv",
+                pred=predictions,
+                protocol=protocol,
+                videos="predicted" if protocol == "corrected" else None,
+                resamples=0,
+            )
         )
         values: Any = table.headline["mAP"]
         return [float(v) for v in values]

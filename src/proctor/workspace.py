@@ -32,11 +32,13 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
+from proctor.settings import Settings, fields_of
 from proctor.version import __version__
 
 __all__ = ["STAGES", "StageRecord", "Workspace", "is_there"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Settings)
 
 STAGES: Final = ("read", "derive", "generate", "verify", "build")
 """The stages that write one file into the workspace, in order; runs come after them."""
@@ -225,6 +227,27 @@ class Workspace:
                     hint=_MEND_SETTINGS,
                 )
         return {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
+
+    def resolve(self, settings: type[S], given: Mapping[str, Any]) -> S:
+        """Return the settings of a stage: what was given, then ``proctor.toml``, then the defaults of the struct.
+
+        Args:
+            settings: a struct with a ``section``.
+            given: values of its fields that were typed, or passed in Python.
+
+        Raises:
+            UserError: as ``settings`` above, or if a value there is out of its bounds or none of its choices.
+        """
+        fields = fields_of(settings)
+        plain = {
+            f.name: list(f.default) if f.several and f.default is not None else f.default for f in fields
+        }
+        found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, plain)
+        try:
+            return settings(**{f.name: f.read(found[f.name]) for f in fields})
+        except UserError as error:
+            where = f"{self.file('proctor.toml')}: [{settings.section}]"
+            raise UserError(error.message, where=where, hint=_MEND_SETTINGS) from None
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")

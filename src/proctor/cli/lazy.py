@@ -36,7 +36,7 @@ class LazyGroup(TyperGroup):
             return None
         module = import_module(self.members[cmd_name][0])
         apps: Any = getattr(module, "apps", None)
-        command = get_command(apps[cmd_name] if apps else module.app)
+        command = get_command(module.app if apps is None else apps[cmd_name])
         command.name = cmd_name
         return command
 

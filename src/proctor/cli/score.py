@@ -9,27 +9,16 @@ import typer
 
 from proctor.cli.lazy import LazyGroup
 from proctor.errors import UserError
+from proctor.stages.scoring import FAMILIES
 
 __all__ = ["app"]
 
-_FAMILIES: Final = {
-    "localization": "Steps found in time: mAP at tIoU, recall at k×.",
-    "classification": "Mistakes recognised: accuracy, precision, recall, F1, ROC-AUC, PR-AUC, EER.",
-    "clustering": "Key steps discovered: precision, recall and IoU after Hungarian matching.",
-    "segmentation": "Frames labelled: accuracy (MoF), edit score, segmental F1, boundary error.",
-    "ordering": "Steps put in order: Acc, PMR, Lq, Lr, Kendall's tau, Dist; several references, partial orders.",
-    "agreement": "Annotators compared: raw, specific, Cohen's kappa, Krippendorff's alpha, orders, segments.",
-    "retrieval": "Sources found: recall@k, nDCG, MRR.",
-    "answer": "Answers marked: exact match, ROUGE-1, BERTScore, letters of multiple choice, judge scale.",
-    "text": "Texts described: length, type-token ratio, distinct-n, embedding similarity.",
-    "significance": "Systems compared: bootstrap, permutation, McNemar, Holm, power, calibration.",
-}
 _WORKSPACE: Final = "workspace"
 
 
 class _Families(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **{name: (f"proctor.cli.scoring.{name}", summary) for name, summary in _FAMILIES.items()},
+        **{name: ("proctor.cli.scoring.families", summary) for name, summary in FAMILIES.items()},
         _WORKSPACE: ("proctor.cli.scoring.workspace", "The runs of a workspace (the word may be left out)."),
     }
 
@@ -46,10 +35,10 @@ def _refuse_misspelling(word: str) -> None:
     from difflib import get_close_matches
     from pathlib import Path
 
-    if (near := get_close_matches(word, _FAMILIES, n=1)) and not Path(word).exists():
+    if (near := get_close_matches(word, FAMILIES, n=1)) and not Path(word).exists():
         raise UserError(
             f"there is neither a family nor a workspace {word!r}.",
-            hint=f"did you mean proctor score {near[0]}? The families are {', '.join(_FAMILIES)}",
+            hint=f"did you mean proctor score {near[0]}? The families are {', '.join(FAMILIES)}",
         )
 
 

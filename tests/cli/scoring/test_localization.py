@@ -91,7 +91,7 @@ def test_options_reach_the_scores(proctor, files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--protocol", "official"), "choose one of published, activitynet, corrected"),
+        (("--protocol", "official"), "is not one of 'published', 'activitynet', 'corrected'"),
         (("--tiou", "50"), "--tiou: '50' is no list of thresholds"),
         (("--slice", "mistake"), "there is no column 'mistake'"),
         (("--subset", "test"), "the table has no column 'subset'"),

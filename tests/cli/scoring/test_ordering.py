@@ -89,8 +89,8 @@ def test_all_options(proctor, files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--mode", "loose"], "--mode 'loose' is unknown"),
-        (["--references", "worst"], "--references 'worst' is unknown"),
+        (["--mode", "loose"], "'loose' is not one of 'strict', 'repair'"),
+        (["--references", "worst"], "'worst' is not one of 'joint'"),
         (["--confidence", "1.5"], "between 0 and 1"),
         (["--slice", "nothing"], "no column 'nothing'"),
         (["--compare", "no-such-file.jsonl"], "no-such-file.jsonl"),

@@ -3,14 +3,16 @@ import math
 from itertools import combinations
 
 import pytest
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.metrics.krippendorff import krippendorff_alpha
-from proctor.stages.scoring.agreement import KINDS, Resampling, score_agreement
-from proctor.stages.scoring.result import table_as_json
 
-QUICK = Resampling(resamples=200)
+score_agreement = family("agreement", "file", "kind")
+
+QUICK = {"resamples": 200}
 
 
 def write(folder, name, text):
@@ -49,11 +51,11 @@ def test_doubtful_labels_are_named_and_missing_ones_can_be(tmp_path):
         ("u3", "ana", "NA"),
     ]
     path = csv(tmp_path, "unit,annotator,label", rows)
-    notes = " ".join(score_agreement(path, resampling=QUICK).notes)
+    notes = " ".join(score_agreement(path, **QUICK).notes)
     assert "The labels ' yes', 'Yes', 'yes' differ in letter case or space only" in notes
     assert "The label 'NA' (1 rows) looks like a missing value" in notes
     assert "The label 'nan' (1 rows) looks like a missing value" in notes
-    table = score_agreement(path, missing=["nan", "NA"], resampling=QUICK)
+    table = score_agreement(path, missing=["nan", "NA"], **QUICK)
     assert table.counts["labels missing"] == 2
     assert "missing value" not in " ".join(table.notes)
     with pytest.raises(UserError, match="'missing' does not go with orders"):
@@ -64,7 +66,7 @@ def test_doubtful_labels_are_named_and_missing_ones_can_be(tmp_path):
 
 
 def test_labels(tmp_path):
-    table = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], resampling=QUICK)
+    table = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], **QUICK)
     found = scores(table)
     # pairs that agree: u1 1 of 3, u2 3, u3 1, u4 3
     assert found["all", "raw"].value == pytest.approx(8 / 12)
@@ -85,7 +87,7 @@ def test_labels(tmp_path):
 
 
 def test_independent_annotators_stand_beside(tmp_path):
-    table = score_agreement(csv(tmp_path, HEAD, LABELS), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, HEAD, LABELS), **QUICK)
     chance = {row.metric: row.score for row in table.rows if row.chance}
     # twelve pairs: "yes" 8 times on the left and 6 times on the right
     assert chance["raw"].value == chance["raw, clustered"].value == pytest.approx((8 * 6 + 4 * 6) / 144)
@@ -100,36 +102,34 @@ def test_independent_annotators_stand_beside(tmp_path):
 
 def test_what_chance_cannot_give_is_undefined_or_said(tmp_path):
     alike = [(u, who, "yes", "r1", "next") for u in ("u1", "u2") for who in ("ana", "ben")]
-    table = score_agreement(csv(tmp_path, HEAD, alike), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, HEAD, alike), **QUICK)
     chance = {row.metric: row.score for row in table.rows if row.chance}
     assert chance["raw"].value == 1.0
     assert "chance is certain" in chance["κ"].note
     orders = [{"unit": "x", "annotator": who, "order": [1, 2, 3]} for who in ("ana", "ben")]
-    ranked = score_agreement(jsonl(tmp_path, orders), "orders", resampling=QUICK)
+    ranked = score_agreement(jsonl(tmp_path, orders), "orders", **QUICK)
     assert [row.score.value for row in ranked.rows if row.chance] == [0.0]
     segments = csv(tmp_path, SEGMENT_HEAD, [("r", "ana", "s", 0, 4, "k"), ("r", "ben", "s", 1, 4, "k")])
-    notes = score_agreement(segments, "segments", resampling=QUICK).notes
+    notes = score_agreement(segments, "segments", **QUICK).notes
     assert any(note.startswith("no chance level: ") for note in notes)
 
 
 def test_what_is_drawn_is_in_the_signature(tmp_path):
     path = csv(tmp_path, HEAD, LABELS)
     for options, name in (({}, "recording"), ({"cluster": "type"}, "type")):
-        found = scores(score_agreement(path, resampling=QUICK, **options))
+        found = scores(score_agreement(path, **QUICK, **options))
         assert found["all", "α"].signature.parameters["cluster"] == name
         assert found["all", "raw, clustered"].signature.parameters["cluster"] == name
         assert found["all", "raw"].signature.parameters == {"interval": "wilson-95", "pairs": "pooled"}
     alone = csv(tmp_path, "unit,annotator,label", [row[:3] for row in LABELS])
-    assert (
-        scores(score_agreement(alone, resampling=QUICK))["all", "κ"].signature.parameters["cluster"] == "unit"
-    )
-    bare = scores(score_agreement(path, resampling=Resampling(resamples=0)))
+    assert scores(score_agreement(alone, **QUICK))["all", "κ"].signature.parameters["cluster"] == "unit"
+    bare = scores(score_agreement(path, resamples=0))
     assert bare["all", "α"].low is None
     assert bare["all", "α"].signature.parameters == {"interval": "none", "level": "nominal"}
 
 
 def test_pictures_of_labels(tmp_path):
-    table = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], resampling=QUICK)
+    table = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], **QUICK)
     raw, kappa, pooled, worst, plot = table.figures
     assert isinstance(raw, Matrix)
     assert raw.rows == raw.columns == ("ana", "ben", "cem")
@@ -149,7 +149,7 @@ def test_pictures_of_labels(tmp_path):
 
 def test_two_annotators_have_one_confusion_matrix_and_wilson_only(tmp_path):
     rows = [(u, who, label) for u, who, label, *_ in LABELS if who != "cem"]
-    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), **QUICK)
     assert [f.title for f in table.figures if isinstance(f, Matrix) and f.kind == "counts"] == [
         "Labels of ana and ben"
     ]
@@ -160,20 +160,20 @@ def test_two_annotators_have_one_confusion_matrix_and_wilson_only(tmp_path):
 
 
 def test_input_order_changes_nothing(tmp_path):
-    one = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], resampling=QUICK)
-    two = score_agreement(csv(tmp_path, HEAD, LABELS[::-1]), slices=["type"], resampling=QUICK)
+    one = score_agreement(csv(tmp_path, HEAD, LABELS), slices=["type"], **QUICK)
+    two = score_agreement(csv(tmp_path, HEAD, LABELS[::-1]), slices=["type"], **QUICK)
     assert table_as_json(one) == table_as_json(two)
 
 
 def test_missing_labels_are_counted(tmp_path):
     rows = [*LABELS[:3], ("u2", "ana", "", "r1", "next"), *LABELS[4:]]
-    table = score_agreement(csv(tmp_path, HEAD, rows), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, HEAD, rows), **QUICK)
     assert table.counts["labels missing"] == 1
     assert table.counts["rows"] == 12
     assert scores(table)["all", "raw"].n == 10
     assert "units have 2 to 3 labels" in scores(table)["all", "Fleiss κ"].note
     null = jsonl(tmp_path, [{"unit": "u", "annotator": a, "label": v} for a, v in (("x", True), ("y", None))])
-    assert score_agreement(null, resampling=QUICK).counts["labels missing"] == 1
+    assert score_agreement(null, **QUICK).counts["labels missing"] == 1
 
 
 def test_levels(tmp_path):
@@ -185,21 +185,21 @@ def test_levels(tmp_path):
     path = csv(tmp_path, "unit,annotator,label", rows)
     values = {}
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        found = scores(score_agreement(path, level=level, resampling=QUICK))
+        found = scores(score_agreement(path, level=level, **QUICK))
         values[level] = found["all", "α"].value
         assert found["all", "α"].signature.parameters["level"] == level
         assert (("all", "κ quadratic") in found) == (level != "nominal")
     assert len(set(values.values())) == 4
     words = ["worst", "bad", "fair", "good", "best"]
     named = csv(tmp_path, "unit,annotator,label", [(u, w, words[v - 1]) for u, w, v in rows])
-    found = scores(score_agreement(named, level="ordinal", order=words, resampling=QUICK))
+    found = scores(score_agreement(named, level="ordinal", order=",".join(words), **QUICK))
     assert found["all", "α"].value == pytest.approx(values["ordinal"], abs=1e-12)
     assert ("all", "prevalence best") in found
 
 
 def test_one_sided_labels_are_pointed_at(tmp_path):
     rows = [(f"u{k}", who, "no" if (k, who) == (0, "b") else "yes") for k in range(20) for who in "ab"]
-    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), **QUICK)
     assert any("98 % of the labels are 'yes'" in note and "rejected" in note for note in table.notes)
     assert scores(table)["all", "α"].value == pytest.approx(0.0, abs=1e-12)
     assert scores(table)["all", "raw"].value == 0.95
@@ -207,14 +207,14 @@ def test_one_sided_labels_are_pointed_at(tmp_path):
 
 def test_all_alike_and_all_alone_are_undefined_with_a_note(tmp_path):
     alike = score_agreement(
-        csv(tmp_path, "unit,annotator,label", [(u, a, "yes") for u in "12" for a in "ab"]), resampling=QUICK
+        csv(tmp_path, "unit,annotator,label", [(u, a, "yes") for u in "12" for a in "ab"]), **QUICK
     )
     found = scores(alike)
     assert found["all", "raw"].value == 1.0
     assert "chance is certain" in found["all", "α"].note
     assert table_as_json(alike)["alpha"] is None
     alone = score_agreement(
-        csv(tmp_path, "unit,annotator,label", [("1", "a", "yes"), ("2", "b", "no")]), resampling=QUICK
+        csv(tmp_path, "unit,annotator,label", [("1", "a", "yes"), ("2", "b", "no")]), **QUICK
     )
     assert all(math.isnan(row.score.value) and row.score.note for row in alone.rows)
     assert any("nothing can be compared" in note for note in alone.notes)
@@ -222,7 +222,7 @@ def test_all_alike_and_all_alone_are_undefined_with_a_note(tmp_path):
 
 def test_many_labels_leave_the_table_narrow(tmp_path):
     rows = [(f"u{k}", who, f"l{k % 9}") for k in range(18) for who in "ab"]
-    found = scores(score_agreement(csv(tmp_path, "unit,annotator,label", rows), resampling=QUICK))
+    found = scores(score_agreement(csv(tmp_path, "unit,annotator,label", rows), **QUICK))
     assert not any(metric.startswith("specific") for _, metric in found)
 
 
@@ -240,13 +240,13 @@ def test_many_labels_leave_the_table_narrow(tmp_path):
         (HEAD, LABELS, {"slices": ["label"]}, "unit 'u1' has 'no' here and 'yes' further up"),
         (HEAD, LABELS, {"level": "interval"}, "the interval level needs numbers, got 'yes'"),
         (HEAD, LABELS, {"level": "ordinal"}, "give --order"),
-        (HEAD, LABELS, {"level": "ordinal", "order": ["no"]}, "line 2, column 'label': the label 'yes' is not in --order no"),
-        (HEAD, LABELS, {"level": "interval", "order": ["no"]}, "--order does not go with the interval level"),
-        (HEAD, LABELS, {"level": "ordinal", "order": ["no", "yes", "no"]}, "holds 'no' twice"),
+        (HEAD, LABELS, {"level": "ordinal", "order": "no"}, "line 2, column 'label': the label 'yes' is not in --order no"),
+        (HEAD, LABELS, {"level": "interval", "order": "no"}, "--order does not go with the interval level"),
+        (HEAD, LABELS, {"level": "ordinal", "order": "no,yes,no"}, "holds 'no' twice"),
         ("unit,annotator,label", [("u", "a", "1"), ("u", "b", "nan")], {"level": "interval"}, "a finite number was expected"),
-        (HEAD, LABELS, {"resampling": Resampling(confidence=1.5)}, "confidence must lie strictly between 0 and 1"),
-        (HEAD, LABELS, {"resampling": Resampling(seed=-1)}, "seed must not be negative"),
-        (HEAD, LABELS, {"kind": "words"}, "must be one of labels, orders, alternatives, segments"),
+        (HEAD, LABELS, {"confidence": 1.5}, "confidence must lie strictly between 0 and 1"),
+        (HEAD, LABELS, {"seed": -1}, "seed must not be negative"),
+        (HEAD, LABELS, {"kind": "words"}, "one of labels, orders, alternatives, segments was expected"),
     ],
 )  # fmt: skip
 def test_bad_labels_say_what_and_where(tmp_path, head, rows, options, message):
@@ -255,7 +255,7 @@ def test_bad_labels_say_what_and_where(tmp_path, head, rows, options, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["labels", "orders", "alternatives", "segments"])
 def test_missing_and_empty_files(tmp_path, kind):
     with pytest.raises(UserError):
         score_agreement(tmp_path / "none.csv", kind)
@@ -306,7 +306,7 @@ ORDERS = [
 
 
 def test_orders(tmp_path):
-    table = score_agreement(jsonl(tmp_path, ORDERS), "orders", slices=["modality"], resampling=QUICK)
+    table = score_agreement(jsonl(tmp_path, ORDERS), "orders", slices=["modality"], **QUICK)
     found = scores(table)
     assert found["all", "κ = τ"].value == pytest.approx(-0.0666666667, abs=1e-9)
     assert (found["all", "κ = τ"].n, found["all", "κ = τ"].skipped) == (2, 1)
@@ -323,17 +323,12 @@ def test_orders(tmp_path):
 
 def test_orders_in_csv_and_as_ranks(tmp_path):
     path = csv(tmp_path, "unit,annotator,order", [("x", "a", "s1|s2|s3"), ("x", "b", "s2|s3|s1")])
-    assert scores(score_agreement(path, "orders", resampling=QUICK))["all", "κ = τ"].value == pytest.approx(
-        -1 / 3
-    )
+    assert scores(score_agreement(path, "orders", **QUICK))["all", "κ = τ"].value == pytest.approx(-1 / 3)
     ranks = [{"unit": "x", "annotator": a, "order": r} for a, r in (("a", [0, 1, 2]), ("b", [2, 0, 1]))]
-    found = scores(score_agreement(jsonl(tmp_path, ranks), "orders", semantics="ranks", resampling=QUICK))
+    found = scores(score_agreement(jsonl(tmp_path, ranks), "orders", semantics="ranks", **QUICK))
     assert found["all", "κ = τ"].value == pytest.approx(-1 / 3)
     mixed = [{"unit": "x", "annotator": a, "order": r} for a, r in (("a", [0, 1]), ("b", ["0", "1"]))]
-    assert (
-        scores(score_agreement(jsonl(tmp_path, mixed), "orders", resampling=QUICK))["all", "κ = τ"].value
-        == 1.0
-    )
+    assert scores(score_agreement(jsonl(tmp_path, mixed), "orders", **QUICK))["all", "κ = τ"].value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -351,7 +346,7 @@ def test_orders_in_csv_and_as_ranks(tmp_path):
 )  # fmt: skip
 def test_bad_orders_say_what_and_where(tmp_path, rows, options, message):
     with pytest.raises(UserError) as error:
-        score_agreement(jsonl(tmp_path, rows), "orders", resampling=QUICK, **options)
+        score_agreement(jsonl(tmp_path, rows), "orders", **QUICK, **options)
     assert message in str(error.value)
 
 
@@ -368,7 +363,7 @@ ALTERNATIVES = [
 
 def test_alternatives(tmp_path):
     path = jsonl(tmp_path, ALTERNATIVES)
-    table = score_agreement(path, "alternatives", resampling=QUICK)
+    table = score_agreement(path, "alternatives", **QUICK)
     found = scores(table)
     assert found["all", "Algorithm 1"].value == pytest.approx((0.2 + 0) / 2)
     assert ("all", "α of pairs") in found
@@ -377,11 +372,11 @@ def test_alternatives(tmp_path):
         "x": (("1", "2", "3", "4"), ("2", "1", "3", "4")), "y": (("1", "2", "3"),)
     }  # fmt: skip
     assert table.counts["units with several references"] == 1
-    strict = score_agreement(path, "alternatives", quorum=4, resampling=QUICK)
+    strict = score_agreement(path, "alternatives", quorum=4, **QUICK)
     assert strict.counts["units with several references"] == 0
-    mean = score_agreement(path, "alternatives", pooling="pair_mean", resampling=QUICK)
+    mean = score_agreement(path, "alternatives", pooling="pair_mean", **QUICK)
     assert scores(mean)["all", "Algorithm 1"].value == pytest.approx((0.5 / 3 + 0) / 2)
-    tau = score_agreement(path, "alternatives", penalty="tau", resampling=QUICK)
+    tau = score_agreement(path, "alternatives", penalty="tau", **QUICK)
     assert scores(tau)["all", "Algorithm 1"].signature.parameters["penalty"] == "tau"
     assert isinstance(table.figures[0], Matrix)
     assert table.figures[0].cells[0][1] == pytest.approx((0.5 + 0) / 2)
@@ -395,7 +390,7 @@ def test_alternatives_in_csv(tmp_path):
     ]
     for gold in (rows, [(u, a, g.replace(" ", "|"), o) for u, a, g, o in rows]):
         path = csv(tmp_path, "unit,annotator,gold,orders", gold)
-        found = scores(score_agreement(path, "alternatives", resampling=QUICK))
+        found = scores(score_agreement(path, "alternatives", **QUICK))
         assert found["all", "Algorithm 1"].value == pytest.approx(0.2)
 
 
@@ -411,7 +406,7 @@ def test_alternatives_in_csv(tmp_path):
 )  # fmt: skip
 def test_bad_alternatives_say_what_and_where(tmp_path, row, message):
     with pytest.raises(UserError) as error:
-        score_agreement(jsonl(tmp_path, [*ALTERNATIVES, row]), "alternatives", resampling=QUICK)
+        score_agreement(jsonl(tmp_path, [*ALTERNATIVES, row]), "alternatives", **QUICK)
     assert message in str(error.value)
 
 
@@ -427,9 +422,7 @@ SEGMENT_HEAD = "recording,annotator,step,start,end,kind"
 
 
 def test_segments(tmp_path):
-    table = score_agreement(
-        csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", slices=["kind"], resampling=QUICK
-    )
+    table = score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", slices=["kind"], **QUICK)
     found = scores(table)
     assert found["all", "IoU"].value == pytest.approx((0.9 + 0.4 + 1 / 3 + 0) / 4)
     assert found["all", "start median s"].value == 2.0
@@ -446,24 +439,20 @@ def test_segments(tmp_path):
     assert bars.values == pytest.approx((0.0, 0.4, (0.9 + 1 / 3) / 2))
     assert heat.cells[0] == (None, table.headline["mean_segment_iou"])
     assert not any(label.endswith(" s") for label in plot.labels)
-    chosen = score_agreement(
-        csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", thresholds=[0.75], resampling=QUICK
-    )
+    chosen = score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", thresholds=[0.75], **QUICK)
     assert ("all", "F1@0.75") in scores(chosen)
     assert ("all", "F1@0.5") not in scores(chosen)
 
 
 def test_segments_of_three_annotators_show_pairs(tmp_path):
     more = [("r1", "cem", "crack", 0, 10, "N"), ("r2", "cem", "wash", 20, 30, "E")]
-    found = scores(
-        score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS + more), "segments", resampling=QUICK)
-    )
+    found = scores(score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS + more), "segments", **QUICK))
     assert found["ana – cem", "IoU"].value == pytest.approx((1 + 0 + 0 + 0) / 4)
     assert found["ben – cem", "IoU"].value == pytest.approx((0.9 + 0 + 0 + 1) / 4)
 
 
 def test_one_annotator_is_undefined_with_a_note(tmp_path):
-    table = score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS[:3]), "segments", resampling=QUICK)
+    table = score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS[:3]), "segments", **QUICK)
     assert all(math.isnan(row.score.value) and row.score.note for row in table.rows)
 
 
@@ -479,7 +468,7 @@ def test_one_annotator_is_undefined_with_a_note(tmp_path):
 )  # fmt: skip
 def test_bad_segments_say_what_and_where(tmp_path, row, message):
     with pytest.raises(UserError) as error:
-        score_agreement(csv(tmp_path, SEGMENT_HEAD, [*SEGMENTS, row]), "segments", resampling=QUICK)
+        score_agreement(csv(tmp_path, SEGMENT_HEAD, [*SEGMENTS, row]), "segments", **QUICK)
     assert message in str(error.value)
 
 
@@ -501,7 +490,7 @@ def test_options_of_another_kind_are_refused(tmp_path, kind, options, message):
 
 def test_a_crowd_is_shown_as_a_heat_map_only(tmp_path):
     rows = [(f"u{k}", f"w{(k + j) % 8}", "yes" if (k * j) % 3 else "no") for k in range(40) for j in range(3)]
-    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), resampling=QUICK)
+    table = score_agreement(csv(tmp_path, "unit,annotator,label", rows), **QUICK)
     assert not any("–" in row.slice for row in table.rows)
     assert len(table.figures[0].cells) == 8
     assert table.figures[0].cells[0][1] is not None
@@ -511,7 +500,7 @@ def test_a_crowd_is_shown_as_a_heat_map_only(tmp_path):
         for k in range(3)
         for j in range(7)
     ]
-    crowd = score_agreement(jsonl(tmp_path, orders), "orders", resampling=QUICK)
+    crowd = score_agreement(jsonl(tmp_path, orders), "orders", **QUICK)
     assert [row.slice for row in crowd.rows if not row.chance] == ["all"]
     assert crowd.figures[0].cells[0][1] == -1.0
     assert crowd.rows[0].score.low is not None
@@ -519,4 +508,4 @@ def test_a_crowd_is_shown_as_a_heat_map_only(tmp_path):
 
 def test_bad_threshold(tmp_path):
     with pytest.raises(UserError, match="threshold must lie above 0"):
-        score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", thresholds=[2.0], resampling=QUICK)
+        score_agreement(csv(tmp_path, SEGMENT_HEAD, SEGMENTS), "segments", thresholds=[2.0], **QUICK)

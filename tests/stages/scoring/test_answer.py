@@ -4,11 +4,14 @@ import random
 import sys
 
 import pytest
+from tests.stages.scoring.scored import family
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix
 from proctor.metrics.score import Signature
-from proctor.stages.scoring.answer import ANSWER_METRICS, score_answer
+from proctor.stages.scoring.answer.values import ANSWER_METRICS
+
+score_answer = family("answer", "gt", "pred")
 
 GT = [
     {"id": "q1", "answers": ["Add the salt.", "salt"], "recording": "r1", "type": "next"},

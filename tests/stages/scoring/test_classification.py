@@ -5,15 +5,18 @@ import re
 
 import numpy as np
 import pytest
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics import classification as metrics
 from proctor.metrics.aggregation import group_steps
 from proctor.metrics.figure import IntervalPlot, Matrix, Reliability
 from proctor.metrics.thresholds import choose_threshold, rescale_min_max
-from proctor.stages.scoring.classification import score_classification
-from proctor.stages.scoring.recognition import read_samples
-from proctor.stages.scoring.result import table_as_json
+from proctor.stages.scoring.classification import ClassificationSettings
+from proctor.stages.scoring.classification.files import read_samples
+
+score_classification = family("classification", "pred")
 
 FAST = {"resamples": 50}
 
@@ -497,7 +500,7 @@ def test_no_intervals_when_not_asked(files):
     ("options", "message"),
     [
         ({"protocol": "published"}, r"0\.6 for split S, 0\.4 for split R"),
-        ({"protocol": "best"}, "no protocol 'best'"),
+        ({"protocol": "best"}, "one of corrected, published"),
         ({"threshold": float("nan")}, "not a number"),
         ({"threshold": 0.5, "validation": "val"}, "both given"),
         ({"validation_gt": "val"}, "needs --validation"),
@@ -579,7 +582,8 @@ def test_test_set_r_of_the_published_split(shared_data, shared_expected, tmp_pat
 
 
 def test_read_samples_reports_levels(write):
-    levels = read_samples(write("g.csv", STEPS), write("p.csv", SUBSTEPS))[""]
+    pred = write("p.csv", SUBSTEPS)
+    levels = read_samples(write("g.csv", STEPS), pred, ClassificationSettings(pred=pred))[""]
     assert list(levels) == ["step", "sub-step"]
     assert levels["step"].recordings == ("a", "a", "b")
     assert len(levels["sub-step"]) == 7

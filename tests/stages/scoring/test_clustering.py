@@ -2,12 +2,14 @@ import json
 import random
 
 import pytest
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics import clustering as metrics
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix
-from proctor.stages.scoring.clustering import score_clustering
-from proctor.stages.scoring.result import table_as_json
+
+score_clustering = family("clustering", "gt", "pred")
 
 FAST = {"resamples": 50, "draws": 3}
 

@@ -8,19 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars, IntervalPlot
 from proctor.metrics.localization import METRICS, Segments
-from proctor.stages.scoring.localization import (
-    parse_tiou,
+from proctor.stages.scoring.localization.files import (
     read_ground_truth,
     read_label_map,
     read_predictions,
-    score_localization,
     write_segments,
 )
-from proctor.stages.scoring.result import table_as_json
+from proctor.stages.scoring.localization.score import parse_tiou
+
+score_localization = family("localization", "gt", "pred")
 
 # Specification, section 12, and what its values are.
 GT = "video-id,t-start,t-end,label,has_error\nA,0,10,c0,1\nA,20,30,c0,0\nB,0,4,c1,0\n"
@@ -148,7 +150,7 @@ def test_recall_of_steps_with_and_without_a_mistake(shared_data):
     folder = shared_data / "msl"
     table = score_localization(
         folder / RAW, folder / PREDICTIONS, videos="predicted", slice_column="has_error", resamples=200,
-        tiou=(0.1, 0.5),
+        tiou="0.1,0.5",
     )  # fmt: skip
     slices = {(s["slice"], s["tiou"], s["k"]): s for s in table.headline["slices"]}
     wrong, right = slices["has_error=1", 0.5, 1], slices["has_error=0", 0.5, 1]
@@ -163,7 +165,7 @@ def test_recall_of_steps_with_and_without_a_mistake(shared_data):
 
 
 def test_golden_example(small):
-    table = score_localization(*small, tiou=(0.3, 0.5, 0.7), resamples=50, slice_column="has_error")
+    table = score_localization(*small, tiou="0.3,0.5,0.7", resamples=50, slice_column="has_error")
     found = table.headline
     assert np.round(found["mAP"], 4).tolist() == [91.6667, 91.6667, 25.0]
     assert found["R@1x"] == [75, 75, 25]
@@ -359,13 +361,13 @@ def test_reversed_times_are_refused(write, small, side):
 def test_repeated_and_empty_segments_go_only_when_asked(write):
     gt = write("gt.csv", "video-id,t-start,t-end,label\na,0,10,x\na,0.0005,10,x\na,-1,-1,x\n")
     pred = write("pred.csv", "video-id,t-start,t-end,label,score\na,0,10,x,.9\na,0,10,x,.8\na,5,5,x,1\n")
-    kept = score_localization(gt, pred, resamples=0, tiou=(0.5,))
+    kept = score_localization(gt, pred, resamples=0, tiou="0.5")
     assert kept.headline["segments"] == 3
     assert kept.counts["duplicate ground truth segments kept"] == 1
     assert kept.counts["empty predictions kept"] == 1
     assert sum("were kept; --drop" in note for note in kept.notes) == 4
     assert kept.headline["mAP"][0] == pytest.approx(100 * 2 / 3 * 2 / 3)
-    dropped = score_localization(gt, pred, resamples=0, tiou=(0.5,), drop_duplicates=True, drop_empty=True)
+    dropped = score_localization(gt, pred, resamples=0, tiou="0.5", drop_duplicates=True, drop_empty=True)
     assert dropped.headline["mAP"] == [100.0]
     assert (dropped.headline["segments"], dropped.headline["predictions"]) == (1, 1)
     assert dropped.counts["duplicate predictions dropped"] == 1
@@ -376,7 +378,7 @@ def test_repeated_and_empty_segments_go_only_when_asked(write):
 
 def test_matches_written(small, tmp_path):
     path = tmp_path / "m.csv"
-    table = score_localization(*small, tiou=(0.3, 0.7), slice_column="has_error", resamples=0, matches=path)
+    table = score_localization(*small, tiou="0.3,0.7", slice_column="has_error", resamples=0, matches=path)
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert [(r["video-id"], r["label"], r["has_error"]) for r in rows] == [
         ("A", "c0", "1"),
@@ -425,8 +427,8 @@ def test_bars_show_the_largest_classes_first(write):
         (GT, "video-id,t-start,t-end,label,score\n", {}, "the file has no rows"),
         (GT.splitlines()[0], PRED, {}, "the file has no rows"),
         (GT, PRED, {"slice_column": "mistake"}, "there is no column 'mistake'; the columns are"),
-        (GT, PRED, {"protocol": "official"}, "no protocol 'official'"),
-        (GT, PRED, {"tiou": (0.5, 50)}, "a tIoU threshold must be above 0"),
+        (GT, PRED, {"protocol": "official"}, "one of published, activitynet, corrected"),
+        (GT, PRED, {"tiou": "0.5,50"}, "no list of thresholds above 0"),
         (GT, PRED, {"confidence": 95}, "confidence must lie strictly between 0 and 1"),
         (GT.replace("A", "X").replace("B", "Y"), PRED, {}, "none of the predicted videos has ground truth"),
     ],

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.metrics.ordering import expected_measures, measure_orders
-from proctor.stages.scoring.ordering import score_ordering
-from proctor.stages.scoring.ordering_files import read_items, read_predictions
-from proctor.stages.scoring.result import table_as_json
+from proctor.stages.scoring.ordering.files import read_items, read_predictions
+
+score_ordering = family("ordering", "gt", "pred")
 
 GOLD = [
     {
@@ -488,10 +490,10 @@ def test_wrong_constraint_files(gold, predicted, write):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "lenient"}, "--mode 'lenient' is unknown"),
-        ({"references": "best"}, "--references 'best' is unknown"),
+        ({"mode": "lenient"}, "one of strict, repair"),
+        ({"references": "best"}, "one of joint, independent, first"),
         ({"confidence": 2}, "strictly between 0 and 1"),
-        ({"resamples": -1}, "must not be negative"),
+        ({"resamples": -1}, "at least 0"),
         ({"seed": -1}, "must not be negative"),
     ],
 )

@@ -4,12 +4,14 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.metrics.retrieval import METRICS
-from proctor.stages.scoring.result import table_as_json
-from proctor.stages.scoring.retrieval import score_retrieval
+
+score_retrieval = family("retrieval", "gt", "pred")
 
 GT = [
     {"id": "q1", "gold": ["a", "b"], "modalities": ["text", "table"], "style": "IE", "recording": "r1"},
@@ -296,8 +298,8 @@ def test_wrong_trec_files_are_named(tmp_path, qrels, run, message):
 
 def test_wrong_options_are_named(files, tmp_path):
     for options, message in (
-        ({"k": []}, "k must be at least 1"),
-        ({"k": [0]}, "k must be at least 1"),
+        ({"k": []}, "at least 1"),
+        ({"k": [0]}, "at least 1"),
         ({"pool": "1"}, "a pool of 1 sources cannot hold the 2 gold sources"),
         ({"pool": "0"}, "a pool has at least one source"),
         ({"pool": "²"}, "a table ends in"),

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import IntervalPlot, Matrix
 from proctor.metrics.segmentation import edit_score, frame_accuracy, segmental_f1
-from proctor.stages.scoring.result import table_as_json
-from proctor.stages.scoring.segmentation import score_segmentation
+
+score_segmentation = family("segmentation", "gt", "pred")
 
 GT = {"a": "AAAABBBB__", "b": "__CCCC", "c": "AB"}
 PRED = {"a": "AABBBBBB__", "b": "__CC_C", "c": "AA"}
@@ -212,7 +214,7 @@ def test_the_defect_of_the_published_rule_is_noted(tmp_path):
 
 
 def test_headline_keeps_every_video(files):
-    headline = score_segmentation(*files, background=["_"], rate=5, overlaps=[0.5], resamples=0).headline
+    headline = score_segmentation(*files, background=["_"], rate=5, overlaps="50", resamples=0).headline
     assert headline["F1"].keys() == {"50"}
     assert [video["video"] for video in headline["videos"]] == ["a", "b", "c"]
     assert headline["videos"][1] == {
@@ -329,8 +331,8 @@ def test_wrong_folders_and_options_are_named(tmp_path, files):
     (empty / "video.mp4").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="not UTF-8"):
         score_segmentation(empty, empty)
-    with pytest.raises(UserError, match="an overlap is an IoU"):
-        score_segmentation(*files, overlaps=[10])
+    with pytest.raises(UserError, match="percentages above 0 and up to 100"):
+        score_segmentation(*files, overlaps="1000")
     with pytest.raises(UserError, match="frames per second above 0"):
         score_segmentation(*files, rate=-1)
 

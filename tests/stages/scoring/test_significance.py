@@ -5,7 +5,9 @@ import random
 
 import numpy as np
 import pytest
+from tests.stages.scoring.scored import family
 
+from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.figure import IntervalPlot, Matrix, Reliability
@@ -13,12 +15,16 @@ from proctor.metrics.hypothesis_tests import fisher_exact, mann_whitney, mcnemar
 from proctor.metrics.judge_error import JudgeError, corrected_share, prediction_powered_mean
 from proctor.metrics.significance import compare_paired
 from proctor.report.score_page import render_score_page
-from proctor.stages.scoring.result import table_as_json
-from proctor.stages.scoring.significance import TESTS, score_significance
-from proctor.stages.scoring.significance_calibration import score_calibration
-from proctor.stages.scoring.significance_files import Drawing, read_marks
+from proctor.stages.scoring.significance.files import read_marks
 
-FAST = Drawing(resamples=200)
+score_significance = family("significance", "files")
+
+
+def score_calibration(path, **options):
+    return score_significance([path], calibration=True, **options)
+
+
+FAST = {"resamples": 200}
 
 
 def write(path, head, rows):
@@ -71,9 +77,9 @@ def test_wide_long_and_one_file_a_system_say_the_same(tmp_path, wide):
             json.dumps({"question": i, "recording": r, "model": n, "mark": bool(v)}) for i, r, n, v in rows
         )
     )
-    first = score_significance([wide], drawing=FAST)
+    first = score_significance([wide], **FAST)
     for paths in ([long], files, [lines]):
-        assert score_significance(paths, drawing=FAST) == first
+        assert score_significance(paths, **FAST) == first
 
 
 def test_order_of_rows_never_matters(tmp_path, wide):
@@ -81,11 +87,11 @@ def test_order_of_rows_never_matters(tmp_path, wide):
     random.Random(1).shuffle(rows)
     mixed = tmp_path / "mixed.csv"
     mixed.write_text("\n".join([head, *rows]))
-    assert score_significance([mixed], drawing=FAST) == score_significance([wide], drawing=FAST)
+    assert score_significance([mixed], **FAST) == score_significance([wide], **FAST)
 
 
 def test_numbers_are_those_of_the_metrics(wide):
-    table = score_significance([wide], drawing=FAST)
+    table = score_significance([wide], **FAST)
     found = scores(table)
     data = marks()
     clusters = {item: f"r{k // 3}" for k, item in enumerate(data)}
@@ -111,18 +117,18 @@ def test_numbers_are_those_of_the_metrics(wide):
 
 
 def test_systems_and_reference_can_be_chosen(wide):
-    two = score_significance([wide], systems=("other", "base"), drawing=FAST)
+    two = score_significance([wide], systems=("other", "base"), **FAST)
     assert [row.slice for row in two.rows if row.metric == "mean"] == ["other", "base"]
     assert [p["b"] for p in two.headline["pairs"]] == ["base"]
-    one = score_significance([wide], reference="new", drawing=FAST)
+    one = score_significance([wide], reference="new", **FAST)
     assert [(p["a"], p["b"]) for p in one.headline["pairs"]] == [("new", "base"), ("new", "other")]
-    every = scores(score_significance([wide], drawing=FAST))
+    every = scores(score_significance([wide], **FAST))
     assert scores(one)["new → base", "p"] == every["base → new", "p"]
     assert scores(one)["new → base", "difference"].value == -every["base → new", "difference"].value
 
 
 def test_figures(wide):
-    plot, differences, clear = score_significance([wide], drawing=FAST).figures
+    plot, differences, clear = score_significance([wide], **FAST).figures
     assert isinstance(plot, IntervalPlot)
     assert plot.labels == ("base", "new", "other")
     assert plot.scale == (0.0, 1.0)
@@ -155,7 +161,7 @@ def test_failed_and_missing_marks_are_counted_and_never_zero(tmp_path):
             ["3", "b", ""],
         ],
     )
-    table = score_significance([path], drawing=FAST)
+    table = score_significance([path], **FAST)
     found = scores(table)
     a, b, pair = found["a", "mean"], found["b", "mean"], found["a → b", "difference"]
     assert (a.value, a.n, a.failed, a.skipped) == (1.0, 3, 1, 0)
@@ -168,7 +174,7 @@ def test_failed_and_missing_marks_are_counted_and_never_zero(tmp_path):
 
 def test_system_without_any_mark_is_undefined_with_its_reason(tmp_path):
     path = write(tmp_path / "m.csv", ["item", "a", "b"], [["1", 1, ""], ["2", 0, ""]])
-    found = scores(score_significance([path], drawing=FAST))
+    found = scores(score_significance([path], **FAST))
     assert math.isnan(found["b", "mean"].value)
     assert found["b", "mean"].note == "no answer of this system has a mark"
     assert math.isnan(found["a → b", "difference"].value)
@@ -177,7 +183,7 @@ def test_system_without_any_mark_is_undefined_with_its_reason(tmp_path):
 
 def test_one_system_and_one_item(tmp_path):
     path = write(tmp_path / "m.csv", ["item", "a"], [["1", 0.5]])
-    table = score_significance([path], drawing=FAST)
+    table = score_significance([path], **FAST)
     (row,) = table.rows
     assert (row.score.value, row.score.low) == (0.5, None)
     assert "one cluster was observed" in row.score.note
@@ -186,7 +192,7 @@ def test_one_system_and_one_item(tmp_path):
 
 
 def test_without_resamples_there_are_no_intervals_but_tests(wide):
-    found = scores(score_significance([wide], drawing=Drawing(resamples=0)))
+    found = scores(score_significance([wide], resamples=0))
     assert found["base", "mean"].low is None
     assert found["base → new", "difference"].low is None
     assert found["base → new", "p"].value > 0
@@ -195,7 +201,7 @@ def test_without_resamples_there_are_no_intervals_but_tests(wide):
 
 def test_equal_systems_have_no_effect(tmp_path):
     path = write(tmp_path / "m.csv", ["item", "a", "b"], [[str(i), i % 2, i % 2] for i in range(20)])
-    found = scores(score_significance([path], drawing=FAST, difference=0.1))
+    found = scores(score_significance([path], **FAST, difference=0.1))
     assert found["a → b", "p"].value == 1
     assert "nothing differs" in found["a → b", "difference"].note
     assert ("a → b", "effect") not in found
@@ -204,8 +210,8 @@ def test_equal_systems_have_no_effect(tmp_path):
 def test_strata_narrow_the_interval(tmp_path):
     rows = [[f"q{i:03}", "easy" if i < 50 else "hard", int(i < 48), int(i < 52)] for i in range(100)]
     path = write(tmp_path / "m.csv", ["item", "kind", "a", "b"], rows)
-    free = scores(score_significance([path], systems=("a", "b"), drawing=FAST))["a", "mean"]
-    drawn = scores(score_significance([path], stratum="kind", drawing=FAST))["a", "mean"]
+    free = scores(score_significance([path], systems=("a", "b"), **FAST))["a", "mean"]
+    drawn = scores(score_significance([path], stratum="kind", **FAST))["a", "mean"]
     assert drawn.high - drawn.low < 0.5 * (free.high - free.low)
     assert "strata:kind" in str(drawn.signature)
 
@@ -224,9 +230,8 @@ def test_every_test_gives_its_p(wide):
         "mann-whitney": mann_whitney(a, b).p,
         "fisher": fisher_exact(sum(a), 60, sum(b), 60).p,
     }
-    assert set(expected) | {"sign-flip"} == set(TESTS)
     for test, p in expected.items():
-        table = score_significance([wide], test=test, drawing=FAST)
+        table = score_significance([wide], test=test, **FAST)
         score = scores(table)["base → new", "p"]
         assert score.value == pytest.approx(p), test
         assert scores(table)["base → new", "difference"].value == pytest.approx(np.mean(b) - np.mean(a))
@@ -238,7 +243,7 @@ def test_groups_of_different_items(tmp_path):
     rows = [[f"s{i}", "smmqg", int(i < 284)] for i in range(300)]
     rows += [[f"m{i}", "mmqa", int(i < 103)] for i in range(120)]
     path = write(tmp_path / "study.csv", ["item", "system", "value"], rows)
-    table = score_significance([path], test="fisher", drawing=FAST)
+    table = score_significance([path], test="fisher", **FAST)
     found = scores(table)
     assert found["smmqg → mmqa", "p"].value == pytest.approx(0.004263, abs=5e-7)
     difference = found["smmqg → mmqa", "difference"]
@@ -253,7 +258,7 @@ def test_groups_of_different_items(tmp_path):
 def test_groups_without_marks_are_undefined(tmp_path):
     path = write(tmp_path / "m.csv", ["item", "system", "value"], [["1", "a", 1], ["2", "b", ""]])
     for test in ("permutation", "mann-whitney", "fisher"):
-        found = scores(score_significance([path], test=test, drawing=FAST))
+        found = scores(score_significance([path], test=test, **FAST))
         assert math.isnan(found["a → b", "p"].value)
         assert "group b is empty" in found["a → b", "p"].note
 
@@ -262,7 +267,7 @@ def test_many_pairs_are_shown_for_the_best_only(tmp_path):
     rng = random.Random(0)
     names = [f"s{k}" for k in range(10)]
     rows = [[f"q{i}", *(int(rng.random() < 0.3 + 0.06 * k) for k in range(10))] for i in range(80)]
-    table = score_significance([write(tmp_path / "m.csv", ["item", *names], rows)], drawing=FAST)
+    table = score_significance([write(tmp_path / "m.csv", ["item", *names], rows)], **FAST)
     assert len(table.headline["pairs"]) == 45
     assert len({row.slice for row in table.rows if row.metric == "difference"}) == 9
     assert any("of 45 pairs the table shows those with" in text for text in table.notes)
@@ -270,10 +275,10 @@ def test_many_pairs_are_shown_for_the_best_only(tmp_path):
 
 
 def test_items_needed(wide):
-    found = scores(score_significance([wide], difference=0.1, drawing=FAST))
+    found = scores(score_significance([wide], difference=0.1, **FAST))
     need, detectable = found["base → new", "items needed"], found["base → new", "detectable"]
     assert need.value == pytest.approx(60 * (detectable.value / 0.1) ** 2, abs=1)
-    twice = scores(score_significance([wide], difference=0.05, drawing=FAST))["base → new", "items needed"]
+    twice = scores(score_significance([wide], difference=0.05, **FAST))["base → new", "items needed"]
     assert twice.value == pytest.approx(4 * need.value, abs=4)
 
 
@@ -283,7 +288,7 @@ def test_items_needed(wide):
 def test_judge_calibration_corrects_shares(tmp_path, wide):
     pairs = [[1, 1]] * 27 + [[1, 0]] * 3 + [[0, 0]] * 24 + [[0, 1]] * 6 + [["", 1]]
     path = write(tmp_path / "judge.csv", ["human", "judge"], pairs)
-    table = score_significance([wide], judge_calibration=path, drawing=FAST)
+    table = score_significance([wide], judge_calibration=path, **FAST)
     right = sum(row["base"] for row in marks().values())
     expected = corrected_share(right, 60, JudgeError(30, 27, 30, 24))
     found = scores(table)["base", "corrected"]
@@ -297,11 +302,11 @@ def test_judge_calibration_corrects_shares(tmp_path, wide):
 
 def test_useless_judge_is_said_to_be_useless(tmp_path, wide):
     path = write(tmp_path / "judge.csv", ["human", "judge"], [["yes", "no"], ["no", "yes"]])
-    found = scores(score_significance([wide], judge_calibration=path, drawing=FAST))["base", "corrected"]
+    found = scores(score_significance([wide], judge_calibration=path, **FAST))["base", "corrected"]
     assert math.isnan(found.value)
     assert "does not tell right from wrong" in found.note
     path = write(tmp_path / "judge.csv", ["human", "judge"], [["yes", "yes"]])
-    table = score_significance([wide], judge_calibration=path, drawing=FAST)
+    table = score_significance([wide], judge_calibration=path, **FAST)
     assert any("specificity unknown" in text for text in table.notes)
 
 
@@ -310,7 +315,7 @@ def test_human_marks_give_prediction_powered_means(tmp_path, wide):
     rows = [[item, name, 1 - row[name] if k % 8 == 0 else row[name]]
             for k, (item, row) in enumerate(data.items()) if k % 2 == 0 for name in row]  # fmt: skip
     path = write(tmp_path / "human.csv", ["item", "system", "human"], rows)
-    found = scores(score_significance([wide], human=path, drawing=FAST))
+    found = scores(score_significance([wide], human=path, **FAST))
     labels = {item: value for item, name, value in rows if name == "new"}
     clusters = [f"r{k // 3}" for k in range(60)]
     for label, tuned in (("PPI", False), ("PPI tuned", True)):
@@ -333,11 +338,11 @@ def test_human_marks_of_one_system_need_no_name(tmp_path):
     human = write(
         tmp_path / "h.csv", ["item", "human"], [[str(i), i % 3] for i in range(0, 30, 2)] + [["1", ""]]
     )
-    found = scores(score_significance([path], human=human, drawing=FAST))
+    found = scores(score_significance([path], human=human, **FAST))
     assert "labels:15" in str(found["a", "PPI"].signature)
     with pytest.raises(UserError, match="must say which system"):
         score_significance(
-            [write(tmp_path / "m2.csv", ["item", "a", "b"], [["1", 1, 0]])], human=human, drawing=FAST
+            [write(tmp_path / "m2.csv", ["item", "a", "b"], [["1", 1, 0]])], human=human, **FAST
         )
 
 
@@ -351,7 +356,7 @@ def test_concurrence_of_smmqg_table_5(tmp_path):
     first, second = (
         write(tmp_path / f"{n}.csv", ["item", *names], [["q", *v]]) for n, v in (("a", a), ("b", b))
     )
-    table = score_significance([first], concurrence=second, drawing=FAST)
+    table = score_significance([first], concurrence=second, **FAST)
     found = scores(table)
     assert found["concurrence", "τ-b"].value == pytest.approx(0.857143, abs=5e-7)
     assert found["concurrence", "p"].value == pytest.approx(0.001736, abs=5e-7)
@@ -363,27 +368,27 @@ def test_concurrence_has_an_interval_over_questions(tmp_path, wide):
     rows = [[item, *row.values()] for item, row in marks(80, seed=5).items()]
     rows[0][1] = ""
     other = write(tmp_path / "other.csv", ["item", "base", "new", "other"], rows)
-    table = score_significance([wide], concurrence=other, drawing=FAST)
+    table = score_significance([wide], concurrence=other, **FAST)
     score = scores(table)["concurrence", "τ-b"]
     assert score.low <= score.value <= score.high
     assert "only 3 systems" in score.note
     assert "interval:percentile-95" in str(score.signature)
     assert any("leaves out 1 items" in text for text in table.notes)
-    without = score_significance([wide], concurrence=other, drawing=Drawing(resamples=0))
+    without = score_significance([wide], concurrence=other, resamples=0)
     assert scores(without)["concurrence", "τ-b"].low is None
 
 
 def test_concurrence_needs_the_same_systems(tmp_path, wide):
     other = write(tmp_path / "o.csv", ["item", "base", "new"], [["1", 1, 0]])
     with pytest.raises(UserError, match="no marks of 'other'"):
-        score_significance([wide], concurrence=other, drawing=FAST)
-    two = score_significance([wide], systems=("base", "new"), concurrence=other, drawing=FAST)
+        score_significance([wide], concurrence=other, **FAST)
+    two = score_significance([wide], systems=("base", "new"), concurrence=other, **FAST)
     assert ("concurrence", "τ-b") in scores(two)
     empty = write(tmp_path / "e.csv", ["item", "base", "new"], [["1", 1, ""]])
     with pytest.raises(UserError, match="'new' has no mark"):
-        score_significance([wide], systems=("base", "new"), concurrence=empty, drawing=FAST)
+        score_significance([wide], systems=("base", "new"), concurrence=empty, **FAST)
     tied = write(tmp_path / "t.csv", ["item", "base", "new"], [["1", 1, 1], ["2", 0, 0]])
-    found = scores(score_significance([wide], systems=("base", "new"), concurrence=tied, drawing=FAST))
+    found = scores(score_significance([wide], systems=("base", "new"), concurrence=tied, **FAST))
     assert math.isnan(found["concurrence", "τ-b"].value)
     assert "all systems are tied" in found["concurrence", "p"].note
 
@@ -418,13 +423,13 @@ def test_wrong_files_are_named(tmp_path, text, message):
     path = tmp_path / "m.csv"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
-        score_significance([path], drawing=FAST)
+        score_significance([path], **FAST)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test": "t"}, "test must be one of sign-flip"),
+        ({"test": "t"}, "one of sign-flip"),
         ({"reference": "x"}, "no system 'x'; the systems are 'base', 'new', 'other'"),
         ({"systems": ("x",)}, "no column 'x'"),
         ({"systems": ("new", "new")}, "'new' was named twice"),
@@ -432,12 +437,12 @@ def test_wrong_files_are_named(tmp_path, text, message):
         ({"stratum": "x"}, "no column 'x'"),
         ({"difference": 0.0}, "must be positive"),
         ({"difference": math.nan}, "must be positive"),
-        ({"drawing": Drawing(confidence=95)}, "confidence must lie strictly between 0 and 1"),
+        ({"confidence": 95}, "confidence must lie strictly between 0 and 1"),
     ],
 )
 def test_wrong_options_are_named(wide, options, message):
     with pytest.raises(UserError, match=message):
-        score_significance([wide], **{"drawing": FAST, **options})
+        score_significance([wide], **{**FAST, **options})
 
 
 def test_marks_that_do_not_fit_the_test_or_the_correction(tmp_path):
@@ -445,19 +450,19 @@ def test_marks_that_do_not_fit_the_test_or_the_correction(tmp_path):
     judge = write(tmp_path / "j.csv", ["human", "judge"], [[1, 1], [0, 0]])
     for options in ({"test": "mcnemar"}, {"test": "fisher"}, {"judge_calibration": judge}):
         with pytest.raises(UserError, match="yes/no"):
-            score_significance([path], drawing=FAST, **options)
+            score_significance([path], **FAST, **options)
     scale = write(tmp_path / "j2.csv", ["human", "judge"], [[1, 0.5]])
     with pytest.raises(UserError, match=r"line 2, column 'judge': yes/no or 1/0 was expected, got 0\.5"):
-        score_significance([path], judge_calibration=scale, drawing=FAST)
+        score_significance([path], judge_calibration=scale, **FAST)
     human = write(tmp_path / "h.csv", ["item", "system", "human"], [["1", "a", 1], ["1", "a", 0]])
     with pytest.raises(UserError, match="the item '1' has a second mark"):
-        score_significance([path], human=human, drawing=FAST)
+        score_significance([path], human=human, **FAST)
     human = write(tmp_path / "h.csv", ["item", "system", "human"], [["9", "a", 1]])
     with pytest.raises(UserError, match="none of people's marks"):
-        score_significance([path], human=human, drawing=FAST)
+        score_significance([path], human=human, **FAST)
     human = write(tmp_path / "h.csv", ["item", "system", "human"], [["9", "a", ""]])
     with pytest.raises(UserError, match="no item has a mark"):
-        score_significance([path], human=human, drawing=FAST)
+        score_significance([path], human=human, **FAST)
 
 
 def test_several_files(tmp_path):
@@ -465,9 +470,9 @@ def test_several_files(tmp_path):
     first = write(tmp_path / "a.csv", ["item", "value"], [["1", 1]])
     twin = write(tmp_path / "x" / "a.csv", ["item", "value"], [["1", 0]])
     with pytest.raises(UserError, match="two files are called 'a'"):
-        score_significance([first, twin], drawing=FAST)
+        score_significance([first, twin], **FAST)
     with pytest.raises(UserError, match="no column 'value'"):
-        score_significance([first, write(tmp_path / "b.csv", ["item", "b"], [["1", 1]])], drawing=FAST)
+        score_significance([first, write(tmp_path / "b.csv", ["item", "b"], [["1", 1]])], **FAST)
     with pytest.raises(UserError, match="no file"):
         read_marks([])
 
@@ -486,7 +491,7 @@ def confidences(tmp_path, n=200, seed=0, **more):
 
 def test_calibration_by_system_with_diagrams(tmp_path):
     path, rows = confidences(tmp_path)
-    table = score_calibration(path, bins=5, drawing=FAST)
+    table = score_calibration(path, bins=5, **FAST)
     found = scores(table)
     mine = [(c, y == "yes") for c, y, name, _ in rows if name == "m1"]
     assert found["m1", "accuracy"].value == np.mean([y for _, y in mine])
@@ -508,16 +513,16 @@ def test_calibration_by_system_with_diagrams(tmp_path):
 def test_calibration_order_of_rows_never_matters(tmp_path):
     path, _ = confidences(tmp_path)
     head, *rows = path.read_text().splitlines()
-    first = scores(score_calibration(path, drawing=FAST))
+    first = scores(score_calibration(path, **FAST))
     random.Random(0).shuffle(rows)
     path.write_text("\n".join([head, *rows]))
-    assert scores(score_calibration(path, drawing=FAST)) == first
+    assert scores(score_calibration(path, **FAST)) == first
 
 
 @pytest.mark.parametrize("binning", ["width", "mass"])
 def test_calibration_of_one_item_and_certain_mistakes(tmp_path, binning):
     path = write(tmp_path / "c.csv", ["confidence", "correct"], [[1.0, 0]])
-    table = score_calibration(path, binning=binning, drawing=FAST)
+    table = score_calibration(path, binning=binning, **FAST)
     found = scores(table)
     assert found["all", "ECE"].value == 1
     assert found["all", "NLL"].value == math.inf
@@ -542,13 +547,13 @@ def test_calibration_of_one_item_and_certain_mistakes(tmp_path, binning):
 def test_calibration_wrong_cells_are_named(tmp_path, rows, message):
     path = write(tmp_path / "c.csv", ["confidence", "correct"], rows)
     with pytest.raises(UserError, match=f"(?s){message}"):
-        score_calibration(path, drawing=FAST)
+        score_calibration(path, **FAST)
 
 
 def test_page_of_full_bins_and_of_another_level(tmp_path):
     rows = [[1.0, 1]] * 30 + [[1.0, 0]] * 5 + [[0.3 + i / 100, i % 2] for i in range(20)]
     path = write(tmp_path / "c.csv", ["confidence", "correct"], rows)
-    table = score_calibration(path, binning="mass", drawing=Drawing(0.9, 100))
+    table = score_calibration(path, binning="mass", confidence=0.9, resamples=100)
     assert table.figures[0].title == "Reliability (90 % intervals)"
     assert table.figures[0].counts[-1] == 35
     page = render_score_page(table)
@@ -558,6 +563,6 @@ def test_page_of_full_bins_and_of_another_level(tmp_path):
 def test_calibration_wrong_options(tmp_path):
     path, _ = confidences(tmp_path)
     with pytest.raises(UserError, match="no column 'x'"):
-        score_calibration(path, cluster="x", drawing=FAST)
-    with pytest.raises(UserError, match="number of bins"):
-        score_calibration(path, bins=0, drawing=FAST)
+        score_calibration(path, cluster="x", **FAST)
+    with pytest.raises(UserError, match="at least 1"):
+        score_calibration(path, bins=0, **FAST)

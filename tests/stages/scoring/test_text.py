@@ -4,11 +4,13 @@ import random
 
 import numpy as np
 import pytest
+from tests.stages.scoring.scored import family
 
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars
 from proctor.metrics.score import Signature
-from proctor.stages.scoring.text import score_text
+
+score_text = family("text", "file")
 
 ROWS = [
     {"question": "Did I add the salt?", "type": "missing", "recording": "r1"},
@@ -164,7 +166,7 @@ def test_words_of_the_published_questions(shared_data):
         ([{"text": ""}, {"text": None}], {}, "has no text"),
         ([{"text": {}}], {}, "a text was expected"),
         ([{"text": [["a"]]}], {}, "a text was expected"),
-        (ROWS, {"window": 0}, "at least one word"),
+        (ROWS, {"window": 0}, "at least 1 was expected"),
         (ROWS, {"confidence": 0.0}, "between 0 and 1"),
         ([{"text": "a", "id": str(i)} for i in range(201)], {"slices": ["id"]}, "201 different values"),
     ],

@@ -8,13 +8,25 @@ import typer
 
 from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, table
 from proctor.cli.judge import RunsOption
-from proctor.cli.scoring.common import SeedOption
+from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.evaluate.scores import ScoreRow
     from proctor.metrics.significance import Comparison
 
 app = command_app()
+
+
+def _seed(value: int | None) -> int | None:
+    if value is not None and value < 0:
+        raise UserError(f"--seed must not be negative, got {value}.", hint="any number from 0 on will do")
+    return value
+
+
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.", callback=_seed),
+]
 
 
 @app.command()

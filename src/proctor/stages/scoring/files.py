@@ -94,6 +94,19 @@ class Table:
             hint=f"add it, or rename the column that holds it to {names[0]!r}",
         )
 
+    def named(self, asked: str | None, *usual: str) -> str | None:
+        """Return the column that was asked for, else the first of the usual ones that the file has.
+
+        Raises:
+            UserError: if the column that was asked for is missing.
+        """
+        return self.find(*usual) if asked is None else self.require(asked)
+
+    def at(self, rows: Sequence[int]) -> Table:
+        """Return the table of these rows."""
+        columns = {name: [values[row] for row in rows] for name, values in self.columns.items()}
+        return Table(self.path, columns, [self.lines[row] for row in rows], self.unit)
+
     def texts(self, *names: str) -> list[str]:
         """Return a column as texts; numbers are written as JSON writes them.
 

@@ -1,0 +1,142 @@
+"""Options of commands, made from structs of settings: what is declared there is not written again."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from proctor.cli.console import command_app
+from proctor.settings import Field, Settings, fields_of, option
+
+__all__ = ["DryRun", "Output", "Spread", "command_of", "with_settings"]
+
+
+class Output(Settings, frozen=True, kw_only=True):
+    """How a result is printed."""
+
+    as_json: Annotated[bool, option("Print one JSON object for machines instead of text.", "--json")] = False
+
+
+class Spread(Settings, frozen=True, kw_only=True):
+    """Where a stage computes."""
+
+    workers: Annotated[
+        str | None,
+        option(
+            "Processes on this machine, or a Ray cluster; the files are the same to the byte.",
+            metavar="N|ray://HOST:PORT",
+        ),
+    ] = None
+
+
+class DryRun(Settings, frozen=True, kw_only=True):
+    """Whether a stage only says what it would take."""
+
+    dry_run: Annotated[bool, option("Say what it would take, from the real prompts; send nothing.")] = False
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of every struct of settings among its parameters, where that stands.
+
+    A struct with a ``section`` is read from the ``proctor.toml`` of the command's ``workspace``: what is typed comes
+    first, then what is written there, then the defaults of the struct::
+
+        @app.command()
+        @with_settings
+        def derive(workspace: WorkspaceArgument, settings: DeriveSettings, output: Output) -> None: ...
+    """
+    signature = inspect.signature(command, eval_str=True)
+    structs = {
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Settings)
+    }
+    parameters = [
+        inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    ]
+    for name, parameter in signature.parameters.items():
+        if name in structs:
+            parameters += map(_parameter, fields_of(structs[name]))
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def wrapped(context: typer.Context, **values: Any) -> None:
+        for name, struct in structs.items():
+            typed = {field.name: _value(field, values.pop(field.name)) for field in fields_of(struct)}
+            if struct.section:
+                from proctor.workspace import Workspace
+
+                given = {key: value for key, value in typed.items() if _is_given(context, key)}
+                values[name] = Workspace(values["workspace"]).resolve(struct, given)
+            else:
+                values[name] = struct(**typed)
+        command(**values)
+
+    # Typer reads the signature, and its hints beside it.
+    wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapped
+
+
+def command_of(name: str, help: str, run: Callable[..., None]) -> typer.Typer:
+    """Return the app of one command whose options and help come from a struct of settings."""
+    app = command_app()
+    app.command(name, cls=_Command, help=inspect.cleandoc(help))(with_settings(run))
+    return app
+
+
+class _Command(TyperCommand):
+    """A command whose options stand under their headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                heading = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def _parameter(field: Field) -> inspect.Parameter:
+    limits: dict[str, Any] = {"help": field.help, "metavar": field.metavar, "min": field.ge, "max": field.le}
+    declared = (
+        typer.Argument(**limits)
+        if field.argument
+        else typer.Option(*_flags(field), rich_help_panel=field.heading or None, **limits)
+    )
+    default = field.default
+    kind: Any = field.kind
+    if field.several:
+        default = list(field.default or ()) or None
+        kind = list[kind]
+    if default is None and not field.required:
+        kind = kind | None
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if field.required else default,
+        annotation=Annotated[kind, declared],
+    )
+
+
+def _flags(field: Field) -> tuple[str, ...]:
+    negation = f"/--no-{field.flag[2:]}" if field.kind is bool and field.negatable else ""
+    return (*(flag for flag in field.flags if flag != field.flag), f"{field.flag}{negation}")
+
+
+def _value(field: Field, typed: Any) -> Any:
+    return tuple(typed or ()) if field.several else typed
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -1,0 +1,186 @@
+"""Settings of commands and stages: each option is one field of a struct, with its type, default, bounds and help.
+
+The command line, ``proctor.toml``, a dry run, the docs and the Python signature are made from these structs. Modules
+that hold them import msgspec only, so that ``--help`` waits for nothing.
+
+Example::
+
+    class Cut(Settings, frozen=True, kw_only=True):
+        \"\"\"Cut recordings into clips.\"\"\"
+
+        folder: Annotated[Path, argument("Folder with the recordings.")]
+        longest: Annotated[int, option("Seconds of a clip.", ge=1)] = 60
+        only: Annotated[tuple[str, ...], option("Recordings to cut (repeatable).", "-o")] = ()
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from proctor.errors import UserError
+
+__all__ = ["Field", "Settings", "argument", "fields_of", "option"]
+
+_UNIONS: Final = (Union, types.UnionType)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Options that belong together; a command may take several such structs.
+
+    Attributes:
+        section: the table of ``proctor.toml`` that holds them, empty where nothing is kept.
+        heading: what they stand under in ``--help``; empty for the command's own.
+
+    Raises:
+        UserError: if a value is out of its bounds, or none of its choices.
+    """
+
+    section: ClassVar[str] = ""
+    heading: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        for field in fields_of(type(self)):
+            value = getattr(self, field.name)
+            for one in value if field.several else (value,):
+                if wrong := field.wrong(one):
+                    raise UserError(f"{field.flag} is {one!r}; {wrong}.")
+
+
+def option(
+    help: str,
+    *flags: str,
+    metavar: str | None = None,
+    ge: float | None = None,
+    le: float | None = None,
+    negatable: bool = False,
+) -> msgspec.Meta:
+    """Declare a field as an option.
+
+    Args:
+        help: for people; the default and the bounds are added to it.
+        *flags: its names on the command line, where ``--field-name`` will not do; ``-k`` alone is added to that.
+        metavar: the name of its value in ``--help``.
+        ge: the smallest value; of each value of a tuple.
+        le: the largest value.
+        negatable: also ``--no-field-name``, for flags that ``proctor.toml`` may turn on; those that are on by default
+            have it by themselves.
+    """
+    extra = {"flags": flags, "metavar": metavar, "negatable": negatable, "ge": ge, "le": le}
+    return msgspec.Meta(description=help, extra=extra)
+
+
+def argument(help: str, metavar: str | None = None) -> msgspec.Meta:
+    """Declare a field as an argument: a word without a flag, in the order of the fields."""
+    return msgspec.Meta(description=help, extra={"metavar": metavar, "argument": True})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One declared option.
+
+    Attributes:
+        name: of the field.
+        kind: the type of one value, without None and without the tuple.
+        several: it is a tuple: the option may be repeated.
+        required: it has no default.
+        default: of the field; None where there is none.
+        help: for people.
+        argument: it is a word without a flag.
+        flags: names on the command line, empty for ``--name`` alone.
+        metavar: name of the value.
+        ge: the smallest value.
+        le: the largest value.
+        negatable: a flag that can be turned off.
+        heading: what it stands under.
+    """
+
+    name: str
+    kind: Any
+    several: bool
+    required: bool
+    default: Any
+    help: str
+    argument: bool
+    flags: tuple[str, ...]
+    metavar: str | None
+    ge: float | None
+    le: float | None
+    negatable: bool
+    heading: str
+
+    @property
+    def flag(self) -> str:
+        """Its long name on the command line."""
+        long = (flag for flag in self.flags if flag.startswith("--"))
+        return next(long, f"--{self.name.replace('_', '-')}")
+
+    def wrong(self, value: Any) -> str:
+        """Say what a value should have been; empty if it is right, or nothing."""
+        if value is None:
+            return ""
+        if get_origin(self.kind) is Literal:
+            known = get_args(self.kind)
+            return "" if value in known else f"one of {', '.join(map(str, known))} was expected"
+        if self.ge is not None and value < self.ge:
+            return f"at least {self.ge:g} was expected"
+        if self.le is not None and value > self.le:
+            return f"at most {self.le:g} was expected"
+        return ""
+
+    def read(self, value: Any) -> Any:
+        """Return a value from a file as the type of the field."""
+        if value is None:
+            return None
+        convert = self.kind if self.kind in (float, Path) else lambda one: one
+        return tuple(map(convert, value)) if self.several else convert(value)
+
+
+@cache
+def fields_of(settings: type[Settings]) -> tuple[Field, ...]:
+    """Return the options of a struct: its own first, then those that it inherits.
+
+    Raises:
+        TypeError: if a field is declared by neither ``option`` nor ``argument``.
+    """
+    hints = get_type_hints(settings, include_extras=True)
+    known = {field.name: field for field in msgspec.structs.fields(settings)}
+    order = dict.fromkeys(
+        name for owner in settings.__mro__ for name in vars(owner).get("__annotations__", ())
+    )
+    return tuple(_fields(settings, {name: (hints[name], known[name]) for name in order if name in known}))
+
+
+def _fields(settings: type[Settings], declared: dict[str, tuple[Any, Any]]) -> Iterator[Field]:
+    owners: dict[str, type[Settings]] = {}
+    for base in reversed(settings.__mro__):
+        if issubclass(base, Settings):
+            owners |= dict.fromkeys(vars(base).get("__annotations__", ()), base)
+    for name, (hint, field) in declared.items():
+        if get_origin(hint) is not Annotated or not isinstance(meta := get_args(hint)[1], msgspec.Meta):
+            raise TypeError(f"{settings.__name__}.{name} is declared by neither option() nor argument()")
+        kind, extra = get_args(hint)[0], meta.extra or {}
+        if get_origin(kind) in _UNIONS:
+            kind = next(part for part in get_args(kind) if part is not type(None))
+        several = get_origin(kind) is tuple
+        yield Field(
+            name=name,
+            kind=get_args(kind)[0] if several else kind,
+            several=several,
+            required=field.required,
+            default=None if field.default is msgspec.NODEFAULT else field.default,
+            help=meta.description or "",
+            argument=extra.get("argument", False),
+            flags=extra.get("flags", ()),
+            metavar=extra.get("metavar"),
+            ge=extra.get("ge"),
+            le=extra.get("le"),
+            negatable=extra.get("negatable", False) or field.default is True,
+            heading=owners[name].heading,
+        )

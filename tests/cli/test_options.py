@@ -1,0 +1,109 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+from unittest.mock import patch
+
+import pytest
+
+from proctor.cli.console import command_app, run
+from proctor.cli.options import Output, command_of, with_settings
+from proctor.settings import Settings, argument, option
+
+
+class Cut(Settings, frozen=True, kw_only=True):
+    """Cut things.
+
+    Example: proctor cut folder
+    """
+
+    folder: Annotated[Path, argument("Where.", metavar="FOLDER")]
+    kind: Annotated[Literal["short", "long"], option("Which.")] = "short"
+    k: Annotated[tuple[int, ...], option("Cuts.", "-k", ge=1)] = (5, 10)
+    rate: Annotated[float | None, option("A second.", metavar="FPS")] = None
+    shrink: Annotated[bool, option("Make it fit.")] = True
+    fast: Annotated[bool, option("Hurry.")] = False
+
+
+class Kept(Settings, frozen=True, kw_only=True):
+    section: ClassVar[str] = "kept"
+    heading: ClassVar[str] = "Kept"
+
+    title: Annotated[str, option("Of the page.")] = "none"
+    draws: Annotated[int, option("Draws.", le=9)] = 3
+
+
+def typed(app, *words):
+    with patch.object(sys, "argv", ["proctor", *map(str, words)]):
+        return run(app)
+
+
+def test_options_come_from_the_struct(capsys):
+    seen = []
+
+    def cut(settings: Cut, output: Output) -> None:
+        seen.append((settings, output.as_json))
+
+    app = command_of("cut", Cut.__doc__, cut)
+    assert (
+        typed(
+            app, "here", "-k", 2, "--k", 3, "--kind", "long", "--no-shrink", "--fast", "--rate", 1.5, "--json"
+        )
+        == 0
+    )
+    assert typed(app, "here") == 0
+    assert seen == [
+        (Cut(folder=Path("here"), k=(2, 3), kind="long", shrink=False, fast=True, rate=1.5), True),
+        (Cut(folder=Path("here")), False),
+    ]
+    assert typed(app, "--help") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for text in (
+        "Cut things.", "FOLDER", "-k, --k <list[int]> Cuts. [default: 5, 10; x>=1]", "--kind <short|long> Which. [default: short]",
+        "--shrink / --no-shrink Make it fit. [default: shrink]", "--fast Hurry.", "--rate FPS A second.", "--json",
+    ):  # fmt: skip
+        assert text in shown
+    assert "--no-fast" not in shown
+
+
+@pytest.mark.parametrize("words", [("here", "-k", "0"), ("here", "--kind", "wide"), ()])
+def test_what_is_out_of_bounds_is_refused(words, capsys):
+    def cut(settings: Cut) -> None:
+        raise AssertionError
+
+    assert typed(command_of("cut", "Cut.", cut), *words) == 2
+    assert "Usage:" in capsys.readouterr().err
+
+
+def test_what_is_not_typed_is_looked_for_in_the_workspace(tmp_path, capsys):
+    seen = []
+    app = command_app()
+
+    @app.command()
+    @with_settings
+    def make(workspace: Path, settings: Kept) -> None:
+        seen.append(settings)
+
+    (tmp_path / "proctor.toml").write_text("[kept]\ndraws = 5\n")
+    assert typed(app, tmp_path) == 0
+    assert typed(app, tmp_path, "--draws", "3", "--title", "none") == 0
+    assert seen == [Kept(draws=5), Kept(draws=3)]
+    assert typed(app, "--help") == 0
+    assert "Kept:" not in capsys.readouterr().out  # headings belong to command_of
+
+
+def test_options_stand_under_their_heading(tmp_path, capsys):
+    def make(workspace: Path, settings: Kept) -> None: ...
+
+    assert typed(command_of("make", "Make.", make), "--help") == 0
+    shown = capsys.readouterr().out
+    assert shown.index("Kept:") < shown.index("--title") < shown.index("Options:") < shown.index("--help")
+
+
+def test_help_of_a_family_imports_no_numpy():
+    code = (
+        "import sys; from proctor.cli.main import app; sys.argv = ['proctor', 'score', 'answer', '--help']\n"
+        "try:\n    app()\nexcept SystemExit:\n    pass\n"
+        "sys.exit('numpy' in sys.modules or 'proctor.metrics' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
