@@ -53,7 +53,7 @@ def plain_weights(vectors: NDArray[np.float32], k: int) -> NDArray[np.float64]:
 
 
 @pytest.mark.shared
-def test_worked_numbers_of_the_specification(shared_expected: Callable[[str], dict[str, Any]]):
+def test_worked_numbers_written_down(shared_expected: Callable[[str], dict[str, Any]]):
     expected = shared_expected("smmqg-instructionbench")["seed_probabilities"]
     assert len(expected["cases"]) == 4
     for case in expected["cases"]:

@@ -1,4 +1,4 @@
-"""Sources: their text, their hash, the length rule; and BM25 over the real corpus as the specification measured it."""
+"""Sources: their text, their hash, the length rule; and BM25 over the real corpus as it was measured."""
 
 from __future__ import annotations
 
@@ -147,11 +147,11 @@ def test_modalities_are_counted_in_the_order_of_smmqg():
     assert msgspec.json.decode(msgspec.json.encode(question), type=CorpusQuestion) == question
 
 
-# -- the real corpus: what the specification measured with this rendering --------------------------------------------
+# -- the real corpus: what was measured with this rendering --------------------------------------------
 
 
 @pytest.mark.shared
-def test_bm25_over_the_renderings_finds_what_the_specification_found(
+def test_bm25_over_the_renderings_finds_what_was_measured(
     shared_data: Path, shared_expected: Callable[[str], dict[str, Any]]
 ):
     from proctor.datasets.dataset import Log

@@ -255,7 +255,7 @@ class TestBroken:
 
 
 class TestRelease:
-    def test_the_counts_of_the_specification(self, shared_data: Path) -> None:
+    def test_the_counts_written_down(self, shared_data: Path) -> None:
         expected = {
             "recordings": 384,
             "error_recordings": 220,

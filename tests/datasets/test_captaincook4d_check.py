@@ -1,4 +1,4 @@
-"""What ``check`` finds in CaptainCook4D: the counts of the specifications, and each rule on a folder that breaks it."""
+"""What ``check`` finds in CaptainCook4D: the counts of the release, and each rule on a folder that breaks it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AVERAGES: Final = "metadata/average_segment_length.csv"
 VIDEOS: Final = "metadata/video_information.csv"
 
 RELEASE: Final = {
-    # promqa.md 1.2 (R rules: 2.2)
+    # ProMQA (R rules: 2.2)
     "skipped": 287,
     "missing-tag": 285,
     "R2": 6,
@@ -54,7 +54,7 @@ RELEASE: Final = {
     "no-4k": 21,
     "id-hole": 3,
     "twin-text": 4,
-    # recognition.md 0, 8 and 9
+    # Peddi et al. 2024
     "shared-id": 3,
     "text-of-several-ids": 4,
     "unused-id": 2,
@@ -67,7 +67,7 @@ RELEASE: Final = {
     "split-empty": 2,
     "split-lacks": 3,
     "background": 1,
-    # counted here, in no specification
+    # counted here first
     "id-of-several-texts": 7,
     "not-listed": 2,
     "average-differs": 22,
@@ -91,7 +91,7 @@ class TestRelease:
         """In particular none of: files-differ, lookup-differs, unknown-tag, environment-differs, mistake-flag, R6."""
         assert Counter(f.rule for f in release) == RELEASE
 
-    def test_recordings_that_the_specifications_name(self, release: tuple[Finding, ...]) -> None:
+    def test_recordings_that_are_known(self, release: tuple[Finding, ...]) -> None:
         def where(rule: str) -> set[str]:
             return {f.where.partition(":")[0] for f in of(release, rule)}
 
@@ -112,7 +112,7 @@ class TestRelease:
         assert sum(int(f.seen.split()[0]) - 1 for f in of(release, "repeated-step")) == 80
 
     def test_ends_after_the_video_are_rounding(self, release: tuple[Finding, ...]) -> None:
-        """recognition.md counts 9, promqa.md says that no end exceeds the video: both hold, to a hundredth of a second."""
+        """Nine ends exceed the video, by 5 ms at most."""
         assert all(float(f.seen.split()[0]) <= 5.0 for f in of(release, "after-video"))
         assert all(f.seen.split()[1] == "ms" for f in of(release, "after-video"))
 

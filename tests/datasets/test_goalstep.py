@@ -302,7 +302,7 @@ def test_clips_of_the_validation_split_are_the_measured_ones(
     whole: Path, shared_expected: Callable[[str], dict[str, Any]]
 ):
     expected = shared_expected("smmqg-instructionbench")["trimming"]["real_goalstep_val_134_videos"]
-    assert len(expected) == 8  # the five of the specification and three more
+    assert len(expected) == 8  # five written down and three more
     levels = {level: DATASET.read(whole, "published", level=level).recordings for level in ("step", "leaf")}
     for name, numbers in expected.items():
         level, variant = name.split("/")

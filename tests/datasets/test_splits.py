@@ -196,7 +196,7 @@ def test_differences_of_two_splits() -> None:
 
 
 class TestRelease:
-    """CaptainCook4D: recognition.md section 8."""
+    """CaptainCook4D: Peddi et al. 2024."""
 
     SIZES: ClassVar = {
         "environment": (216, 115, 53),

@@ -195,7 +195,7 @@ class TestPaperAndFound:
         ]
 
     def test_captaincook4d(self, shared_data: Path, shared_expected: Callable[[str], Any]) -> None:
-        """recognition.md section 9: which rows agree, and what is found where they do not."""
+        """Peddi et al. 2024: which rows agree, and what is found where they do not."""
         assert DATASET.measure is not None
         found = DATASET.measure(shared_data / "captaincook4d")
         rows = {r.quantity: r for r in compare_published(DATASET.published, found)}
@@ -225,7 +225,7 @@ class TestPaperAndFound:
             assert found[f"error_hours[{name}]"] == pytest.approx(hours, abs=6e-4)
             paper = expected["paper_table17"][name]
             assert [rows[f"{q}[{name}]"].paper for q in QUANTITIES] == paper
-            # the specification says 0.025, but Cucumber Raita's 2.9 + 1.36 is 0.032 away from its own 4.292
+            # 0.025 is what was expected, but Cucumber Raita's 2.9 + 1.36 is 0.032 away from its own 4.292
             assert abs(paper[2] + paper[4] - normal_hours - hours) < (
                 0.033 if name == "Cucumber Raita" else 0.0251
             )

@@ -1,4 +1,4 @@
-"""Two benchmarks: the paper's own tables (specification §A2.3), marks by question, and files of marks."""
+"""Two benchmarks: the paper's own tables, marks by question, and files of marks."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_forms_of_the_paper():
 
 
 @pytest.mark.shared
-def test_the_numbers_of_the_specification(shared_expected):
+def test_the_numbers_written_down(shared_expected):
     expected = shared_expected("smmqg-instructionbench")["forms"]
     plan = plan_forms(
         [f"s{i}" for i in range(expected["pool"])],

@@ -221,7 +221,7 @@ def test_what_cannot_be_scored(lakes, lake_questions):
 
 @pytest.mark.shared
 def test_the_worked_examples(shared_expected):
-    """Every case of the specification, through the table."""
+    """Every case written down, through the table."""
     cases = shared_expected("smmqg-instructionbench")["recall_at_k"]
     names = sorted({i for case in cases["cases"] for i in (*case["gold"], *case["ranking"])})
     corpus = Corpus([text_source(name, name, f"the text {name}") for name in names])
@@ -274,7 +274,7 @@ def mmrag(shared_data):
 
 
 @pytest.mark.shared
-def test_bm25_on_the_real_corpus_finds_what_the_specification_found(mmrag, shared_expected):
+def test_bm25_on_the_real_corpus_finds_what_was_measured(mmrag, shared_expected):
     expected = shared_expected("smmqg-instructionbench")["bm25_real_subset"]
     corpus, questions = mmrag
     assert len(questions) == 161

@@ -106,7 +106,7 @@ def test_cells_by_hand():
 
 
 @pytest.mark.shared
-def test_rouge_of_the_specification(shared_expected):
+def test_rouge_written_down(shared_expected):
     for case in shared_expected("smmqg-instructionbench")["rouge1"]["cases"]:
         asked = [msgspec.structs.replace(questions("s")[0], answer=case["ref"])]
         made = [Prediction(item_id="q0", predictor="sys", answer=case["pred"])]

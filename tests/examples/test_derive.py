@@ -1,4 +1,4 @@
-"""Derivation: every rule of promqa.md section 3 on hand-made recordings, and the published totals on real ones."""
+"""Derivation: every rule of ProMQA on hand-made recordings, and the published totals on real ones."""
 
 from __future__ import annotations
 

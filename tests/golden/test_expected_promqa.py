@@ -1,4 +1,4 @@
-"""promqa.json and promqa.md §6.5, §8: which test reproduces which number, and what is left for other rooms.
+"""Which test reproduces which number of promqa.json, and what is left for other rooms.
 
 The file counts 401 examples; 195 of them are shared (examples_dev.json), so that figures over all of them are recomputed
 from the counts of the file, and the text statistics on the shared part in metrics/test_text_statistics.py.
@@ -72,7 +72,7 @@ ELSEWHERE = {
     "statistics.words_per_question_whitespace": WORDS,
     "statistics.words_per_answer_whitespace": WORDS,
 }
-# promqa.md 8, Table 12.
+# ProMQA, Table 12.
 APPROVAL = {
     "missing": 0.82, "next": 0.88, "order": 0.77, "measurement": 0.81, "preparation": 0.58, "technique": 0.43,
     "temperature": 0.62, "timing": 0.76,
@@ -89,7 +89,7 @@ def test_every_number_is_accounted_for(account, expected):
 
 
 def test_volumes_of_answers(expected):
-    """§6.5: 324 kept by both and 46 by the adjudicator of 493; 75 and 87 per cent kept; 744 answers in all."""
+    """324 kept by both and 46 by the adjudicator of 493; 75 and 87 per cent kept; 744 answers in all."""
     found, tags = expected["verification"], expected["statistics"]["answer_tags"]
     both, neither, open_ = 324, 82, 87
     assert both + neither + open_ == found["machine_answers"]
@@ -124,7 +124,7 @@ def test_the_kappa_of_all_answers_follows_from_the_counts(expected):
 
 
 def test_agreement_on_all_500_questions_lies_between_bounds(expected):
-    """§6.5: 380 of the 401 kept questions agree; whatever the 99 rejected ones did, it is 0.76 to 0.958."""
+    """380 of the 401 kept questions agree; whatever the 99 rejected ones did, it is 0.76 to 0.958."""
     agreed = round(expected["verification"]["question_agreement_on_401"] * 401)
     assert agreed == 380
     assert (agreed / 500, (agreed + 99) / 500) == (0.76, 0.958)

@@ -1,8 +1,7 @@
-"""recognition.json and recognition.md §2.4–2.5, §5.8–5.9, §7.5, §12: which test reproduces which number.
+"""Which test reproduces which number of recognition.json (CaptainCook4D, Peddi et al. 2024).
 
-Of the sections' other numbers: §2.5 (rows as whole counts) is in metrics/test_printed_counts.py and
-docs/test_paper_numbers.py; §5.9's pairs of matched segments and data_all need predictions that are not shared; §7.5 is in
-metrics/test_clustering.py; of §12, soft-NMS, detection and Hungarian matching are in metrics/test_soft_nms.py,
+Of the other numbers: rows as whole counts are in metrics/test_printed_counts.py and docs/test_paper_numbers.py; pairs of
+matched segments and data_all need predictions that are not shared; clustering is in metrics/test_clustering.py; soft-NMS, detection and Hungarian matching are in metrics/test_soft_nms.py,
 metrics/localization/test_scores.py and metrics/test_clustering.py; its losses and learning rates belong to training.
 """
 

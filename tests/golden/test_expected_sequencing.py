@@ -1,6 +1,6 @@
-"""sequencing.json and sequencing.md §5, §6, §7.4, §8.4: which test reproduces which number.
+"""Which test reproduces which number of sequencing.json (Wu et al. 2022).
 
-The worked examples of §5 to §6 are the rows of the file. What §7.4 and §8.4 print beyond the file is tested below and in
+The worked examples of metrics and agreement are the rows of the file. What the paper prints beyond the file is tested below and in
 metrics/ordering/test_golden.py.
 """
 
@@ -84,7 +84,7 @@ def test_units_and_rules_of_the_file(expected):
 
 
 def test_what_the_released_evaluator_does_with_a_long_prediction(expected):
-    """It cuts both lists to the shorter one; we refuse or repair (sequencing.md 5: do not copy). Here all agree."""
+    """It cuts both lists to the shorter one; we refuse or repair (Wu et al. 2022: do not copy). Here all agree."""
     cases = [c for c in expected["length_mismatch"] if "truncate_mode_reference_evaluator" in c]
     assert [c["name"] for c in cases] == ["long"]
     for case in cases:
@@ -101,7 +101,7 @@ def test_pairs_of_images_that_look_alike(expected):
 
 
 def test_worked_example_of_the_paper_contradicts_itself():
-    """§6.2: lists 0011 and 1100 follow from the example's own difference vectors, and κ = -1 instead of 0."""
+    """Lists 0011 and 1100 follow from the example's own difference vectors, and κ = -1 instead of 0."""
     assert cohen_kappa([0, 0, 1, 1], [1, 1, 0, 0], resamples=0).value == pytest.approx(-1)
     assert cohen_kappa([0, 0, 1, 1], [0, 1, 1, 0], resamples=0).value == pytest.approx(0)
 
@@ -172,7 +172,7 @@ def test_printed_shares_sum_to_a_hundred(expected):
 
 
 def test_shares_of_the_whole_are_those_of_the_parts(expected):
-    """Tables 4 and 10: "All" is the mean of both parts weighted by their sizes, but for the two systems of §8.4."""
+    """Tables 4 and 10: "All" is the mean of both parts weighted by their sizes, but for two systems."""
     tables = expected["paper_tables"]
     off = set()
     for data, total in SIZES.items():

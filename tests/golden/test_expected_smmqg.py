@@ -1,4 +1,4 @@
-"""smmqg-instructionbench.json and its specification, §A2 and §B1.4–B1.5: which test reproduces which number."""
+"""Which test reproduces which number of smmqg-instructionbench.json (SMMQG, InstructionBench)."""
 
 import math
 
@@ -13,13 +13,13 @@ pytestmark = pytest.mark.shared
 
 SIGNIFICANCE = "metrics/test_significance_catalogue.py::test_every_expected_number"
 RETRIEVAL = "metrics/test_retrieval.py::"
-FORENSICS = f"{RETRIEVAL}test_forensics_of_the_specification"
+FORENSICS = f"{RETRIEVAL}test_forensics_written_down"
 TABLE_6 = "metrics/test_answer.py::test_smmqg_table_6_is_nearer_to_the_mean_over_questions"
 HERE = "golden/test_expected_smmqg.py::"
 TRIMMING = "golden/test_trimming_golden.py::"
 
 COVERED = {
-    "recall_at_k": f"{RETRIEVAL}test_recall_cases_of_the_specification",
+    "recall_at_k": f"{RETRIEVAL}test_recall_cases_written_down",
     "bm25_real_subset": f"{RETRIEVAL}test_bm25_on_the_real_subset",
     "kendall": SIGNIFICANCE,
     "kendall.table7_gpt35_vs_gpt4.printed": f"{HERE}test_which_printed_coefficients_hold",
@@ -102,7 +102,7 @@ def test_which_printed_coefficients_hold(expected):
 
 
 def test_seven_discordant_pairs_would_give_the_printed_coefficient():
-    """A2.3: 0.50 and p = 0.109 need 7 discordant pairs of 28; Table 6 has 8."""
+    """0.50 and p = 0.109 need 7 discordant pairs of 28; Table 6 has 8."""
     order = [1, 2, 3, 4, 5, 6, 7, 0]
     found = rank_concurrence(range(8), order)
     assert (found.discordant, found.tau) == (7, 0.5)
@@ -137,7 +137,7 @@ def test_both_tables_of_answers_are_of_the_same_questions(expected):
     """Means over styles (T2) and over modalities (T3), weighted by questions, are one mean of 1,024 questions."""
     tables = expected["paper_tables"]
     by_style = list(expected["smmqg_totals"]["style_counts"].values())
-    # A2.1 recovers 84+88+147+129+104+68 questions; images, text with table and table with table share the rest.
+    # The printed cells recover 84+88+147+129+104+68 questions; images, text with table and table with table share the rest.
     known = {"Txt": 84, "Tab": 88, "TxtTxt": 147, "TxtIm": 129, "TabIm": 104, "ImIm": 68}
     rest = sum(by_style) - sum(known.values())
     assert rest == 404
@@ -155,5 +155,5 @@ def test_letters_of_twelve_questions(expected):
 
 
 def test_shuffling_alone_spreads_the_letters():
-    """B1.4: 5,000 letters drawn independently have a standard deviation of 28 around 1,000."""
+    """5,000 letters drawn independently have a standard deviation of 28 around 1,000."""
     assert round(math.sqrt(5000 * 0.2 * 0.8)) == 28

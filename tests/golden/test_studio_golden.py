@@ -1,12 +1,12 @@
-"""Golden test F2 and the numbers of F4 (studio.md §0, §2.2, §2.5) on the 195 shared examples of the 401 published ones.
+"""The rules of adjudication and the report on agreement, on the 195 shared examples of the 401 published ones.
 
 What is tested elsewhere and not repeated: the byte-for-byte round trip and the published order of rows
 (benchmark/test_promqa.py), ``verification_statistics`` on the same judgments (verify/test_statistics.py). Here the rules
-of studio.md §2.2 are written down a second time, on the raw file, and held against cases, merges, the report on agreement
+are written down a second time, on the raw file, and held against cases, merges, the report on agreement
 and the policies as the studio uses them: named annotators, blind order.
 
 Of ``expected/promqa.json`` the figures over all 401 cannot be recounted on 195. Its counts per pair are, however, all that
-raw agreement and the mean of pairs need, and F4's split of the answers all that alpha needs: the report is fed with
+raw agreement and the mean of pairs need, and the split of the answers all that alpha needs: the report is fed with
 judgments of those counts and must print the published numbers.
 """
 
@@ -61,7 +61,7 @@ def expected(shared_expected: Callable[[str], Raw]) -> Raw:
 
 @pytest.fixture(scope="module")
 def pairs(expected: Raw) -> Pairs:
-    """Who judged what: the rule of promqa.md 4.4."""
+    """Who judged what: the rule of ProMQA."""
     return assign_published(expected["subset500"]["ids"])
 
 
@@ -102,7 +102,7 @@ def judged(records: PromqaRecords, graphs: dict[str, TaskGraph]) -> list[Verdict
     ]
 
 
-# -- F2: the rules of studio.md 2.2, written down a second time --------------------------------------------------------
+# -- the rules of docs/verify.md, written down a second time --------------------------------------------------------
 
 
 def rows_of(one: Raw) -> list[tuple[str, str, bool | None]]:
@@ -188,7 +188,7 @@ def test_what_is_built_from_the_verdicts_are_the_published_sets(
 
 
 def test_an_adjudicator_never_overrules_what_is_settled(raw: list[Raw]) -> None:
-    """Studio.md 2.2: 0 of 179 in the whole file; the machine's rows here."""
+    """0 of 179 in the whole file; the machine's rows here."""
     overruled = settled = 0
     for one in raw:
         judge = one["adjudication"].get("judge")
@@ -257,7 +257,7 @@ def test_the_interval_is_that_of_a_slow_bootstrap_over_recordings(
     assert found.undefined == 0.0
     assert found.low is not None
     assert found.high is not None
-    assert found.low < 0.643 < found.high, "F4: alpha of all 401 lies inside"
+    assert found.low < 0.643 < found.high, "alpha of all 401 lies inside"
 
 
 @pytest.mark.parametrize("thing", ["questions", "answers"])
@@ -310,7 +310,7 @@ def test_types_each_for_themselves(raw: list[Raw], report: AgreementReport, expe
 
 
 def test_the_biased_population_is_said_aloud(report: AgreementReport, records: PromqaRecords) -> None:
-    """F4: questions have raw agreement near .948 and an alpha near 0, because rejected questions are not in the file."""
+    """Questions have raw agreement near .948 and an alpha near 0, because rejected questions are not in the file."""
     assert report.population == "195 double-judged items, accepted ones only"
     assert "by construction" in report.warnings[0]
     assert (report.questions.overall.raw.value or 0) > 0.9
@@ -324,7 +324,7 @@ def test_the_biased_population_is_said_aloud(report: AgreementReport, records: P
 
 
 def synthetic(expected: Raw) -> tuple[list[Candidate], list[Verdict]]:
-    """Judgments with the counts per pair of the whole file, and F4's 324 both yes and 82 both no."""
+    """Judgments with the counts per pair of the whole file, and 324 both yes and 82 both no."""
     candidates, verdicts = [], []
     yes_left = 324  # of the answers on which both agree, the other 82 are no
     words: dict[bool, Any] = {True: "right", False: "wrong"}

@@ -127,7 +127,7 @@ def test_variants_measured_on_goalstep(goalstep, expected, level, variant):
 
 
 def test_rule_4_as_printed_makes_no_difference_on_goalstep(goalstep):
-    """Section B1.3: 153 clips either way."""
+    """153 clips either way."""
     literal = [trim_recording(r, VARIANTS["rule4_literal"]) for r in goalstep["step"]]
     assert sum(len(t.clips) for t in literal) == 153
 
@@ -143,7 +143,7 @@ def test_the_real_example(goalstep, expected):
 
 
 def test_oddities_of_goalstep(goalstep):
-    """Section B1.3: 2 unsorted and 60 overlapping neighbours in 3,349 steps."""
+    """2 unsorted and 60 overlapping neighbours in 3,349 steps."""
     odd = [find_oddities(r) for r in goalstep["step"]]
     assert sum(len(r.segments) for r in goalstep["step"]) == 3349
     assert sum(o.unsorted for o in odd) == 2

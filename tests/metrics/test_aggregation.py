@@ -128,7 +128,7 @@ def test_brute_force(items):
         assert means[k] == pytest.approx(np.mean([row[4] for row in own]))
 
 
-PUBLISHED_POSITIVES = {  # recognition.md 2.1 and 3: train, val, test of split R
+PUBLISHED_POSITIVES = {  # Peddi et al. 2024: train, val, test of split R
     None: (1171, 235, 241),
     "Technique": (373, 65, 59),
     "Preparation": (287, 42, 49),

@@ -489,7 +489,7 @@ def test_golden_published_raw_agreement():
 
 
 def test_golden_published_kappa():
-    """promqa.md 6.5: 324 answers right for both, 82 wrong for both, 61 in conflict; kappa 0.643."""
+    """ProMQA: 324 answers right for both, 82 wrong for both, 61 in conflict; kappa 0.643."""
     a, b = expand({("y", "y"): 324, ("n", "n"): 82, ("y", "n"): 30, ("n", "y"): 31})
     assert len(a) == 467
     assert cohen_kappa(a, b).value == pytest.approx(0.643, abs=5e-4)

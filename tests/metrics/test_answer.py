@@ -250,7 +250,7 @@ def test_style_overlap_perfect_empty_invalid():
 
 @pytest.mark.shared
 def test_smmqg_table_6_is_nearer_to_the_mean_over_questions(shared_expected):
-    """Weighted style means lie 0.1 to 0.6 below Table 6, unweighted ones 0.1 to 1.4 above (A2.2)."""
+    """Weighted style means lie 0.1 to 0.6 below Table 6, unweighted ones 0.1 to 1.4 above."""
     expected = shared_expected("smmqg-instructionbench")
     counts = list(expected["smmqg_totals"]["style_counts"].values())
     assert sum(counts) == 1024

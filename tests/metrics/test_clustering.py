@@ -43,7 +43,7 @@ SECOND = ([0] * 5 + [1] * 3 + [2] * 4 + [0] * 2, [3, 3, 1, 3, 3, 0, 0, 2, 2, 2, 
     ],
 )
 def test_golden(frames, average, p, r, iou):
-    """recognition.md 12; the pooled IoU by hand."""
+    """Peddi et al. 2024; the pooled IoU by hand."""
     found = [metric(*frames, average=average).value for metric in METRIC_FUNCTIONS]
     assert found[:3] == pytest.approx([p, r, iou], abs=5e-8)
     assert found[3] == pytest.approx(2 * found[0] * found[1] / (found[0] + found[1]))
@@ -333,7 +333,7 @@ def normal_recordings(shared_data):
 
 @pytest.mark.shared
 def test_chance_of_the_published_protocol_on_real_recordings(normal_recordings):
-    """recognition.md 7.5: 7.70/3.94/2.28 simulated and 7.64/3.92/2.23 published at 15 frames a second, 30 clusters."""
+    """Bansal et al. 2022: 7.70/3.94/2.28 simulated and 7.64/3.92/2.23 published at 15 frames a second, 30 clusters."""
     groups = normal_recordings(15)
     assert sum(map(len, groups.values())) == 164
     found = [100 * s.value for s in random_clustering(groups, 30)][:3]

@@ -106,7 +106,7 @@ def published(right, wrong, conflict):
 
 
 def test_golden_published_answers():
-    """studio.md F4: alpha .643 on 467 pairs of judgements of answers, 95 % interval [.55, .73]."""
+    """Alpha .643 on 467 pairs of judgements of answers, 95 % interval [.55, .73]."""
     score = krippendorff_alpha(published(324, 82, 61))
     assert score.value == pytest.approx(1 - 933 * 61 / (709 * 225), abs=1e-12)
     assert score.value == pytest.approx(0.643, abs=5e-4)
@@ -115,7 +115,7 @@ def test_golden_published_answers():
 
 
 def test_golden_published_questions():
-    """studio.md F4: raw agreement .948, alpha -.03, because rejected questions are not in the file."""
+    """Raw agreement .948, alpha -.03, because rejected questions are not in the file."""
     score = krippendorff_alpha(published(380, 0, 21))
     assert pytest.approx(0.948, abs=5e-4) == 380 / 401
     assert score.value == pytest.approx(1 - 801 / 781, abs=1e-12)

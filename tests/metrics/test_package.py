@@ -52,7 +52,7 @@ RECORDS = {  # several numbers that belong together, and the word of the name th
 
 
 def test_every_public_function_returns_a_score_or_its_name_says_what():
-    """Docs/metrics.md: names in the plural return one number an item, records and tests are called so."""
+    """As docs/metrics.md says, names in the plural return one number an item, records and tests are called so."""
     for name in metrics.__all__:
         function = getattr(metrics, name)
         if isinstance(function, type):

@@ -1,4 +1,4 @@
-"""The published rows of error recognition, solved for whole numbers (recognition.md 2.1, 2.5, 3, 4.1)."""
+"""The published rows of error recognition, solved for whole numbers (Peddi et al. 2024)."""
 
 import pytest
 from hypothesis import given, settings
@@ -75,7 +75,7 @@ def test_published_rows(row, counts, n, positives):
     assert consistent_counts(*row, n, positives) == (() if counts is None else (counts,))
 
 
-def test_as_many_rows_fit_as_the_specification_says():
+def test_as_many_rows_fit_as_was_counted():
     solved = [sum(counts is not None for _, counts in table.values()) for table, _, _ in TABLES]
     assert sum(solved[:3]) == 20
     assert sum(map(len, (TABLE_2_S, TABLE_2_S_IMAGEBIND, TABLE_2_R))) == 26

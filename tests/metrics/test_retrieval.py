@@ -73,7 +73,7 @@ def test_recall_golden(gold, ranking, k, expected):
 
 
 @pytest.mark.shared
-def test_recall_cases_of_the_specification(shared_expected):
+def test_recall_cases_written_down(shared_expected):
     expected = shared_expected("smmqg-instructionbench")["recall_at_k"]
     assert len(expected["cases"]) == len(CASES)
     for case in expected["cases"]:
@@ -141,7 +141,7 @@ def test_a_wrong_denominator_fits_a_cell_as_often_as_it_is_large(denominator):
 
 
 @pytest.mark.shared
-def test_forensics_of_the_specification(shared_expected):
+def test_forensics_written_down(shared_expected):
     expected = shared_expected("smmqg-instructionbench")
     tables, forensics = expected["paper_tables"], expected["paper_recall_forensics"]
     styles, modalities = (list(zip(*tables[t].values(), strict=True)) for t in ("T2_recall", "T3_recall"))

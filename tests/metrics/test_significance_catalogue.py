@@ -1,4 +1,4 @@
-"""The family's entries in the catalogue, and every expected number of the specifications."""
+"""The family's entries in the catalogue, and every expected number."""
 
 from importlib import import_module
 

@@ -77,7 +77,7 @@ def test_a_step_that_begins_when_the_clip_ends_is_not_in_it():
 @pytest.mark.parametrize(
     ("length", "seen", "there"),
     [
-        (10.0, 2.0, False),  # promqa.md 3, rule 5: more than two seconds
+        (10.0, 2.0, False),  # ProMQA, rule 5: more than two seconds
         (10.0, 2.01, True),
         (1.0, 0.9, False),  # a shorter step: more than nine tenths of it
         (1.0, 0.91, True),

@@ -95,7 +95,7 @@ FIXED = (2, 0, 4, 3, 1)
 
 @given(st.text(max_size=8), st.integers(1, 8), st.randoms(use_true_random=False))
 def test_targets_lead_back_to_the_reference(id_: str, steps: int, rng: Any):
-    """``predicted steps = [slot_to_step[s] for s in predicted_slots]`` (sequencing.md 1.1)."""
+    """``predicted steps = [slot_to_step[s] for s in predicted_slots]`` (Wu et al. 2022)."""
     reference = list(range(steps))
     rng.shuffle(reference)
     slots = fixed_shuffle(id_, steps)

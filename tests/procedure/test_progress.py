@@ -1,4 +1,4 @@
-"""Done, next, missing, out of order, and the state: against the definitions of promqa.md 3.4 and 3.5."""
+"""Done, next, missing, out of order, and the state: against the definitions of ProMQA."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_finished_and_blocked_are_not_the_same(diamond: TaskGraph):
 
 
 def test_blocked_in_the_middle_with_steps_still_to_come(make_graph: MakeGraph):
-    """The last step is not reached, yet nothing can be done before ``a`` is made up for (promqa.md 10 m)."""
+    """The last step is not reached, yet nothing can be done before ``a`` is made up for (ProMQA m)."""
     graph = make_graph("a b c d", edges="a>b b>d a>c c>d")
     found = derive_progress(graph, ["b", "c"])
     assert (found.state, found.missing, found.next) == ("ongoing", ("a",), ("d",))
@@ -178,7 +178,7 @@ def test_duplicate_texts_are_told_apart_by_id(twins: TaskGraph):
     assert derive_progress(twins, ["3"]).missing == ("1", "2")
 
 
-# -- what each clause of the definition is for (the ablations of promqa.md 3.5) --------------------------------
+# -- what each clause of the definition is for (the ablations of ProMQA) --------------------------------
 
 
 def test_the_descendant_clause_keeps_missing_steps_out_of_next(diamond: TaskGraph):

@@ -56,7 +56,7 @@ def test_recordings_are_60_to_100_seconds_long_and_nothing_overlaps():
             assert segment.start is not None
             assert segment.end is not None
             assert segment.start >= ends[-1]
-            assert segment.end >= 5  # derivation forgets what ends before 5 s (promqa.md section 3)
+            assert segment.end >= 5  # derivation forgets what ends before 5 s (ProMQA)
             ends.append(segment.end)
         assert ends[-1] < recording.duration
 

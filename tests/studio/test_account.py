@@ -153,7 +153,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     site.desk.close()
 
 
-# -- the first owner and invitations (spec 5.5) ------------------------------------------------------------------
+# -- the first owner and invitations ------------------------------------------------------------------
 
 
 def test_the_first_owner_comes_by_a_link_from_the_command_line(site: Site) -> None:
@@ -299,7 +299,7 @@ def test_a_link_for_another_person_signs_the_first_one_out(site: Site) -> None:
     )
 
 
-# -- the door (spec 5.4, 5.6) --------------------------------------------------------------------------------------
+# -- the door --------------------------------------------------------------------------------------
 
 
 def test_signing_in_leads_to_where_one_wanted_to_go(site: Site) -> None:
@@ -409,7 +409,7 @@ def test_foreign_pages_cannot_sign_anybody_in_or_out(site: Site) -> None:
 
 
 def test_no_get_changes_anything(site: Site) -> None:
-    """Spec 5.3: made from the table of these pages."""
+    """Made from the table of these pages."""
     ana = site.person()
     browser = site.signed_in(ana)
     fill = {"token": site.link(site.person("ben")), "pid": ana.pid}
@@ -457,7 +457,7 @@ def test_an_address_that_cannot_be_ours_gets_a_page_of_ours(site: Site) -> None:
     assert page.headers["x-frame-options"] == "DENY"
 
 
-# -- consent and guideline (spec 1.a, 5.12) ------------------------------------------------------------------------
+# -- consent and guideline ------------------------------------------------------------------------
 
 
 def test_consent_then_guideline_then_work(site: Site) -> None:
@@ -659,7 +659,7 @@ def test_names_are_shown_as_text(site: Site) -> None:
     assert "&lt;script&gt;" in page
 
 
-# -- withdrawal (spec 5.12) ------------------------------------------------------------------------------------------
+# -- withdrawal ------------------------------------------------------------------------------------------
 
 
 def test_withdrawing_removes_the_person_and_signs_out(site: Site) -> None:

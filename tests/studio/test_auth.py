@@ -154,7 +154,7 @@ def door(tmp_path: Path) -> Iterator[Door]:
     door.close()
 
 
-# -- tokens and cookies (spec 5.4) -----------------------------------------------------------------------------
+# -- tokens and cookies -----------------------------------------------------------------------------
 
 
 def test_a_token_has_256_bits_and_is_never_stored(door: Door) -> None:
@@ -395,7 +395,7 @@ def test_changes_of_another_process_count_after_two_seconds(
     assert browser.who() is None
 
 
-# -- sign-in (spec 5.6) ------------------------------------------------------------------------------------------
+# -- sign-in ------------------------------------------------------------------------------------------
 
 
 def test_wrong_unknown_left_and_without_password_read_alike(door: Door) -> None:

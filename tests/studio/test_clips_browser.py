@@ -157,7 +157,7 @@ def test_it_plays_to_its_end_and_shows_nothing_later(page: Any) -> None:
 
 
 def test_playing_on_after_the_end_shows_nothing_later(page: Any) -> None:
-    """F6: with a media fragment, a second Play runs on past the end."""
+    """With a media fragment, a second Play runs on past the end."""
     page.evaluate("playToEnd()")
     page.evaluate("seen.length = 0")
     for press in ("video.play()", "video.currentTime = 4.5", "video.currentTime = 1e6", "video.play()"):
@@ -177,7 +177,7 @@ def test_a_fragment_in_the_address_reaches_no_further(page: Any) -> None:
 
 @pytest.mark.parametrize("order", ["up", "down", "about"])
 def test_the_middle_of_picture_k_shows_picture_k(page: Any, order: str) -> None:
-    """F7: a seek to k/30 may show the picture before."""
+    """A seek to k/30 may show the picture before."""
     wanted = {
         "up": [0, 1, 2, 14, 15, 16, 29, 30, 31, 59, 60, 89, 90],
         "down": [90, 75, 74, 46, 45, 44, 15, 14, 1],

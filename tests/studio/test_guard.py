@@ -106,7 +106,7 @@ def check_headers(response: httpx.Response) -> None:
 OURS = {"Sec-Fetch-Site": "same-origin"}
 
 
-# -- foreign pages (spec 5.3, field 6.5) -----------------------------------------------------------------------
+# -- foreign pages -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "ODD"])
@@ -187,7 +187,7 @@ def test_json_and_forms_are_taken(kind: str) -> None:
     assert send("POST", content=b"{}", headers={**OURS, "Content-Type": kind}).status_code == 200
 
 
-# -- host (spec 5.16, field 6.6) -------------------------------------------------------------------------------
+# -- host -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_settings_make_the_rules() -> None:
     assert send(app=away, headers={"Host": "127.0.0.1"}).status_code == 400
 
 
-# -- proxies (spec 5.16) ---------------------------------------------------------------------------------------
+# -- proxies ---------------------------------------------------------------------------------------
 
 
 def test_what_nobody_named_as_a_proxy_says_is_not_believed() -> None:
@@ -375,7 +375,7 @@ async def _call(
     await app(scope, receive, put)
 
 
-# -- bodies (spec 5.17) ----------------------------------------------------------------------------------------
+# -- bodies ----------------------------------------------------------------------------------------
 
 JSON = {**OURS, "Content-Type": "application/json"}
 

@@ -100,7 +100,7 @@ def test_the_blind_order_does_not_tell_who_wrote_an_answer() -> None:
     ]
 
 
-# -- the five cases of promqa.md 6.3 -------------------------------------------------------------------------
+# -- the five cases of ProMQA -------------------------------------------------------------------------
 
 
 def test_case_1_everybody_agrees(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:

@@ -63,7 +63,7 @@ def _check(seats: list[Seat], plan: Repair, rules: Constraints | None = None) ->
 
 
 def test_one_of_five_leaves_at_40_percent_as_measured() -> None:
-    """studio.md 2.3: 120 slots move, 80 stay; pairs differ by 1.2 on average, 3 at most, loads by 6, 16 at most."""
+    """120 slots move, 80 stay; pairs differ by 1.2 on average, 3 at most, loads by 6, 16 at most."""
     pairs, loads = [], []
     for seed in range(20):
         names, seats = _study(5, 500, 0.4, seed)

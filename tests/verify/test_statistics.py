@@ -176,7 +176,7 @@ def test_agreement_of_the_published_judgements(shared_data: Path) -> None:
 
 @pytest.mark.shared
 def test_the_pairs_explain_the_order_of_the_published_file(shared_data: Path) -> None:
-    """promqa.md 4.4: the file is four runs, each increasing in the position among the 500; see their residues."""
+    """ProMQA: the file is four runs, each increasing in the position among the 500; see their residues."""
     expected = shared_data.parent / "expected/promqa.json"
     if not expected.is_file():
         pytest.skip("needs the worked numbers beside the data")

@@ -256,7 +256,7 @@ def _residue(published: PromqaExample, rebuilt: Mapping[str, Any]) -> Origin:
 
 
 def merge_published(published: PromqaExample) -> dict[str, Any]:
-    """Rebuild what adjudication made of an example from the raw judgements alone (promqa.md 6.2 to 6.4).
+    """Rebuild what adjudication made of an example from the raw judgements alone.
 
     Reads ``verification`` and, where an adjudicator was asked, ``adjudication.judge``; nothing else.
 

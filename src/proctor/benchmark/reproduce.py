@@ -1,6 +1,6 @@
 """Recompute published ProMQA examples from the annotations, field by field.
 
-Every mechanical field of the release can be derived (promqa.md section 3); so can the pairs parsed from the
+Every mechanical field of the release can be derived; so can the pairs parsed from the
 model's response (5.3), the adjudication case (6.2) and the merged answers (6.4). ``compare_fields`` derives them
 again and says which examples differ, and where a difference is intended, why.
 """

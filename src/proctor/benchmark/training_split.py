@@ -5,7 +5,7 @@ YouTube's), or one that was annotated again under another name. So a video is kn
 the id without ending, resolution and number of the moment, its file likewise, and the content of its clips. Videos that share a key
 are one video here; at worst two videos that only look alike end up on the same side.
 
-InstructionBench (specification §B1.6): 718 videos with 5,635 open-ended pairs for the benchmark, 2,475 with 19,495 for training, and
+InstructionBench's supplement: 718 videos with 5,635 open-ended pairs for the benchmark, 2,475 with 19,495 for training, and
 5,000 questions with options. The paper does not say how the videos were told apart; this is ours.
 """
 

@@ -317,7 +317,7 @@ def build_corpus(
     uncaptioned: bool = False,
     exempt: Callable[[Source], bool] | None = None,
 ) -> Built:
-    """Make a corpus of what readers found (specification §A1.2, §A1.3).
+    """Make a corpus of what readers found (SMMQG).
 
     Texts that are too short and sources without any word are listed; of equal contents the first stays and the others become
     its aliases.

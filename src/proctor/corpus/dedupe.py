@@ -1,7 +1,7 @@
 """Sources that say the same: exactly, by content hash; nearly, by shared words or by vectors.
 
 Equal sources lie close to each other, so they would draw the weights of seeds to themselves and stand as distractors beside
-their own twins (specification §A1.3). The first of them stays; the ids of the others become its aliases.
+their own twins. The first of them stays; the ids of the others become its aliases.
 
 Near duplicates by words are found with MinHash and locality-sensitive hashing (Broder 1997; the library datasketch) and then
 measured exactly, so that the estimate decides only who is compared.
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 SAME_VECTOR: Final = 0.995
-"""Cosine above which two sources count as one (specification §A1.3)."""
+"""Cosine above which two sources count as one (ours)."""
 
 _BLOCK: Final = 2048
 _CHUNK: Final = 1000

@@ -1,4 +1,4 @@
-"""A source: one text, table or image of a corpus, as SMMQG describes it (specification §A1.2).
+"""A source: one text, table or image of a corpus, as SMMQG describes it.
 
 The three kinds share one record, so that a corpus is one stream and one table. A text has a ``title`` and a ``body``; a
 table has a ``title``, a ``section``, a ``header`` and ``rows``; an image has a caption, which stands in ``title``, an

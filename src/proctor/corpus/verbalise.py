@@ -1,4 +1,4 @@
-"""Pictures put into words by a model that sees them and their captions, once for each picture (specification §A1.2).
+"""Pictures put into words by a model that sees them and their captions, once for each picture (SMMQG).
 
 The description is part of an image's rendering, so that embedders, BM25 and models without eyes can use it. Whatever is asked is
 kept in the call store under the hash of its request: a second run asks nothing again. Pictures that cannot be shown, and replies
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 VERBALISING: Final = Parameters(temperature=0.0, max_tokens=512)
-"""Parameters of the calls: the specification names none (§A1.9); greedy, so that a description is one."""
+"""Parameters of the calls: SMMQG names none; greedy, so that a description is one."""
 WORDS: Final = 150
 
 _TEMPLATE: Final = "verbalise"

@@ -1,4 +1,4 @@
-"""COIN: 180 everyday tasks in videos of YouTube, steps with times. smmqg-instructionbench.md section B2."""
+"""COIN: 180 everyday tasks in videos of YouTube, steps with times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CrossTask: 83 tasks with ordered steps, and videos of YouTube with times. smmqg-instructionbench.md section B2."""
+"""CrossTask: 83 tasks with ordered steps, and videos of YouTube with times."""
 
 from __future__ import annotations
 

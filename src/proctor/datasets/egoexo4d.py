@@ -1,4 +1,4 @@
-"""Ego-Exo4D keysteps: takes of people who cook, mend and test, steps with times. smmqg-instructionbench.md section B2."""
+"""Ego-Exo4D keysteps: takes of people who cook, mend and test, steps with times."""
 
 from __future__ import annotations
 

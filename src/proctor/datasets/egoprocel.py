@@ -1,4 +1,4 @@
-"""EgoProceL: key steps of procedures that people do in front of their own camera. recognition.md section 7."""
+"""EgoProceL: key steps of procedures that people do in front of their own camera (Bansal et al. 2022)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Reads ``goalstep_*.json`` (``{split, videos: [{video_uid, goal_category, segments: [{…, segments: […]}]}]}``), one file a
 split. Option ``level``: ``step`` yields the top-level steps, ``leaf`` the substeps of a step that has any, else the step
-itself. smmqg-instructionbench.md sections B1.3 and B2.
+itself.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ DATASET: Final = Dataset(
         ),
         (
             "The id of a step is its category (`Group: step`), the activity of a video its goal category. `level=leaf` puts "
-            "the substeps of a step in its place, as smmqg-instructionbench.md B1.3 describes; the check tells of both "
+            "the substeps of a step in its place; the check tells of both "
             "levels whatever is chosen, rules of substeps begin with `substep-`."
         ),
         (
@@ -269,16 +269,16 @@ DATASET: Final = Dataset(
         "The test file has no times and gives no recordings.",
     ),
     published=(
-        Published("recordings_val", 134, "specification B2"),
+        Published("recordings_val", 134, "an earlier count"),
         Published(
             "mean_video_minutes",
             27.9,
-            "specification B2 (validation)",
+            "an earlier count (validation)",
             "the file gives 27.97 minutes; the figure may have been cut and not rounded",
             digits=1,
         ),
-        Published("steps_per_recording", 25.0, "specification B2 (validation)", digits=1),
-        Published("substeps", 4347, "specification B2 (validation)"),
+        Published("steps_per_recording", 25.0, "an earlier count (validation)", digits=1),
+        Published("substeps", 4347, "an earlier count (validation)"),
     ),
     measure=_measure,
     splits=(released_split(_iterate),),

@@ -1,7 +1,7 @@
 """Golden manuals: candidates by category and title, a sample, and the votes of people on which to keep.
 
 The published selection kept categories that are likely to have a real order, sampled, and let three people vote on two
-criteria: the text and the images tell a procedure, and the images add to the text. sequencing.md 1.7.
+criteria: the text and the images tell a procedure, and the images add to the text. Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

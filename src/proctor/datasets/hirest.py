@@ -1,7 +1,7 @@
 """HiREST: videos found for a query, the moment in them that answers it, and the steps that tile the moment.
 
 Reads ``all_data_*.json`` (``{query: {"video.mp4": {relevant, clip, v_duration, bounds, steps}}}``). A recording is a
-video with steps; pairs without them are listed among what is left out. smmqg-instructionbench.md section B2.
+video with steps; pairs without them are listed among what is left out.
 """
 
 from __future__ import annotations
@@ -207,11 +207,11 @@ DATASET: Final = Dataset(
         "Every query is an activity of its own; ids of steps are numbers in their own video.",
     ),
     published=(
-        Published("recordings", 628, "specification B2"),
-        Published("recordings_train", 550, "specification B2"),
-        Published("recordings_val", 78, "specification B2"),
-        Published("steps", 4751, "specification, notes on the data"),
-        Published("steps_per_recording", 7.57, "specification B1.3", digits=2),
+        Published("recordings", 628, "an earlier count"),
+        Published("recordings_train", 550, "an earlier count"),
+        Published("recordings_val", 78, "an earlier count"),
+        Published("steps", 4751, "an earlier count"),
+        Published("steps_per_recording", 7.57, "an earlier count", digits=2),
     ),
     measure=_measure,
     splits=(released_split(_iterate),),

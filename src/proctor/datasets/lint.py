@@ -1,6 +1,6 @@
 """The linter: rules that find what is odd in annotated recordings, whatever data set they come from.
 
-Rules R1 to R11 of promqa.md 2.2, and one of ours. A rule sees one recording as it was annotated (segments in file order) and the
+The rules are those of docs/datasets.md. A rule sees one recording as it was annotated (segments in file order) and the
 recipe's graph, and yields findings; it repairs nothing. Which findings a reader mends, and how, is the reader's
 business and is listed as ``Correction``.
 """

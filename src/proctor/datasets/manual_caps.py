@@ -1,6 +1,6 @@
 """Sequences of steps from manuals: which steps are kept, and how much of each is shown.
 
-The defaults are those of the paper (sequencing.md 1.5). Lengths in tokens and the size of pictures are the business of
+The defaults are those of Wu et al. 2022. Lengths in tokens and the size of pictures are the business of
 whoever encodes them; they stand here so that one value says all.
 """
 

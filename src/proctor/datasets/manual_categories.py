@@ -1,4 +1,4 @@
-"""Categories of manuals: the top level for people and selections, the third level for splits (sequencing.md 1.4, 1.6)."""
+"""Categories of manuals: the top level for people and selections, the third level for splits (Wu et al. 2022)."""
 
 from __future__ import annotations
 

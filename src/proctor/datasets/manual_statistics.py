@@ -1,4 +1,4 @@
-"""Figures of manuals as in Table 1 of Wu et al. 2022, in one pass and without keeping the manuals (sequencing.md 1.4)."""
+"""Figures of manuals as in Table 1 of Wu et al. 2022, in one pass and without keeping the manuals."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """MultiModalQA: texts, tables and images of Wikipedia, with questions that need one or several of them.
 
-Files are JSON Lines, packed (``.gz``) or not. Formats: specification of SMMQG, §A4. A context file (``MMQA_texts``,
+Files are JSON Lines, packed (``.gz``) or not. SMMQG takes its corpus from here. A context file (``MMQA_texts``,
 ``MMQA_tables``, ``MMQA_images``) has one source a line; a question file (``MMQA_train``, ``MMQA_dev``, ``MMQA_test``) one
 question a line, whose sources are named by their ids in the context files.
 """

@@ -1,7 +1,7 @@
 """RecipeQA: recipes with pictures, taken from the context of its questions.
 
 Reads ``texts/<split>.json``, one document ``{version, data}`` a split whose elements are questions, and looks pictures up
-under ``images/images-qa/<split>/images-qa/``. sequencing.md 1.3.
+under ``images/images-qa/<split>/images-qa/``. Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

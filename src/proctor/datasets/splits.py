@@ -58,7 +58,7 @@ def category_keys(paths: Iterable[Sequence[str]], level: int = 3) -> frozenset[s
 
     Returns:
         names alone: two categories of one name in different places count as one, so that nothing leaks through them.
-        Source: sequencing.md 1.4 and 1.6.
+        Source: Wu et al. 2022.
 
     Raises:
         UserError: if the level is below 1.
@@ -135,7 +135,7 @@ def split_records(
             subsets, as far as the groups allow.
         fill: ``balanced`` deals the largest groups first, each to where it is missed most, and exchanges a few afterwards; ``in-order`` shuffles the
             groups and fills the last subset, then the one before it, and leaves the rest to the first
-            (sequencing.md 1.6).
+            (Wu et al. 2022).
 
     Raises:
         UserError: if there is nothing to split, or the fractions make no sense.

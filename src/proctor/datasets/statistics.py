@@ -499,7 +499,7 @@ def _flip(end: str, start: str, came: Mapping[str, str], before: dict[str, str])
 
 
 class TextStatistics(msgspec.Struct, frozen=True):
-    """The columns of Table 1 of the sequencing paper (sequencing.md 1.4); None where there is nothing to spread.
+    """The columns of Table 1 of Wu et al. 2022; None where there is nothing to spread.
 
     Attributes:
         tasks: sequences of steps (sections of manuals).

@@ -2,10 +2,10 @@
 
 ``StepRows`` takes the steps of one recording in the order of the file, drops with a reason what cannot be a step, and
 tells what is legal but odd. Steps are counted from 1 in whatever is told. Source of the rules:
-smmqg-instructionbench.md section B2, *loader rules*.
+
 
 A step overlaps when it begins before a step that is listed or sorted before it has ended. It is told once: as
-``overlap`` when that step is its neighbour in the list (these are the overlaps that the specification counts), else as
+``overlap`` when that step is its neighbour in the list (these are the overlaps that docs/datasets/steps.md names), else as
 ``overlap-earlier``.
 """
 

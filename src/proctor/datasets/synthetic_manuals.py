@@ -3,7 +3,7 @@
 Each of four tasks has five stages. The text of a stage has one word that tells its text bucket, among words that tell
 nothing; its image has one patch that tells its image bucket, in noise. Stages (0, 1) and (3, 4) share a text bucket,
 (1, 2, 3) share an image bucket, and the two together are different for every stage. A folder is written that the reader
-``wikihow`` reads. Source: sequencing.md 2.7.
+``wikihow`` reads. Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

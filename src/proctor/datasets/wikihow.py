@@ -1,6 +1,6 @@
 """WikiHow with pictures: articles of sections of steps, and their categories.
 
-Reads ``articles*.jsonl`` line by line, and ``categories.jsonl``, of which the distinct paths are kept. sequencing.md 1.4.
+Reads ``articles*.jsonl`` line by line, and ``categories.jsonl``, of which the distinct paths are kept. Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """YouCook2: 2,000 cooking videos of 89 recipes from YouTube, each step with times and a sentence.
 
 Reads ``*annotations_trainval.json`` (``{"database": {video: {duration, subset, recipe_type, annotations}}}``), the
-1,790 videos whose annotations are public. smmqg-instructionbench.md section B2.
+1,790 videos whose annotations are public.
 """
 
 from __future__ import annotations
@@ -143,11 +143,11 @@ DATASET: Final = Dataset(
         "The 210 test videos have no public annotations.",
     ),
     published=(
-        Published("recordings", 1790, "specification B2"),
-        Published("recordings_train", 1333, "specification B2"),
-        Published("recordings_val", 457, "specification B2"),
-        Published("activities", 89, "specification B2"),
-        Published("mean_video_seconds", 315, "specification B2"),
+        Published("recordings", 1790, "an earlier count"),
+        Published("recordings_train", 1333, "an earlier count"),
+        Published("recordings_val", 457, "an earlier count"),
+        Published("activities", 89, "an earlier count"),
+        Published("mean_video_seconds", 315, "an earlier count"),
         Published(
             "steps_per_recording",
             7.5,

@@ -1,7 +1,7 @@
 """A task graph measured: the size and the lines of every box, before anything has a place.
 
 Everything that a text decides is decided here. What is handed to a layout program afterwards are sizes and pairs of
-numbers, so no text of data reaches one (attack 8 of the specification).
+numbers, so no text of data reaches one.
 """
 
 from __future__ import annotations

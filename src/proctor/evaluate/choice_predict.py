@@ -1,6 +1,6 @@
 """A model that answers questions about clips: with options, in one of four styles, or open-ended.
 
-InstructionBench (specification §B1.5). One call a question, or one a rotation of its options (circular evaluation). A reply is
+InstructionBench's supplement. One call a question, or one a rotation of its options (circular evaluation). A reply is
 kept as the prediction's answer, with the letter that was read, the rule that read it and the order of the options. A question whose
 call failed, that was refused by the provider, or whose clip cannot be shown is a failed prediction; a reply without a letter is not.
 """

@@ -1,6 +1,6 @@
 """The prompts of multiple choice, in our own words: the four published styles, text-only floors, and open-ended questions.
 
-InstructionBench (specification §B1.5) gives the styles: (a) watch closely, then video, question and options, the letter only
+InstructionBench's supplement gives the styles: (a) watch closely, then video, question and options, the letter only
 (Video-LLaVA, LLaVA-NeXT-Video, LLaMA-VID); (b) the same, asking for the one best option and ending on an opened bracket, which the
 model completes (VideoChat2); (c) as (a), asking for the best option only (VideoLLaMA2); (d) an analyst of videos who is told that a
 series of frames follows (closed models). Pictures stand where the published styles have the video: before the question.

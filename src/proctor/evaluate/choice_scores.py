@@ -1,6 +1,6 @@
 """Accuracy of multiple choice: right over all answers, unparsed ones wrong and counted apart, failures in no mean.
 
-InstructionBench (specification §B1.5). With circular evaluation a question counts as right only if it is in all rotations
+InstructionBench's supplement. With circular evaluation a question counts as right only if it is in all rotations
 (``circular_accuracy``); ``accuracy`` is then the mean over its rotations. A floor that draws is scored by what it gets on average
 (``proctor.evaluate.choice_floors``), so that no luck is in it.
 """

@@ -1,6 +1,6 @@
 """What a system is shown of a clip: frames by the published rule, or no picture at all.
 
-InstructionBench (specification §B1.5): of N frames, frame ``floor((i + 0.5) * N / n)`` for i = 0 … n - 1, 8 or 16 of them, or one
+Uniform frames as in InstructionBench's supplement; the formula is ours: of N frames, frame ``floor((i + 0.5) * N / n)`` for i = 0 … n - 1, 8 or 16 of them, or one
 frame a second; pictures at a quarter of the original size as JPEG. A quarter is read as a quarter of the area (half width,
 half height) [R]; a quarter of the side is an option. Indices count within the clip.
 """

@@ -1,6 +1,6 @@
 """Do two benchmarks rank the same systems alike? From the marks of every question, or from printed scores.
 
-SMMQG, specification §A2.3: a synthetic benchmark is worth something when it ranks systems as one made by people does. With
+SMMQG: a synthetic benchmark is worth something when it ranks systems as one made by people does. With
 marks by question the table says how much of the concurrence hangs on the questions that happened to be asked; with printed
 scores only tau and its p-value can be had.
 """

@@ -1,6 +1,6 @@
 """A study in which people rate questions: who rates what, what it costs, whose ratings are looked at again, what came out.
 
-SMMQG, specification §A2.5. Every form has questions of the pool, each rated by one worker, and the same few *test samples*,
+SMMQG. Every form has questions of the pool, each rated by one worker, and the same few *test samples*,
 whose right ratings are known, and attention checks. Who rates all test samples rightly gets a bonus; who fails most of them
 has the form reviewed by hand, without knowing where its questions come from, and corrected.
 

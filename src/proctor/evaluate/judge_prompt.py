@@ -1,4 +1,4 @@
-"""The prompts of judge models (promqa.md 7.3): a scale, a context, reasons first and the verdict last.
+"""The prompts of judge models (ProMQA): a scale, a context, reasons first and the verdict last.
 
 Question, references, the answer to be marked and everything else that others wrote stand in fences
 (``proctor.llm.fence``); what to do with them is said before, and the form of the verdict at the very end.

@@ -27,7 +27,7 @@ from proctor.procedure.graph import TaskGraph
 __all__ = ["ModelJudge"]
 
 JUDGE_TOKENS: Final = 512
-"""The published limit of 256 cuts rationales off before their verdict (promqa.md section 10)."""
+"""The published limit of 256 cuts rationales off before their verdict."""
 
 
 @dataclass(frozen=True, slots=True)

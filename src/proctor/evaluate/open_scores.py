@@ -1,6 +1,6 @@
 """Open-ended questions about clips: a consistency judge says whether an answer means the same as the right one.
 
-InstructionBench (specification §B1.5): yes or no, and accuracy is the share of yes. A reply of the judge that cannot be read leaves
+InstructionBench's supplement: yes or no, and accuracy is the share of yes. A reply of the judge that cannot be read leaves
 the answer unmarked: it is in no mean, and counted. (The filters, which decide on questions and not on systems, fail closed instead.)
 """
 

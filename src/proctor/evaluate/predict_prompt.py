@@ -1,4 +1,4 @@
-"""The prompts of predictors (promqa.md 7.2): what each kind of system is shown, in our own words.
+"""The prompts of predictors (ProMQA): what each kind of system is shown, in our own words.
 
 - ``predict-question`` and ``predict-recipe`` see nothing of the recording: text-only systems, and the blind floors that
   stand beside every score.

@@ -1,6 +1,6 @@
 """Retrieval: every retriever behind one interface, its rankings as records, run over questions that know their sources.
 
-SMMQG, specification §A2.1. ``proctor.evaluate.retrieval_scores`` makes the table; nothing here looks at gold.
+SMMQG. ``proctor.evaluate.retrieval_scores`` makes the table; nothing here looks at gold.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recall of retrieval runs by style and modality, as SMMQG prints it and read strictly, with an interval for each cell.
 
-Published reading (specification §A2.1): the share of a question's gold sources among the first k, averaged over the questions
+Published reading (SMMQG): the share of a question's gold sources among the first k, averaged over the questions
 of a cell, times 100. Beside it ``all-gold@k`` (every gold source among the first k) and, for each modality, the share of the
 gold sources of that modality. ``retrieval_forensics`` asks of a printed column what it can have been divided by.
 """

@@ -1,6 +1,6 @@
 """Judges of answers about sources: one that reads the sources itself, and one that knows only the reference.
 
-SMMQG, specification §A2.2: an explanation first, then the mark behind a last ``Score:``, 0 wrong, 1 partly right, 2 right. A
+SMMQG: an explanation first, then the mark behind a last ``Score:``, 0 wrong, 1 partly right, 2 right. A
 reply without such a mark is asked for once more and then stays unscored (``judge_unparsed``): it is counted, and never a 0.
 """
 

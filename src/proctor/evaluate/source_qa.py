@@ -1,6 +1,6 @@
 """Question answering over sources: from the cited sources alone, or end to end from what a retriever found.
 
-SMMQG, specification §A2.2. A question of which any shown source is an image goes to the model that takes images (LMM), every
+SMMQG. A question of which any shown source is an image goes to the model that takes images (LMM), every
 other one to the language model; both may be the same. Greedy, as published.
 """
 

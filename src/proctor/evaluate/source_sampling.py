@@ -1,6 +1,6 @@
 """A sample of questions that is even over combinations of modalities: for studies with people and for concurrence.
 
-SMMQG, specification §A2.3 and §A2.5: so many questions of each style, even over the modalities of their sources.
+SMMQG: so many questions of each style, even over the modalities of their sources.
 """
 
 from __future__ import annotations

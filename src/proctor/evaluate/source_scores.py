@@ -1,6 +1,6 @@
 """The table of question answering over sources: judge, ROUGE-1 and BERTScore by style and modality.
 
-SMMQG, specification §A2.2: a cell is 50 times the mean mark, so from 0 to 100; all questions weigh the same (``all``), and
+SMMQG: a cell is 50 times the mean mark, so from 0 to 100; all questions weigh the same (``all``), and
 beside it stands the mean of the styles. Failed answers and marks that could not be read are in no mean and are counted.
 """
 

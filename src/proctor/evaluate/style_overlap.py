@@ -1,6 +1,6 @@
 """Do styles of questions overlap? One yes or no of a model for every question and every style.
 
-SMMQG, specification §A2.4: a question overlaps when two or more styles claim it. Beside that the share that no style claims,
+SMMQG: a question overlaps when two or more styles claim it. Beside that the share that no style claims,
 whether its own style is among the claims, and the whole matrix. A question of which any reply could not be read (after one
 repair) is in no number and is counted.
 """

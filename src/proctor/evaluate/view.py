@@ -36,7 +36,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         frames: at most so many.
         height: of the pictures or the clip, in pixels.
         sampling: ``uniform`` over the clip, ``fps`` (one a second, at most ``frames``, evenly thinned), ``published``
-            (every r-th frame of one a second, counted back from the last; promqa.md 7.1), or ``steps`` (middles, then
+            (every r-th frame of one a second, counted back from the last; ProMQA), or ``steps`` (middles, then
             ends, then beginnings of the performed steps, evenly thinned to ``frames``). The last one is told what only
             the annotations know: see ``privilege``.
         captioner: model that describes frames, for ``captions``.

@@ -1,11 +1,11 @@
 """Recordings to examples: which moments may be asked about, and every fact that decides the answer.
 
-promqa.md section 3. For each performed step the clip that ends with it is a moment, unless a later step already
+As ProMQA made them: for each performed step the clip that ends with it is a moment, unless a later step already
 runs (overlap). At each moment one may ask what comes ``next``, what is ``missing``, and about every mistake of
 the step just done.
 
 Two protocols. ``published`` reproduces the 11,781 examples of the release. ``corrected`` (default) differs where
-the release is wrong (promqa.md section 10): all recordings are used and not only those with a 4K video; a step
+the release is wrong: all recordings are used and not only those with a 4K video; a step
 that ends early is not forgotten; a step that is done again gets a moment of its own, and what it spoils is open again
 (``procedure.progress.find_effects``); and a moment counts as noisy whenever an earlier step was done wrongly, whatever the
 question type.

@@ -56,7 +56,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         mistake_texts: the annotators' words for the mistake of this type (other types); last one last.
         blocking: (before, after) pairs of step ids: ``after`` was done although ``before`` had to come first.
         state: see ``State``.
-        noisy: an earlier step was done wrongly (promqa.md 3.6).
+        noisy: an earlier step was done wrongly.
         all_next: what may be done now, whatever the type.
         all_missing: what should have been done before now, whatever the type.
         recording_hash: content hash of the recording it was derived from.

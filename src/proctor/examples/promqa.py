@@ -1,6 +1,6 @@
 """The published ProMQA file: reading it strictly and turning its examples into ours.
 
-The file is one JSON list (promqa.md 1.3). Every object is checked and given types here; ``origin`` keeps the
+The file is one JSON list. Every object is checked and given types here; ``origin`` keeps the
 object as it was read, unknown fields and key order included, so that it can be written again without loss
 (see ``proctor.benchmark.promqa``). Ids are integers there and strings here; the START step is ``-1`` there and
 ``None`` here; times are ``HH:MM:SS`` there and float seconds here.
@@ -296,7 +296,7 @@ def parse_clock(text: str) -> float:
 
 
 def render_clock(seconds: float) -> str:
-    """Return ``HH:MM:SS``, the fraction cut off (promqa.md 3.7)."""
+    """Return ``HH:MM:SS``, the fraction cut off, as in the release."""
     whole = int(seconds)
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 

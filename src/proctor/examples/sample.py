@@ -2,7 +2,7 @@
 
 The paper wants as many clean as noisy examples, as many with as without a target, and about equal numbers of
 each mistake type, from as many recordings as possible. ``draw_quota`` meets these intentions directly and says
-what could not be met, and why. ``draw_published`` reproduces the release (promqa.md section 4): a balanced
+what could not be met, and why. ``draw_published`` reproduces the release (ProMQA): a balanced
 pre-sample of 1,090, from which a uniform cut to 500 then undoes the balance.
 
 Both draw positions from a ``Pool``, which keeps a few numbers of each example and not the example: a million take
@@ -63,7 +63,7 @@ class Cell(NamedTuple):
 def exclusion_reason(
     example: Example, *, max_mistaken: int = MAX_MISTAKEN_STEPS, max_targets: int = MAX_TARGETS
 ) -> str | None:
-    """Say why an example is too complicated to be asked about; None when it is not (promqa.md 4.1, not in the paper).
+    """Say why an example is too complicated to be asked about; None when it is not (ProMQA's code, not its paper).
 
     Args:
         example: it.

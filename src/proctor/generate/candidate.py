@@ -14,7 +14,7 @@ __all__ = ["Answer", "AnswerKind", "Candidate", "Generator", "Provenance"]
 
 AnswerKind = Literal["direct", "suggestion", "intervention"]
 """``direct`` answers the question, ``suggestion`` adds a corrective action, ``intervention`` says that it cannot
-be repaired: go back or start over (promqa.md section 0)."""
+be repaired: go back or start over (ProMQA)."""
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,6 +1,6 @@
 """A model as generator: prompts from examples, calls through the port, candidates from what became of them.
 
-As published (promqa.md 5): three question–answers pairs are asked for, and one of those that can be read is picked. The
+As published with ProMQA: three question–answers pairs are asked for, and one of those that can be read is picked. The
 pick depends on the run seed and the example's id alone, so that neither the order of the calls nor other examples change
 it. A reply in which no pair can be read is asked once more. Whatever is not kept is listed with its reason.
 """

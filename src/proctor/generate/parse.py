@@ -1,6 +1,6 @@
 """The text that a model answers with to question-and-answers pairs.
 
-The asked form is a nested list (promqa.md 5.3)::
+The asked form is a nested list, as in ProMQA::
 
     * question
         * answer

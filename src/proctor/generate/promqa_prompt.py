@@ -1,4 +1,4 @@
-"""The prompt that asks a model for question–answer pairs about an example (promqa.md 5.2), in our own words.
+"""The prompt that asks a model for question–answer pairs about an example (ProMQA), in our own words.
 
 A template says how the procedure is shown (as DOT, as a picture, or only the excerpt that the friend knows) and how the
 recording is shown (as steps or as frames). Every template carries what the published one carries, and is better informed

@@ -1,6 +1,6 @@
 """A procedure as a picture: boxes with the steps in layers, arrows from each step to those that wait for it.
 
-The published system sends the procedure's graph as a picture; two of its templates forget to attach it (promqa.md 5.2).
+The published system sends the procedure's graph as a picture; two of its templates forget to attach it.
 Arrows run between the layers and, past a layer, through gaps that are kept free for them: no arrow crosses a box.
 """
 

@@ -42,7 +42,7 @@ __all__ = ["Frame", "FrameNote", "extract_frames", "iter_frames", "walk_frames"]
 FrameNote = Literal["", "before_first", "past_last"]
 
 _SKIP_MARGIN: Final = Fraction(1, 5)
-"""Seconds before a target in which every frame is decoded; less than stack.md's 0.4, since every skip is checked."""
+"""Seconds before a target in which every frame is decoded; it can be short, since every skip is checked."""
 _TOLERANCE: Final = Fraction(1, 2000)
 """Seconds by which a frame's stored time may be rounded up by its container (Matroska counts milliseconds)."""
 _STEP_BACK: Final = Fraction(1)

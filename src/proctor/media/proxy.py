@@ -4,7 +4,7 @@ A *proxy* shows at picture k what stood on the screen of its source at k/30 s, n
 pictures show exactly what could be seen before n/30 s. Its pictures refer only to earlier ones (x264 without B-frames),
 hence any number of its packets from the first is a video in its own right. ``trim_proxy`` copies such a beginning into a
 file of its own: that is what somebody sees who must not know how it goes on. A player that was told to stop plays on
-when it is asked to; a file that ends has nothing to play (specification of the studio, F6).
+when it is asked to; a file that ends has nothing to play.
 """
 
 from __future__ import annotations

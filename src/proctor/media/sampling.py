@@ -69,7 +69,7 @@ def at_times(times: Iterable[float], end: float, *, start: float = 0.0) -> list[
 def count_back(frames: Sequence[T], cap: int) -> list[T]:
     """Keep every r-th frame counting back from the last, so that the last is always there.
 
-    The rule of the published ProMQA runs (specification section 7.1): ``r = 1`` if there are at most ``cap``
+    The rule of the published ProMQA runs: ``r = 1`` if there are at most ``cap``
     frames, else ``ceil(n / cap)``. At most ``cap`` frames remain, often far fewer.
 
     Raises:

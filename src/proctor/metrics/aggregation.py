@@ -1,6 +1,6 @@
 """From sub-steps to steps: what a model says about every second of a step, as one score for the step.
 
-Conventions (recognition.md 2.1, 2.4): a sample is one step of one recording, whatever the number of times it was
+Conventions (Peddi et al. 2024): a sample is one step of one recording, whatever the number of times it was
 executed. Its score is the ``mean`` of the probabilities of all its sub-steps (as the released code does; it
 keeps a ranking, so it has an AUC), or the ``vote``: the fraction of sub-steps with a probability above 0.5 (as
 the paper says; half and half is "normal"). An execution is a mistake if the mean of its sub-step labels is above
@@ -36,7 +36,7 @@ Aggregation = Literal["mean", "vote"]
 Repeated = Literal["or", "last"]
 AGGREGATIONS: Final[tuple[Aggregation, ...]] = get_args(Aggregation)
 TARGET_SHARE: Final = 0.95
-"""A step is a mistake if more than this share of its sub-step labels is (recognition.md 2.4)."""
+"""A step is a mistake if more than this share of its sub-step labels is (the released code)."""
 
 
 @dataclass(frozen=True, slots=True)

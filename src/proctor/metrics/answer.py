@@ -1,12 +1,12 @@
 """Marks of free-text answers: ternary judgements read from a judge's words, and their mean in points from 0 to 100.
 
-A judge says 0 (wrong), 1 (partial) or 2 (match); a mark is 50 points a step (promqa.md section 7.3). Values are
+A judge says 0 (wrong), 1 (partial) or 2 (match); a mark is 50 points a step (ProMQA). Values are
 kept per item and aggregated last, so every slice (question type, clean, noisy, activity) is a mean over the same
 marks. Items without a judgement are None: they are counted and never become 0, and never silently raise a mean
 either, because every score carries how many of them there are. ``mean_score`` takes any values by item (exact match,
 ROUGE, letters), not only marks.
 
-References: ProMQA 7.3 and 7.4; SMMQG A2.2 (judge) and A2.4 (style overlap).
+References: ProMQA; SMMQG (judge, style overlap).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def parse_judge_score(response: str, *, scale: JudgeScale = "smmqg") -> int | No
     Raises:
         MetricInputError: if the response is not a text or the scale is unknown.
 
-    Reference: SMMQG A2.2; ProMQA 7.3.
+    Reference: SMMQG; ProMQA.
     """
     if not isinstance(response, str):
         raise MetricInputError(f"a judge's response is a text, got {response!r}")
@@ -145,7 +145,7 @@ def style_overlap(positives: Sequence[Collection[str]], true: Sequence[str] | No
     Raises:
         MetricInputError: if lengths differ or a question's styles are one text instead of a collection.
 
-    Reference: SMMQG A2.4, Table 8 (4.3, 0.0, 4.9, 2.8, 20.0 by true style). The paper reports the overlap only; a
+    Reference: SMMQG, Table 8 (4.3, 0.0, 4.9, 2.8, 20.0 by true style). The paper reports the overlap only; a
     question that no classifier claims is as ambiguous and counts as no overlap there.
     """
     if any(isinstance(styles, str | bytes) for styles in positives):
@@ -306,7 +306,7 @@ def slice_scores(
 
 
 def pooled_mean(means: Sequence[float], counts: Sequence[int]) -> float:
-    """Mean over all items from the means of disjoint slices: weights are item counts (promqa.md section 7.4).
+    """Mean over all items from the means of disjoint slices: weights are item counts (ProMQA).
 
     Slices without items are left out whatever their mean.
 
@@ -331,7 +331,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 100",
         direction="higher",
         definition="50 times the mean judgement (0 wrong, 1 partial, 2 match), each item the same weight.",
-        citation="SMMQG A2.2; ProMQA 7.3, 7.4",
+        citation="SMMQG; ProMQA",
         traps="An unparsed judgement is excluded and counted, never 0. Means of slices pool by item counts: SMMQG's "
         "weighted style means lie below its Table 6, unweighted ones above. ProMQA's Table 14 has eight rows with "
         "permuted columns, and its text swaps the counts of clean (176) and noisy (225).",
@@ -345,7 +345,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="1 to 0",
         direction="lower",
         definition="Share of questions that at least two binary style classifiers claim.",
-        citation="SMMQG A2.4, Table 8",
+        citation="SMMQG, Table 8",
         traps="A question that no classifier claims is no overlap: report the share of unclaimed ones beside it.",
     ),
 )

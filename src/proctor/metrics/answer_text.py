@@ -14,7 +14,7 @@ compared changes every number, so it is an argument with a name, and the name be
 An empty prediction scores 0 against a reference with words. A reference without any token scores 0 as in the
 published package, unless it has letters that the tokeniser dropped: that is an error, since 0 would be no finding.
 
-References: Rajpurkar et al. 2016, 2018 (SQuAD 1.1 and 2.0 evaluation); Lin 2004 (ROUGE); SMMQG A2.2.
+References: Rajpurkar et al. 2016, 2018 (SQuAD 1.1 and 2.0 evaluation); Lin 2004 (ROUGE); SMMQG.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def rouge_1_overlap(
     Raises:
         MetricInputError: if there is no reference, one is not a text, or a reference has letters but no token.
 
-    Reference: Lin 2004; SMMQG A2.2 reports F1 and names no tokeniser.
+    Reference: Lin 2004; SMMQG reports F1 and names no tokeniser.
     """
     found = rouge_tokens(_text(prediction), tokeniser)
     return _best(_bag_overlap(_reference_tokens(r, tokeniser), found) for r in _alternatives(references))
@@ -262,7 +262,7 @@ def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:
 def best_constant_answer(
     references: Iterable[Sequence[str]], *, normalisation: Normalisation = "squad"
 ) -> tuple[str, int]:
-    """Find the one answer that is right for most questions, as a chance row for exact match (ProMQA section 8).
+    """Find the one answer that is right for most questions, as a chance row for exact match (ProMQA).
 
     Returns:
         The normalised answer and how many questions accept it; the first by alphabet of equally good ones; the
@@ -354,7 +354,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="higher",
         definition="F1 of the shared words (each counted min of both) over the answer's and over the reference's.",
-        citation="Lin 2004; SMMQG A2.2, Table 6",
+        citation="Lin 2004; SMMQG, Table 6",
         traps=_ROUGE_TRAPS,
     ),
     Metric(

@@ -4,7 +4,7 @@ Conventions: one score a system and benchmark, reference benchmark first; higher
 it is the same in both. Systems tied in either benchmark are neither concordant nor discordant (tau-b). An undefined
 value is None with a note.
 
-References: Kendall (1938, 1945); SMMQG, tables 5 and 7 (specification §A2.3): concurrence of a synthetic benchmark with
+References: Kendall (1938, 1945); SMMQG, tables 5 and 7: concurrence of a synthetic benchmark with
 a human-made one; above 0.8 it is called strong there.
 
 Errata of SMMQG, all against its own tables 6, 13 and 14: BERTScore against GPT-4 has 8 discordant pairs, so tau is 0.4286

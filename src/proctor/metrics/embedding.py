@@ -37,7 +37,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 DUPLICATE: Final = 0.95
-"""Cosine above which two questions are taken for near-duplicates (SMMQG specification, C)."""
+"""Cosine above which two questions are taken for near-duplicates (ours)."""
 
 _CELLS: Final = 8_000_000
 """Similarities held in memory at a time (64 MB)."""
@@ -281,7 +281,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="1 to -1",
         direction="lower",
         definition="Mean over the texts of the cosine with the nearest other text.",
-        citation="SMMQG A1.3 (k nearest others)",
+        citation="SMMQG (k nearest others)",
         traps=f"{_TRAP} It grows with the number of texts: compare sets of like size.",
     ),
     Metric(
@@ -293,7 +293,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="1 to 0",
         direction="lower",
         definition="Share of texts with another text at a cosine above the threshold.",
-        citation="SMMQG specification, C (0.95)",
+        citation="ours (0.95)",
         traps="Questions about different steps can differ in one word and be near-duplicates by cosine.",
     ),
     Metric(

@@ -337,7 +337,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="1 - D_o / D_e: disagreement within units over disagreement of all ratings thrown together, with "
         "the distance of the level of measurement (nominal, ordinal, interval, ratio).",
-        citation="Krippendorff 2011; studio.md 2.5",
+        citation="Krippendorff 2011",
         traps="Undefined, not 1, when only one value occurs (the krippendorff package raises). Collapses when one "
         "value dominates: -0.03 on the published questions at 0.948 raw agreement, because rejected questions are not "
         "in that file. Never average it over groups: pool, or show each. Rows are units here, raters elsewhere.",

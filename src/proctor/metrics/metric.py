@@ -36,7 +36,7 @@ class Metric:
         range: from the worst possible to the best possible value, with its unit (``0 to 1``, ``0 to 100 %``).
         direction: whether more is better.
         definition: one sentence or formula, in our own words.
-        citation: where it was published (author and year, section of the specification's paper).
+        citation: where it was published (author and year, section).
         traps: what people get wrong with it, published errata among them; empty when there is nothing.
     """
 

@@ -6,7 +6,7 @@ a table says which test set it was measured on, and which of its rows have a typ
 accuracy, precision and recall together imply the share of positives, and precision and recall imply F1.
 
 Convention: a printed value stands for everything that rounds to it, either way at a half; precision is 0 if
-nothing was called positive. Source: recognition.md 2.1 (Tables 2 and 11), 4.1 (tables of vision-language models).
+nothing was called positive. Source: Peddi et al. 2024 (Tables 2 and 11, and those of vision-language models).
 """
 
 from __future__ import annotations

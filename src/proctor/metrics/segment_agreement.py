@@ -16,7 +16,7 @@ left over is missing, counted, and scores 0 where a mean over steps is taken.
 
 Intervals are percentile bootstraps over recordings.
 
-Reference: studio.md 2.5; temporal IoU as in action localization.
+Reference: temporal IoU as in action localization; the measures are ours.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="Mean over recordings, pairs of annotators and steps of the IoU of matched executions, summed and "
         "divided by the larger number of executions.",
-        citation="studio.md 2.5",
+        citation="ours; temporal IoU as in action localization",
         traps="A step that one annotator left out scores 0 by default; leaving it out of the mean (missing:skip) "
         "flatters.",
     ),
@@ -395,7 +395,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="2 TP / (executions of both annotators), TP the largest number of one-to-one matches of the same "
         "step with IoU at or above the threshold.",
-        citation="studio.md 2.5",
+        citation="ours; temporal IoU as in action localization",
         traps="Pooled over steps, so steps done often count more than in the mean IoU per step.",
     ),
     Metric(
@@ -407,7 +407,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 or more, in seconds",
         direction="lower",
         definition="Median (or another quantile) of the absolute difference of matched starts and ends.",
-        citation="studio.md 2.5",
+        citation="ours; temporal IoU as in action localization",
         traps="Only of matched executions: read it with the number of missing ones. Executions that do not overlap "
         "are matched too, and show in the 90 % quantile.",
     ),

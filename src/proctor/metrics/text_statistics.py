@@ -1,6 +1,6 @@
 """How long and how varied the texts of a benchmark are.
 
-Conventions: words are counted in two ways, because published tables do not agree on one (promqa.md section 8:
+Conventions: words are counted in two ways, because published tables do not agree on one (ProMQA:
 8.91 and 11.82 words a question and an answer are tokens including punctuation, 7.87 and 9.97 by white space).
 ``tokenize`` follows the rules that matter of the usual English tokenizers: contractions are two tokens, marks of
 punctuation one each, ``1/2`` one, ``non-stick`` three. Measures of variety leave punctuation out and fold the letter
@@ -10,7 +10,7 @@ Every share of different words falls with the amount of text, so it compares onl
 ``hd_d`` and ``moving_average_ttr``, which look at samples of one size.
 
 References: Li et al. 2016 (distinct-n); McCarthy and Jarvis 2007, 2010 (HD-D); Covington and McFall 2010 (MATTR);
-ProMQA section 8.
+ProMQA.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to infinity",
         direction="neither",
         definition="Mean number of words between white space.",
-        citation="InstructionBench B1.6; ProMQA section 8",
+        citation="InstructionBench; ProMQA",
         traps="Papers do not say what a word is: ProMQA's 8.9 and 11.8 are tokens with punctuation (7.87 and 9.97 by "
         "white space).",
     ),
@@ -286,7 +286,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to infinity",
         direction="neither",
         definition="Mean number of words and marks of punctuation.",
-        citation="ProMQA section 8",
+        citation="ProMQA",
         traps="Near spaCy's English tokens, on which ProMQA's figures stand, but not equal to them.",
     ),
     Metric(
@@ -298,7 +298,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="higher",
         definition="Different words over all words.",
-        citation="Templin 1957; ProMQA section 8",
+        citation="Templin 1957; ProMQA",
         traps=f"{_SIZE_TRAP} ProMQA prints 0.09 where this gives 0.21; 0.09 is a share of the vocabulary of all "
         "generated text (vocabulary_share).",
     ),
@@ -311,7 +311,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="neither",
         definition="Different words of some texts over the different words of all texts.",
-        citation="ProMQA section 8, the reading that gives its 0.09",
+        citation="ProMQA, the reading that gives its 0.09",
         traps="Grows with the number of texts described; depends on what else is in the collection.",
     ),
     Metric(
@@ -359,6 +359,6 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="higher",
         definition="Different texts over all texts.",
-        citation="ProMQA section 8 (351 of 401 questions)",
+        citation="ProMQA (351 of 401 questions)",
     ),
 )

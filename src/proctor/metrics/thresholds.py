@@ -1,7 +1,6 @@
 """From scores to decisions: a threshold chosen on validation, a fixed one, or the published rescaling.
 
-Conventions: a score strictly above the threshold is a mistake; a score equal to it is not (recognition.md 2.4:
-"tie → normal"). The published protocol rescales the scores of the *whole test set* to 0…1 and compares them with
+Conventions: a score strictly above the threshold is a mistake; a score equal to it is not. The published protocol rescales the scores of the *whole test set* to 0…1 and compares them with
 a constant that depends on the split; the constant was found on the test set, and every prediction then depends
 on all the others. It is here to reproduce those figures, under its own name.
 """
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 PUBLISHED_THRESHOLDS: Final = {"S": 0.6, "R": 0.4}
-"""Thresholds of the released error recognition code after its rescaling, by split (recognition.md 2.4)."""
+"""Thresholds of the released error recognition code after its rescaling, by split."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ two performances of one step apart. Nothing is repaired silently: a segment whos
 a reason, and one that the clip shows only a part of says on which side it is cut.
 
 ``span_clip`` cuts any stretch, ``prefix_clip`` one that begins with the recording and ends at a moment: what a person
-or a model may see who is asked at that moment (promqa.md section 3, where ``clip = [0, end]``).
+or a model may see who is asked at that moment (ProMQA, where every clip begins at 0).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ ROUNDING: Final = 0.01
 CaptainCook4D 9 of 5,111 moments lie up to 5 ms after the end)."""
 
 _SHORTER_THAN_MARGIN: Final = 0.9
-"""Of a segment that is shorter than the margin: this share of it has to be seen (promqa.md section 3, rule 5)."""
+"""Of a segment that is shorter than the margin: this share of it has to be seen (ProMQA's code)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _number(value: object) -> float | None:
 def leaf_segments(steps: Iterable[tuple[Segment, Iterable[Segment]]]) -> tuple[Segment, ...]:
     """Return the finest level of a hierarchy: the substeps of a step that has any, else the step itself.
 
-    Source: smmqg-instructionbench.md section B1.3, option *leaf*.
+    Source: InstructionBench's supplement, option *leaf*.
     """
     return tuple(leaf for step, substeps in steps for leaf in (tuple(substeps) or (step,)))
 
@@ -355,7 +355,7 @@ def prefix_clip(
     """Return what is seen of a recording until a moment: ``span_clip`` from 0.
 
     With ``margin=2.0`` a step that has begun less than two seconds ago is left out, which is what ``examples`` calls a
-    moment without overlap (promqa.md section 3, rule 5).
+    moment without overlap (ProMQA's code).
 
     Raises:
         UserError: if the moment is not within the recording.
@@ -367,7 +367,7 @@ def step_moments(recording: Recording) -> tuple[float, ...]:
     """Return the moments at which something was just completed, in seconds, ascending and different.
 
     These are the ends of ProMQA's clips: at each step, in the order of their start, the latest end so far
-    (promqa.md section 3, rule 4). Segments whose times cannot be right count for nothing.
+    (ProMQA's code). Segments whose times cannot be right count for nothing.
     """
     moments: dict[float, None] = {}
     latest = 0.0

@@ -1,4 +1,4 @@
-"""How many clips there are, how long they are and how many steps they show (smmqg-instructionbench.md B1.3, B1.6).
+"""How many clips there are, how long they are and how many steps they show (InstructionBench's supplement).
 
 ``ClipTally`` takes clips as they come and keeps two numbers of each, so that a data set of any size can be counted while
 its clips are written. Lengths are seconds.

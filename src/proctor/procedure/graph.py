@@ -175,7 +175,7 @@ class TaskGraph:
     def scan_order(self) -> tuple[str, ...]:
         """Step ids in the order of first appearance in the edge list (before, then after), then the rest.
 
-        The published data list derived sets in this order (promqa.md 3.5).
+        The published data list derived sets in this order.
         """
         seen = dict.fromkeys(node for edge in self.edges for node in edge)
         return tuple(seen | dict.fromkeys(s.id for s in self.steps))

@@ -4,7 +4,7 @@ A ``Manual`` is what a data set holds. A ``Sequence`` is one section of it as it
 what is shown of each, and the orders that count as right. An order lists steps as they are done (``order[t]`` is the
 step done at time t); rank vectors are converted where they are read.
 
-Source: sequencing.md 1.1 and 1.2.
+Source: Wu et al. 2022.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Sequence:
 
 
 def fixed_shuffle(sequence_id: str, steps: int, seed: int = 0) -> Order:
-    """Return which step is presented in each slot: one permutation for ever, whoever asks (sequencing.md 1.1).
+    """Return which step is presented in each slot: one permutation for ever, whoever asks (ours).
 
     Args:
         sequence_id: the permutation is drawn from it and the seed alone, so that all models see the same.

@@ -1,6 +1,6 @@
 """Where a person stands at a moment of a recording.
 
-Definitions (promqa.md 3.4 and 3.5): the *passed set* P holds every step performed so far, however badly, and the
+Definitions (ProMQA): the *passed set* P holds every step performed so far, however badly, and the
 start node. *Missing* are the ancestors of P that are not in P. *Next* are steps outside P whose direct
 prerequisites are all in P and that have no descendant in P (else they are missing). When nothing is next, the
 activity is **finished** if every step is passed and **blocked** if some are missing; the published system

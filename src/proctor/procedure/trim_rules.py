@@ -1,6 +1,6 @@
 """The rules by which long recordings are cut into clips, and the variants that have a name.
 
-The printed rules of InstructionBench (smmqg-instructionbench.md section B1.3): steps are added until a clip is longer
+The printed rules of InstructionBench's supplement: steps are added until a clip is longer
 than four minutes; it has at least seven steps; at least half as many categories as steps; "total steps at least half of
 the longest run of one category"; the next clip starts from there. They leave open what a clip's length is, to which clip
 the step belongs that crosses the four minutes, what happens when a rule fails, at which level steps are counted, and what
@@ -134,7 +134,7 @@ VARIANTS: Final = {
     "rule4_literal": replace(DEFAULT, max_run=None),
     "between_steps": replace(DEFAULT, cuts="between_steps", edges="cut"),
 }
-"""Rules by name: the reading of the printed rules that the specification chose, those that it measured beside it, the
+"""Rules by name: the reading of the printed rules that we chose, those that we measured beside it (docs/clips.md), the
 fourth rule as it is printed, and clips that share nothing."""
 
 

@@ -85,7 +85,7 @@ def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, .
     """Say for every action of the graph, in the order of ``list_steps``, where it stands.
 
     Steps that the example names but the graph does not have are ignored. A step that is repeated as the current
-    one is *current*, not *done* (promqa.md 10 g).
+    one is *current*, not *done*.
     """
     progress = progress_after(graph, [p for p in example.performed if p.step_id in graph])
     done, following, missing = set(progress.done), set(progress.next), set(progress.missing)

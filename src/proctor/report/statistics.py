@@ -1,4 +1,4 @@
-"""The data set tables of a question-answering benchmark (promqa.md 8), as plain values.
+"""The data set tables of a question-answering benchmark (ProMQA), as plain values.
 
 Conventions: means are over items unless the name says otherwise; an undefined mean (nothing to average) is None,
 never 0. Words are counted twice: split at white space, and as tokens with punctuation, which is how the published

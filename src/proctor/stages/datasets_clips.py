@@ -94,7 +94,7 @@ PREFIX_VARIANTS: Final = {
     "default": PrefixRules(),
     "promqa": PrefixRules(running="refuse", margin=2.0, earliest=5.0),
 }
-"""Rules by name: everything that is seen until a moment, and ProMQA's clips (promqa.md section 3): none ends before the
+"""Rules by name: everything that is seen until a moment, and ProMQA's clips: none ends before the
 fifth second, none while a later step has run for more than two seconds."""
 
 

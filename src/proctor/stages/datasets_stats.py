@@ -281,7 +281,7 @@ def _of_kind(declared: Dataset, records: Iterable[Any]) -> dict[str, Any]:
 
 
 def _tasks(manuals: Iterable[Any]) -> Iterator[list[str]]:
-    """Yield the texts of the steps of every section, headlines left out (sequencing.md 1.4)."""
+    """Yield the texts of the steps of every section, headlines left out (Wu et al. 2022)."""
     for manual in manuals:
         for section in manual.sections:
             yield [" ".join(filter(None, (step.text, *step.bullets))) for step in section.steps]

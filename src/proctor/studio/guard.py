@@ -23,7 +23,7 @@ from proctor.studio.context import Settings
 __all__ = ["MAX_BODY", "POLICY", "SAFE_METHODS", "Guard", "HideTokens", "Rules", "guarded", "send_problem"]
 
 MAX_BODY: Final = 1_000_000
-"""Bytes of a request's body (spec 5, item 17)."""
+"""Bytes of a request's body."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; "

@@ -5,7 +5,7 @@ Every template gets two things, ``shell`` (what surrounds a page) and ``view`` (
 tuples; times arrive as text in the server's zone, because a page never computes with them. All text is untrusted and
 escaped by the templates, except the fields of type ``Markup``, which the server made itself.
 
-Blindness (spec 1.0) is a matter of what these types can carry: the cards of a sheet have no field for a source, a
+Blindness is a matter of what these types can carry: the cards of a sheet have no field for a source, a
 name or a count of judges, so that no template can show one.
 """
 
@@ -378,7 +378,7 @@ CRITERIA = (
         "Someone in the middle of the work would say it like this, and you know at once what they mean.",
     ),
 )
-"""The published criteria (spec 1.a), in our own words."""
+"""The published criteria (ProMQA), in our own words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Settling a candidate: what the annotators agree on, what an adjudicator has to decide, and the merged result.
 
-The rules are those of the published benchmark (promqa.md 6.2 to 6.4), stated for any number of annotators of any
+The rules are those of the published benchmark (ProMQA), stated for any number of annotators of any
 kind; with two people and the default ``Acceptance`` they are exactly the published ones:
 
 * A *case* has one row for each machine answer and one for each answer that an annotator wrote. A row of the
@@ -164,7 +164,7 @@ class Case:
 
     @property
     def may_add(self) -> bool:
-        """True when the adjudicator may write answers: only when the question was in conflict (promqa.md 6.3)."""
+        """True when the adjudicator may write answers: only when the question was in conflict (ProMQA)."""
         return self.question_init is None
 
     @cached_property
@@ -261,7 +261,7 @@ def shown_order(n: int, candidate_id: str, *, order: Order = "blind", seed: int 
     """Return for each shown place the index of the row in source order.
 
     The published order re-seeds Python's generator with 42 for every case, which makes it a fixed permutation for
-    each ``n``: ``(1, 0)``, ``(1, 0, 2)``, ``(2, 1, 3, 0)``, ... (promqa.md 6.2).
+    each ``n``: ``(1, 0)``, ``(1, 0, 2)``, ``(2, 1, 3, 0)``, ... (ProMQA).
     """
     if order == "published":
         rng = random.Random(42)  # noqa: S311
@@ -342,7 +342,7 @@ def find_adjudication(case: Case, verdicts: Iterable[Verdict]) -> tuple[Verdict 
 
 
 def merge(case: Case, adjudication: Verdict | None = None) -> Merge:
-    """Return the outcome of a case (promqa.md 6.4). What was settled stays settled, whatever the adjudicator says.
+    """Return the outcome of a case (ProMQA). What was settled stays settled, whatever the adjudicator says.
 
     An adjudicator who is unsure of the question leaves the case open; one who is unsure of an answer does not
     let it pass.

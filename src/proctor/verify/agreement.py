@@ -1,13 +1,13 @@
-"""How far annotators agree: one report for the dashboard, with intervals (studio.md 2.5).
+"""How far annotators agree: one report for the dashboard, with intervals.
 
 What is compared: every two judgments of the same thing by two people. A *thing* is a candidate's question or one of
 its generated answers. "Unsure" is no judgment: it is counted and left out. Everything is counted over the whole
 population of candidates, accepted or not; where the caller's population holds accepted ones only, or looks like it,
-the report carries a warning, because then question agreement is high and alpha near 0 by construction (studio.md F4).
+the report carries a warning, because then question agreement is high and alpha near 0 by construction.
 
 Numbers: raw agreement with Wilson's interval; positive and negative specific agreement, prevalence of yes,
 Krippendorff's nominal alpha and Cohen's kappa of each pair with percentile bootstrap intervals; the published "mean of
-the pairs' raw agreement" (promqa.md 6.5). The bootstrap draws *recordings*: the same draws serve every number, so a
+the pairs' raw agreement". The bootstrap draws *recordings*: the same draws serve every number, so a
 question type that occurs in few recordings has draws without any, and their share is told. Alpha is never averaged over
 question types or weeks; each group shows its own, and the overall one is computed from all ratings.
 

@@ -243,7 +243,7 @@ def deal_pairs(
 ) -> Deal:
     """Deal every item to ``per_item`` annotators; the order of ``ids`` and ``annotators`` changes nothing.
 
-    For pairs (studio.md 2.1): counts of pairs differ by at most one, overall and inside every stratum, and loads
+    For pairs: counts of pairs differ by at most one, overall and inside every stratum, and loads
     by at most three. For single people loads differ by at most one, overall and inside every stratum. For larger
     groups the sequence is a cyclic difference design, as flat as one of at most ``A`` base blocks can be.
 

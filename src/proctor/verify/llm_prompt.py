@@ -1,4 +1,4 @@
-"""The prompt of a model that verifies candidates, and how its reply becomes a verdict (promqa.md 0 and 6.1).
+"""The prompt of a model that verifies candidates, and how its reply becomes a verdict (ProMQA).
 
 The model decides by the criteria of the human annotators: the question needs both procedure and recording, is procedural,
 needs no outside knowledge, and is well formed; each answer is right or wrong by itself. It sees what the annotators'

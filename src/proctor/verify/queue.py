@@ -1,7 +1,7 @@
 """In which order people work.
 
 An annotator takes one recording after the other, and inside a recording the clip that ends first: nobody has seen
-the future of a clip (studio.md 1.a, 2.1). Adjudicators take the oldest cases, turn by turn of the question types,
+the future of a clip. Adjudicators take the oldest cases, turn by turn of the question types,
 see the cards of a case in an order of their own, and get some settled items again without knowing it (2.2). All of
 it is computed from ids, so that the same people see the same order after a restart, and work that is added later
 does not shuffle what is there.

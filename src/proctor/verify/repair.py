@@ -1,4 +1,4 @@
-"""What becomes of the deal when somebody leaves, joins, or worked in bad faith (studio.md 2.3).
+"""What becomes of the deal when somebody leaves, joins, or worked in bad faith.
 
 Each function returns a ``Repair``: a plan to be looked at before it is applied. Submitted work stays where it is for
 ever; only open slots change hands. A slot of somebody who leaves goes to the person who has met its partner least

@@ -1,6 +1,6 @@
 """How verification went: who accepted what, what adjudication changed, and how far annotators agree.
 
-The numbers are those of the published benchmark's verification (promqa.md 6.3 and 6.5), for any number of
+The numbers are those of the published benchmark's verification (ProMQA), for any number of
 annotators. Agreement is counted on pairs of annotators: two judgments of the same thing by two people are one pair.
 Answers can be compared only where both accepted the question. "Unsure" is a label like the others.
 """

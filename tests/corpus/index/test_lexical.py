@@ -24,7 +24,7 @@ TEXTS = ["the boat on the tarn", "a tarn", "boats and boat houses", "", "the the
 
 
 def formula(texts: list[str], query: str, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
-    """BM25 as the specification writes it, in float64."""
+    """BM25 by its formula, in float64."""
     documents = [Counter(words_of(text)) for text in texts]
     lengths = [sum(d.values()) for d in documents]
     mean = sum(lengths) / len(lengths)
@@ -164,7 +164,7 @@ def real(shared_data: Path) -> tuple[list[Source], list[Any]]:
 
 
 @pytest.mark.shared
-def test_the_real_corpus_gives_the_recall_of_the_specification(
+def test_the_real_corpus_gives_the_recall_written_down(
     real: tuple[list[Source], list[Any]], shared_expected: Callable[[str], dict[str, Any]]
 ):
     expected = shared_expected("smmqg-instructionbench")["bm25_real_subset"]

@@ -267,7 +267,7 @@ def test_mlcroissant_accepts_and_iterates_ours(
     assert {row["attributes/name"] for row in dataset.records("attributes")} == {b"split", b"person", b"note"}
 
 
-def test_croissant_metadata_has_the_fields_of_the_specification(
+def test_croissant_metadata_has_the_fields_written_down(
     recordings: tuple[Recording, ...], tmp_path: Path
 ) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")

@@ -332,7 +332,7 @@ def test_real_goal_step_with_substeps_and_at_the_level_of_leaves(shared_data: Pa
     assert [top_steps(c) for c in nested.clips] == [c.steps for c in plain.clips]
     assert nested.counts["substeps"] == 1122
     flat = clips_of(leaf.values(), "goalstep")
-    assert len(flat.clips) == 322  # specification, table of B1.3
+    assert len(flat.clips) == 322  # measured before (docs/clips.md)
     mean = sum(c.end - c.start for c in plain.clips) / len(plain.clips)
     assert round(mean, 1) == 285.6
 

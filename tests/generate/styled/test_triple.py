@@ -1,4 +1,4 @@
-"""Reading question, answer and citations: the specification's table, what models put around it, and any text at all."""
+"""Reading question, answer and citations: a table of replies, what models put around it, and any text at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proctor.generate.styled.triple import Triple, is_none, parse_pair, parse_tr
 
 
 def test_the_worked_examples(shared_expected: Callable[[str], dict[str, Any]]) -> None:
-    """``expected.json``: ``refusal`` and ``empty_question`` are the outcomes ``refused`` and ``format_error`` of §A1.6."""
+    """``expected.json``: ``refusal`` and ``empty_question`` are the outcomes ``refused`` and ``format_error``."""
     worked = shared_expected("smmqg-instructionbench")["generation_parse"]
     assert len(worked["cases"]) == 10
     for reply, wanted in worked["cases"]:

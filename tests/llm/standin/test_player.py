@@ -218,7 +218,7 @@ def test_choices() -> None:
 
 
 def parse_star(text: str) -> list[tuple[str, list[str]]]:
-    """The plain line parser of the specification: no indent is a question, an indent an answer."""
+    """The plain line parser: no indent is a question, an indent an answer."""
     pairs: list[tuple[str, list[str]]] = []
     for line in text.replace("**", "").splitlines():
         if found := re.match(r"^( *)\* (.*)$", line):

@@ -30,7 +30,7 @@ def predictions_of(rows):
     return Segments.of(*(zip(*rows, strict=True) if rows else [()] * 5))
 
 
-# Detection example of the specification, section 12.
+# A worked example of detection.
 TRUTH = [("A", 0, 10, 0), ("A", 20, 30, 0), ("B", 0, 4, 1)]
 PREDICTIONS = [
     ("A", 1, 9, 0, 0.9),

@@ -242,7 +242,7 @@ def test_impossible_published_cells(expected):
 
 
 def test_published_gains_of_pretraining(expected):
-    """The headline gain of "more than 5 points" PMR describes one of the models only (sequencing.md 8.2)."""
+    """The headline gain of "more than 5 points" PMR describes one of the models only (Wu et al. 2022)."""
     table = expected["paper_tables"]["table2"]
     gains = {
         model: [

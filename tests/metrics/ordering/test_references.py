@@ -14,7 +14,7 @@ from proctor.metrics.ordering import (
     reference_table,
 )
 
-# Worked examples of sequencing.md 5.1: prediction, references, chosen, Acc PMR Lq Lr tau Dist.
+# Worked examples of Wu et al. 2022: prediction, references, chosen, Acc PMR Lq Lr tau Dist.
 WORKED = [
     ("10234", ["01234", "10234"], 1, (1, 1, 5, 5, 1, 0)),
     ("01243", ["01234", "10234"], 0, (0.6, 0, 4, 3, 0.8, 2)),

@@ -40,7 +40,7 @@ ALL = (
 )
 THIRD = 1 / 3
 
-# The table of worked examples (sequencing.md 5): prediction, reference, Acc PMR Lq Lr tau Dist.
+# The table of worked examples (Wu et al. 2022): prediction, reference, Acc PMR Lq Lr tau Dist.
 WORKED = [
     ("01234", "01234", (1, 1, 5, 5, 1, 0)),
     ("10234", "01234", (0.6, 0, 4, 3, 0.8, 2)),

@@ -24,7 +24,7 @@ from proctor.stages.scoring.localization.score import parse_tiou
 
 score_localization = family("localization", "gt", "pred")
 
-# Specification, section 12, and what its values are.
+# A worked example of detection.
 GT = "video-id,t-start,t-end,label,has_error\nA,0,10,c0,1\nA,20,30,c0,0\nB,0,4,c1,0\n"
 PRED = (
     ",video-id,t-start,t-end,label,score\n"
@@ -128,7 +128,7 @@ def test_published_rows_to_the_last_printed_digit(shared_data, shared_expected):
         ("published", {"R@5x": [28.938, 27.999, 26.766, 25.129, 22.048]}),
     ],
 )
-def test_rows_of_the_specification_in_three_decimals(shared_data, protocol, printed):
+def test_rows_written_down_in_three_decimals(shared_data, protocol, printed):
     folder = shared_data / "msl"
     found = score_localization(folder / RAW, folder / PREDICTIONS, protocol=protocol, resamples=0).headline
     for name, values in printed.items():

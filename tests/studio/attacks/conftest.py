@@ -232,7 +232,7 @@ EVIL = (
     "<form action=//zqx.example/><button formaction=javascript:zqx()>zqx</button></form>",
     "zqx" + "w" * 10_000,
 )
-"""Spec 5.7 and 5.8, field 3. ``zqx`` marks what must never become an element, an attribute or a script."""
+"""``zqx`` marks what must never become an element, an attribute or a script."""
 PLAIN = "zqx plain words"
 
 

@@ -170,7 +170,7 @@ def test_a_note_of_a_reader_is_not_for_the_adjudicator(twin: Any, says: Any) -> 
 
 @pytest.mark.parametrize("other", ["nothing", "the same", "the opposite", "own answers", "returned"])
 def test_a_reader_learns_nothing_of_the_other(other: str, twin: Any, says: Any) -> None:
-    """B2, D5: what the second reader said or did leaves the first one's bytes as they were."""
+    """What the second reader said or did leaves the first one's bytes as they were."""
     house = twin()
     one, two = pair_of(house, 1)
     before = bytes_of(house, "one", one, says)

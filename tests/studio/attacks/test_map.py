@@ -1,7 +1,7 @@
 """Which test proves which line of the lists of attacks.
 
-Two lists say what the studio must stand: the 19 groups of §5 of the studio's specification and items 1-17 of §6 of the
-notes on the field. ``GROUPS`` and ``FIELD`` name, for every one of them, the tests that prove it; ``NOT_HERE`` says
+Two lists say what the studio must stand: 19 groups of attacks, and 17 things that annotation tools in
+the field got wrong. ``GROUPS`` and ``FIELD`` name, for every one of them, the tests that prove it; ``NOT_HERE`` says
 what a line asks of rooms that the studio does not have (recording in the kitchen, ordering and time forms, Label
 Studio, crowd platforms): those tests come with those rooms, and until then a test asserts that there is no such
 address. The test below asserts that every named test exists, so a test that is renamed or removed shows.
@@ -235,12 +235,12 @@ FIELD: dict[int, tuple[str, ...]] = {
 }
 
 NOT_HERE: dict[str, str] = {
-    "spec 9": "uploads (size, type by content, sandboxed ffprobe): nothing takes a file; every form refuses one",
-    "spec 12": "hashed platform ids, faces and voices on media: no crowd platform and no recording app yet",
-    "spec 13": "start and stop of recordings, device tokens, sensor endpoints: no recording app yet",
-    "spec 14": "Label Studio as a separate origin: no integration yet",
-    "spec 15": "webhooks and speech recognition: the studio connects to nobody, so there is no host to allow",
-    "spec 17": "slices of 16 MB: no uploads",
+    "group 9": "uploads (size, type by content, sandboxed ffprobe): nothing takes a file; every form refuses one",
+    "group 12": "hashed platform ids, faces and voices on media: no crowd platform and no recording app yet",
+    "group 13": "start and stop of recordings, device tokens, sensor endpoints: no recording app yet",
+    "group 14": "Label Studio as a separate origin: no integration yet",
+    "group 15": "webhooks and speech recognition: the studio connects to nobody, so there is no host to allow",
+    "group 17": "slices of 16 MB: no uploads",
     "field 13": "drag order payloads: no ordering form yet; lists of a sheet are tried instead",
     "field 14": "times in forms: no timeline form yet; NaN, Infinity and 1e999 are tried in what a draft holds",
     "field 17": "parameters of Prolific: no such address; no route but sign-in and links is public",

@@ -27,7 +27,6 @@ FOREIGN = {
         "Sec-Fetch-Site": "CROSS-SITE",
     },
 }
-"""Spec 5.3, field 5."""
 
 
 def name_of(route: StudioRoute) -> str:

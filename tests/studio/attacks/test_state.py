@@ -1,4 +1,4 @@
-"""Roles that depend on what somebody did before, and pages that know less than the server (spec 5.2, field 8 and 10)."""
+"""Roles that depend on what somebody did before, and pages that know less than the server."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_handles_that_are_no_names(handle: str, evil: Any) -> None:
 
 
 def test_the_drawing_gets_no_link_and_no_node_from_a_step(evil: Any, tame: Any) -> None:
-    """Spec 5.8: DOT and SVG in a step's text."""
+    """DOT and SVG in a step's text."""
     count = {}
     for kind, house in (("evil", evil), ("tame", tame)):
         nodes = set()

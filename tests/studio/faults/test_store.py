@@ -444,7 +444,7 @@ def test_the_store_of_a_broken_workspace_is_left_alone(bench: Path) -> None:
 
 
 def test_a_copy_can_be_restored(bench: Path, tmp_path: Path) -> None:
-    """Spec 5.19: the copy that the studio makes is a whole store."""
+    """The copy that the studio makes is a whole store."""
     done = proctor("studio", "backup", bench)
     assert done.status == 0, done.err
     copies = list(bench.glob("*.bak"))
@@ -463,7 +463,7 @@ def test_a_copy_can_be_restored(bench: Path, tmp_path: Path) -> None:
 
 
 def test_a_running_studio_keeps_a_copy(room: Any, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spec 5.19: hourly; an hour is short here."""
+    """Hourly; an hour is short here."""
     monkeypatch.setattr("proctor.studio.app._HOUR", 0.1)
     one = room()
     pid = one.open_work("ana")[0]

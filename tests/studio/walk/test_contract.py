@@ -1,4 +1,4 @@
-"""The contract of the work page (studio specification 1.0) on the real application, on both databases."""
+"""The contract of the work page on the real application, on both databases."""
 
 from __future__ import annotations
 

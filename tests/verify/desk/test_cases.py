@@ -204,7 +204,7 @@ class Model(RuleBasedStateMachine):
     """Two of three people judge each item, an adjudicator decides; beside the desk a dozen lines say what must be.
 
     The model knows the last acknowledged sheet of each (item, person), and computes outcomes from those by the rules
-    of the specification (2.2), written down again.
+    of docs/verify.md, written down again.
     """
 
     target = ""
@@ -388,7 +388,7 @@ def test_any_sequence_of_work_ends_by_the_rules(tmp_path: Path, open_bench: Any,
     )  # fmt: skip
 
 
-# -- golden: F2 --------------------------------------------------------------------------------------------------
+# -- golden: the published data played again ------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +433,7 @@ def check_fills(bench: Any, raw: list[Raw]) -> None:
 def test_the_published_verdicts_give_the_published_outcome(
     bench: Any, raw: list[Raw], records: PromqaRecords
 ) -> None:
-    """F2, imported: needs-adjudication, what is open, and the final answers, from the desk's tables."""
+    """Imported: needs-adjudication, what is open, and the final answers, from the desk's tables."""
     examples = {e.id: e for e in records.examples}
     pairs = [(c, examples[c.example_id]) for c in records.candidates]
     bench.do(sync_items, pairs, {}, actor="cli")
@@ -471,7 +471,7 @@ def check_finals(bench: Any, raw: list[Raw]) -> None:
 def test_playing_the_published_judgments_gives_the_published_answers(
     bench: Any, raw: list[Raw], records: PromqaRecords
 ) -> None:
-    """F2, played: two annotators and an adjudicator submit what the file says, through the form's own way."""
+    """Played: two annotators and an adjudicator submit what the file says, through the form's own way."""
     ana, ben = bench.hire("ana", "ben")
     (edda,) = bench.hire("edda", role="adjudicator")
     examples = {e.id: e for e in records.examples}

@@ -1,7 +1,7 @@
 """What turns texts and pictures into vectors, behind one interface.
 
 Vectors are float32 rows of length one, so that a scalar product is a cosine. A text is embedded as a ``query`` (a question, an
-entity) or as a ``passage`` (a source): models of the E5 kind put different words before the two (SMMQG, specification §A2.1).
+entity) or as a ``passage`` (a source): models of the E5 kind put different words before the two (the card of E5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Search by words: BM25 over the texts of sources (SMMQG §A2.1), by bm25s.
+"""Search by words: BM25 over the texts of sources (SMMQG), by bm25s.
 
     score(q, s) = Σ over the different words t of q:  idf(t) · f (k1 + 1) / (f + k1 (1 − b + b · len(s) / mean length))
     idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5))

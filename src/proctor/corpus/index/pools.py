@@ -1,4 +1,4 @@
-"""Which sources compete for a question, and by which scores (specification §A2.1; the paper says neither).
+"""Which sources compete for a question, and by which scores (SMMQG says neither).
 
 Pools: ``all`` sources in one ranking; those of the ``required_modalities`` in one ranking; ``per_modality`` the required modalities
 each in a ranking of their own, of which the question's counts are taken in turn (two texts, one table, two texts …).

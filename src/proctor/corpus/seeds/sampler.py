@@ -1,4 +1,4 @@
-"""Draws seeds exactly by their probabilities without computing all of them (specification §A3).
+"""Draws seeds exactly by their probabilities without computing all of them (rejection sampling; ours).
 
 A source is proposed uniformly, its weight is computed, and it is accepted with probability exp(−rate · w); as w ≥ 0, what is
 accepted has exactly the probability p. What is drawn depends on the generator and the arguments alone: neither on what was drawn

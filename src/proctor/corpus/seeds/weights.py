@@ -1,4 +1,4 @@
-"""How far a source is from its neighbours, and how likely it is a seed (SMMQG step 1; specification §A1.3).
+"""How far a source is from its neighbours, and how likely it is a seed (SMMQG, step 1).
 
     w(i) = mean cosine distance from i to its k nearest other sources, of whatever modality
     p(i) ∝ exp(−β w(i))      as printed (scale ``multiply``)

@@ -3,7 +3,7 @@
 Recordings are read from ``annotation_json/error_annotations.json`` (steps, times, mistakes),
 ``complete_step_annotations.json`` (activity names, person, environment) and ``task_graphs/*.json``;
 ``metadata/video_information.csv`` (duration) and ``no_4k_video.json`` are used when present. ``check`` compares all
-other files with them. promqa.md sections 1 and 2, recognition.md sections 0, 8 and 9.
+other files with them. Sources: Peddi et al. 2024; ProMQA for what is corrected.
 """
 
 from __future__ import annotations

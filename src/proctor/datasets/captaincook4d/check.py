@@ -1,7 +1,7 @@
-"""What is odd within the recordings of CaptainCook4D. promqa.md 1.2, recognition.md section 0.
+"""What is odd within the recordings of CaptainCook4D (docs/datasets/captaincook4d.md).
 
 Every finding names one recording (and step), so that the number of findings of a rule is the number that the
-specifications print. Rules R1 to R11 are those of ``datasets.lint``.
+papers print. Rules R1 to R11 are those of ``datasets.lint``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the files of CaptainCook4D agree with each other. recognition.md section 0.
+"""Whether the files of CaptainCook4D agree with each other.
 
 The steps are told in three files, ids and texts in four look-ups, and eleven files name recordings of subsets.
 """

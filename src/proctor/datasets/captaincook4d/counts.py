@@ -1,4 +1,4 @@
-"""The numbers of promqa.md 1.2 about CaptainCook4D as it was annotated."""
+"""Numbers about CaptainCook4D as it was annotated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["count_oddities"]
 def count_oddities(
     raw: Raw, graphs: Mapping[str, TaskGraph], recordings: Sequence[Recording]
 ) -> dict[str, int]:
-    """Return the numbers of promqa.md 1.2 about the raw files, and about repeats after correction."""
+    """Return numbers about the raw files, and about repeats after correction."""
     steps = [s for r in raw.recordings for s in r.step_annotations]
     skipped = [s for s in steps if s.start_time == s.end_time == -1]
     missing = [s for s in steps if any(e.tag == "Missing Step" for e in s.errors)]

@@ -1,4 +1,4 @@
-"""What the paper prints about CaptainCook4D, and what its files give. recognition.md section 9."""
+"""What the paper prints about CaptainCook4D, and what its files give. Source: Peddi et al. 2024."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of CaptainCook4D as they are: decoded, checked for shape, not interpreted. promqa.md section 1."""
+"""The files of CaptainCook4D as they are: decoded, checked for shape, not interpreted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CaptainCook4D into recordings: which node a step is, and what is corrected. promqa.md section 2.
+"""CaptainCook4D into recordings: which node a step is, and what is corrected. Source: ProMQA.
 
 Two correction modes. ``published`` reproduces the annotations behind the ProMQA release, including one
 correction that went into the wrong recording. ``corrected`` puts that right, applies rules R2 to R5 to whatever
@@ -147,7 +147,7 @@ def node_ids(steps: Sequence[RawStep], recipe: Recipe, *, by_place: bool) -> lis
 
     A text that occurs once is that node. Of a text that occurs several times the nodes are handed out in
     topological order, the last one again for any further repetition. Published: in order of start time, so that
-    skipped steps, which sort first, take the first node (promqa.md 2.1). ``by_place``: a skipped step keeps the
+    skipped steps, which sort first, take the first node, as in ProMQA's code. ``by_place``: a skipped step keeps the
     node of its place in the file, and the performed ones share the others in order of time.
     """
     ids = [""] * len(steps)

@@ -1,4 +1,4 @@
-"""The splits of CaptainCook4D, made again from their rules. recognition.md sections 2.1 and 8.
+"""The splits of CaptainCook4D, made again from their rules. Source: Peddi et al. 2024.
 
 Two families exist and must not be mixed: those of the annotations (``data_splits``) and those of the code for error
 recognition (``er_annotations``, names ``er-``), which read other person ids and give other recordings other roles.

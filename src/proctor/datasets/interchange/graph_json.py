@@ -155,7 +155,7 @@ def _plain(graph: TaskGraph) -> dict[str, object]:
 
 
 def parse_captaincook(data: bytes, where: str, stem: str) -> Imported[GraphDraft]:
-    """Return the draft of a file; the lowest step is the start and the highest the end (promqa.md 1.1).
+    """Return the draft of a file; the lowest step is the start and the highest the end, as in CaptainCook4D's.
 
     Raises:
         UserError: if it is not JSON of that shape or an id is not a number.

@@ -1,4 +1,4 @@
-"""The category of a question: a call of its own with a closed list (InstructionBench, specification §B1.1).
+"""The category of a question: a call of its own with a closed list (InstructionBench's supplement; the list is ours).
 
 The list is ours, the paper's is not published. What cannot be read counts as ``other``, and is counted apart.
 """

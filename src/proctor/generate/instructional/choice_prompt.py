@@ -1,4 +1,4 @@
-"""Prompts of multiple choice and how their replies are read: wrong answers, the best of them, and votes (§B1.4).
+"""Prompts of multiple choice and how their replies are read: wrong answers, the best of them, and votes.
 
 What cannot be read is never guessed at: a vote without a letter counts as wrong where the context is shown, and as not
 right where it is not, so that both votes fail closed. A failed call is no reply at all; ``choices`` postpones the question.

@@ -1,4 +1,4 @@
-"""What making options came to, in numbers: outcomes, votes, the retry leak, tells of options, attempts and cost (§B1.4).
+"""What making options came to, in numbers: outcomes, votes, the retry leak, tells of options, attempts and cost.
 
 **Retry leak.** Options that are tried until a vote passes pass by luck in the end. What chance predicts stands beside what was
 seen: from the first blind vote of each question, which no retry has selected, comes the accuracy of the assistants, and from

@@ -1,4 +1,4 @@
-"""Options for a question: attempts at four wrong answers that hold, as conversations with models (InstructionBench, §B1.4).
+"""Options for a question: attempts at four wrong answers that hold, as conversations with models (InstructionBench's supplement).
 
 An attempt goes: six wrong answers, the best four of them, a check of duplicates, votes that see what is known, and votes that do
 not. Each step can end it, and the next attempt begins anew; after the last one the question stays open-ended. Retrying until a

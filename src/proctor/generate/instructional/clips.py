@@ -1,6 +1,6 @@
 """Clips with what a model may be told of them: whole videos where those are short, trimmed ones where they are not.
 
-InstructionBench (specification §B1.1, §B1.3): YouCook2 and HiREST are taken as whole videos, Goal-Step and Ego-Exo4D are cut
+InstructionBench's supplement: YouCook2 and HiREST are taken as whole videos, Goal-Step and Ego-Exo4D are cut
 into clips. Steps are numbered ``s1``, ``s2`` … in the order of their start, substeps of ``s3`` are ``s3.1``, ``s3.2`` …
 
 Nothing is repaired: a step whose times cannot be right is left out and counted, a video with too few steps is listed.

@@ -1,4 +1,4 @@
-"""Do two answers to one question mean the same? The consistency judge, yes or no (InstructionBench, specification §B1.2).
+"""Do two answers to one question mean the same? The consistency judge, yes or no (InstructionBench's supplement).
 
 It marks closed-book answers for the blind filter, and predictions in open-ended evaluation. It sees question, accepted answers
 and the given answer, and nothing else.

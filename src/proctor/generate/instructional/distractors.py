@@ -1,4 +1,4 @@
-"""Wrong answers by rule from annotations, each with its kind and the step that it came from (specification §B1.4, an option).
+"""Wrong answers by rule from annotations, each with its kind and the step that it came from (ours).
 
 Nothing is guessed: a rule applies where the answer can be traced to the steps, and a text that the steps could bear out is
 none of its distractors. The kinds:

@@ -1,4 +1,4 @@
-"""What the filters ask, and how their replies are read (InstructionBench, specification §B1.2; the decision rules are ours).
+"""What the filters ask, and how their replies are read (InstructionBench's supplement; the decision rules are ours).
 
 Three judges look at question, answers and context, each at one thing alone, and name a problem of a closed list or ``none``.
 For the fourth filter assistants answer from the question alone. A reply that says two things at once cannot be read.

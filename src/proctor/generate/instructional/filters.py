@@ -1,6 +1,6 @@
 """The four filters: unspecific, tricky, hallucination, blind, from cheap to dear, with a verdict and its reason from each.
 
-InstructionBench, specification §B1.2. A drop is final, so later filters are not asked (``exhaustive`` asks them all the same,
+InstructionBench's supplement. A drop is final, so later filters are not asked (``exhaustive`` asks them all the same,
 for audits and for their agreement). What cannot be read drops the question: filters fail closed. A model that is down postpones
 it, and never changes how many votes are needed: the next run asks again and pays for nothing twice.
 

@@ -1,4 +1,4 @@
-"""Which letter is right, and in which order options are shown (InstructionBench, specification §B1.4).
+"""Which letter is right, and in which order options are shown (InstructionBench's supplement).
 
 Letters are dealt over the whole set at once, so that each is right ⌊n/k⌋ or ⌈n/k⌉ times, and not roughly so. They depend on
 the run's seed and on the set of ids: neither order nor concurrency change them, but a further question may change all of

@@ -1,4 +1,4 @@
-"""What code can see of a pair before anybody is asked about it (InstructionBench, specification §B1.1).
+"""What code can see of a pair before anybody is asked about it (ours).
 
 Whoever answers sees the video, so a pair must not speak of the annotations that it was made from: numbers of steps, times of the
 video, lists. What a step itself says is no such thing: a timer that is set to 12:00 may be asked about.

@@ -1,4 +1,4 @@
-"""Pairs about one clip as a conversation: ask for pairs, read and check them, have each put into a category (§B1.1).
+"""Pairs about one clip as a conversation: ask for pairs, read and check them, have each put into a category.
 
 What a conversation does depends on the run's seed, its task, the questions before it and the replies to its own requests, and on
 nothing else: not on other clips, on order or on time.

@@ -1,4 +1,4 @@
-"""How a clip stands in a prompt, and the prompt that asks for pairs about it (InstructionBench, specification §B1.1).
+"""How a clip stands in a prompt, and the prompt that asks for pairs about it (InstructionBench's supplement).
 
 There is one style of prompt for each data set of the paper and a general one for all others, each at two levels. The model works
 from annotations alone: goal, numbered steps with times, substeps, and what is said, where these are known. A clip with too much

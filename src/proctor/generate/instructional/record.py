@@ -1,6 +1,6 @@
 """The records of instructional questions: what a model is told of a clip, a pair, what a filter says of it, a question with options.
 
-InstructionBench's supplement (specification part B). Its decision rules are partly ours; the specification marks which.
+InstructionBench's supplement; its decision rules are partly ours (docs/instructionbench.md).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ Category = Literal[
     "missing-step",
     "other",
 ]
-"""The closed list of specification §B1.1 (ours: the paper's own list is not published)."""
+"""The closed list (ours: InstructionBench's is not published)."""
 CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 
 FilterName = Literal["unspecific", "tricky", "hallucination", "blind"]
 FILTERS: Final[tuple[FilterName, ...]] = get_args(FilterName)
-"""In the order in which they are asked, cheap ones first (§B1.2)."""
+"""In the order in which they are asked, cheap ones first (ours)."""
 
 DistractorKind = Literal["model", "order", "object", "quantity", "time", "other-step", "other-video"]
 """``model``: thought up by a model (the published way); the others are made by rule from annotations."""

@@ -1,4 +1,4 @@
-"""The numbers of a set beside the published ones (InstructionBench, specification §B1.6).
+"""The numbers of a set beside the published ones (InstructionBench's supplement).
 
 The paper does not say how it measures length; 11 is too few for characters, so *words* are meant. Ours are words between white space,
 and beside them tokens with punctuation apart, since published tables of other benchmarks mean either. Durations are means over clips.

@@ -1,4 +1,4 @@
-"""The sources that a question may be built on: for every source that it needs, some that are about the entity (§A1.5)."""
+"""The sources that a question may be built on: for every source that it needs, some that are about the entity (SMMQG)."""
 
 from __future__ import annotations
 

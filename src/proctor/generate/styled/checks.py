@@ -1,4 +1,4 @@
-"""Checks of a question that need no model (specification §A1.7, §A1.8): made before any call is paid for.
+"""Checks of a question that need no model (SMMQG): made before any call is paid for.
 
 Each returns None, or the miss whose outcome the attempt then has.
 """
@@ -69,7 +69,7 @@ def check_question(
     checks: Sequence[StyleCheck] = (),
     combined: bool = False,
 ) -> Miss | None:
-    """Make all checks of a question in the order of the specification; the first miss counts.
+    """Make all checks of a question in their order; the first miss counts.
 
     Args:
         question: as asked.

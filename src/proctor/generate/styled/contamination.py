@@ -1,6 +1,6 @@
 """Contamination: questions that stand, word for word or nearly so, in lists that models may have learnt from.
 
-Ours beyond SMMQG (specification, part C): the same words, shared word n-grams (Jaccard), or cosine of vectors.
+Ours beyond SMMQG: the same words, shared word n-grams (Jaccard), or cosine of vectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How hard a question is: without any source, with one of its sources, and by the rank of its sources in a search.
 
-Ours beyond SMMQG (specification, part C: "difficulty tags"). The same examination, with one source left out at a time, is the
-ablation of §A1.7 (3b): a source whose absence changes nothing was not needed.
+Ours beyond SMMQG. The same examination, with one source left out at a time, is the
+ablation: a source whose absence changes nothing was not needed.
 
 Every examination is two calls: an answer, and a mark for it from 0 to 2. What cannot be read is asked for once more and is
 then *unknown*, never a guess: an unknown mark refuses no question.

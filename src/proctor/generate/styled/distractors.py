@@ -1,6 +1,6 @@
 """Distractors by kind: sources that look as if they answered a question, each with the reason why it looks so.
 
-SMMQG leaves the candidates that a question does not cite as natural distractors. Beyond it (specification, part C), further
+SMMQG leaves the candidates that a question does not cite as natural distractors. Beyond it, further
 ones are looked up: from the same document, about the same entity in another modality, near by vector, near by words.
 """
 

@@ -1,6 +1,6 @@
 """Questions that are asked already: the same words, almost the same meaning, or the same entity, sources and style.
 
-SMMQG, specification §A1.7 and part C (duplicates). Whoever comes first stays, so the result depends on the order alone.
+Ours beyond SMMQG. Whoever comes first stays, so the result depends on the order alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The entity that joins the candidates: what a seed source is about, named by a model (specification §A1.4)."""
+"""The entity that joins the candidates: what a seed source is about, named by a model (SMMQG)."""
 
 from __future__ import annotations
 

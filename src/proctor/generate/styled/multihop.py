@@ -1,4 +1,4 @@
-"""Questions whose subject has to be found out first: two questions about one entity, joined into one (specification §A1.8).
+"""Questions whose subject has to be found out first: two questions about one entity, joined into one (SMMQG).
 
 The first question mentions the entity; the answer of the second is the entity. Joined, the entity is described by the second
 question instead of being named, so that both have to be answered.

@@ -1,4 +1,4 @@
-"""One attempt at one target, and all attempts at it, as conversations with models (SMMQG, specification §A1.3 to §A1.8).
+"""One attempt at one target, and all attempts at it, as conversations with models (SMMQG).
 
 An attempt goes: seed, entity, candidates, question (of a multi-hop style two halves and their combination), code checks,
 verification, and by choice the ablation of sources, difficulty and further distractors. Each step can end it; the outcome says

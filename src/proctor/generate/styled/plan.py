@@ -1,7 +1,7 @@
 """Which questions are wanted: so many of each style and modality combination, in an order that stays balanced.
 
 A plan is made and checked before anything is asked: a combination that a style is not for, or that the corpus cannot fill,
-is an error then, and not after a thousand paid calls (specification §A1.5, §A1.10).
+is an error then, and not after a thousand paid calls (SMMQG).
 """
 
 from __future__ import annotations

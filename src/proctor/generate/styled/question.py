@@ -1,6 +1,6 @@
 """The question itself: a style, what it must need, and numbered candidates go in; question, answer and citations come out.
 
-One template serves the model that reads and the one that sees, so that both follow the same rules (specification §A1.6): the
+One template serves the model that reads and the one that sees, so that both follow the same rules (SMMQG): the
 published prompt for images lacks some of those that the one for texts has.
 """
 

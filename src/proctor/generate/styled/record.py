@@ -1,6 +1,6 @@
 """The records of styled generation: what was wanted, what came of each attempt, and the question that was accepted.
 
-SMMQG, specification §A1.1 (inputs and outputs), §A1.11 (outcomes) and part C (provenance).
+SMMQG (inputs and outputs); outcomes and provenance are ours (docs/corpus.md).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ AttemptOutcome = Literal[
     "api_error",
     "budget_stop",
 ]
-"""What became of an attempt. The first group is the specification's (§A1.11); ``mentions_sources``, ``caption_missing``,
-``no_digit`` and ``hop_mismatch`` are the code checks of §A1.7 and §A1.8, ``too_easy`` and ``too_hard`` difficulty that was asked for."""
+"""What became of an attempt (ours). The first group is what SMMQG's steps can refuse; ``mentions_sources``, ``caption_missing``,
+``no_digit`` and ``hop_mismatch`` are the checks by code, ``too_easy`` and ``too_hard`` difficulty that was asked for."""
 
 OUTCOMES: Final[tuple[AttemptOutcome, ...]] = get_args(AttemptOutcome)
 

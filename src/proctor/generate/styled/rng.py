@@ -1,6 +1,6 @@
 """Chance for one attempt at one target: it depends on the run's seed, the target and the attempt, and on nothing else.
 
-So neither the order of targets nor how many are worked on at a time changes a result (specification part C).
+So neither the order of targets nor how many are worked on at a time changes a result (ours).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The seeds of a level are drawn whether or not somebody will need them, from generators that the run's seed, the level and the
 place of the target decide: so neither concurrency nor what becomes of other targets changes a seed, and targets that are added
 at the end leave the first seeds of the others as they are. A source that was the seed of the same style and combination
-before is not taken again while there are others (SMMQG, specification §A1.3).
+before is not taken again while there are others (ours).
 """
 
 from __future__ import annotations

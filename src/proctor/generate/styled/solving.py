@@ -1,4 +1,4 @@
-"""Can a question be answered from these sources, or from none? For ablation (§A1.7) and for measures of difficulty.
+"""Can a question be answered from these sources, or from none? For ablation and for measures of difficulty.
 
 A model answers, and a model marks the answer against the accepted one, from 0 to 2. With a source left out a mark of 2 shows
 that the source is not needed; with none shown it shows that the question can be answered without the corpus.

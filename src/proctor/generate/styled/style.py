@@ -23,7 +23,7 @@ A style ``NAME.md`` starts with a header, then comes its description, then examp
 
 ``combinations`` are SMMQG's M (texts-tables-images) that the style is for, or ``any``; ``max_sources`` (the largest of the
 combinations unless it is said) opens combinations of three and more whose every pair is listed. ``checks`` are names of
-``proctor.generate.styled.checks.STYLE_CHECKS``; ``hops: yes`` makes the questions by the multi-hop procedure (§A1.8).
+``proctor.generate.styled.checks.STYLE_CHECKS``; ``hops: yes`` makes the questions by the multi-hop procedure (SMMQG).
 
 An example is held to the rules that a model's reply is held to: its reply must be readable, cite exactly the modalities that
 its head names, and pass the style's checks. ``None`` shows when to refuse.
@@ -78,7 +78,7 @@ PUBLISHED_COUNTS: Final = {
     "compound": 206,
     "multi-hop": 225,
 }
-"""Questions of each style in the published set (§A1.10), 1,024 in all."""
+"""Questions of each style in the published set (SMMQG), 1,024 in all."""
 
 MOST_SOURCES: Final = 8
 """More than so many sources no style may need."""

@@ -1,6 +1,6 @@
 """What styled generation came to, in numbers: asked and achieved, yield, calls and cost per cell, funnel, diversity.
 
-A cell is a style with a combination of modalities. SMMQG reports none of this (specification, part C: "yield table").
+A cell is a style with a combination of modalities. SMMQG reports none of this.
 """
 
 from __future__ import annotations

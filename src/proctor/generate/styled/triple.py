@@ -1,4 +1,4 @@
-"""What a model writes as question, answer and citations, read by the table of the specification (§A1.6).
+"""What a model writes as question, answer and citations, read by our table.
 
 Nothing is guessed and nothing is put right: a citation that is out of range rejects the reply. Labels, code fences, a first
 and a last bar, and remarks after the citations are what models put around the form; they are taken off, and noted.

@@ -1,4 +1,4 @@
-"""Does a question hold? One call about style, answer and necessity, which shows the cited sources alone (§A1.7).
+"""Does a question hold? One call about style, answer and necessity, which shows the cited sources alone (SMMQG).
 
 The published prompts ask about the answer and the style only, although the paper says that every source must be needed; ours
 asks for that as a third criterion. ``proctor.generate.styled.solving`` tries it out instead, by leaving sources out.

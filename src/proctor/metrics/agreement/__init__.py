@@ -5,8 +5,8 @@ caller or, in ``agreement_by_pair``, by item id. Labels are texts or numbers, th
 label is not a label. Raw agreement ignores that annotators agree by chance; kappa corrects for it, but falls when
 one label dominates (Feinstein and Cicchetti 1990), down to nothing when hardly any other label occurs: read raw
 agreement, specific agreement, prevalence and kappa together. The published verification has raw agreement 0.869
-and kappa 0.64 on the same judgements (promqa.md 6.5), and on its questions raw 0.948 with an alpha of -0.03, because
-only accepted questions are in the file (studio.md F4): never measure agreement on what passed only.
+and kappa 0.64 on the same judgements (ProMQA), and on its questions raw 0.948 with an alpha of -0.03, because
+only accepted questions are in the file: never measure agreement on what passed only.
 
 Intervals: Wilson's for raw agreement of independent items; else percentile bootstrap over clusters (recordings),
 which draws every item alone when no clusters are given. Resamples in which the value is undefined are left out, and

@@ -22,7 +22,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="Share of items to which two annotators gave the same label; for many annotators over all pairs "
         "of labels of a unit, or as the mean of the pairs of annotators.",
-        citation="promqa.md 6.5 (the published 0.87 is the mean of ten pairs, 0.868; pooled it is 0.869)",
+        citation="ProMQA (the published 0.87 is the mean of ten pairs, 0.868; pooled it is 0.869)",
         traps="Ignores chance: 0.948 on the published questions goes with an alpha of -0.03. Wilson's interval takes "
         "items for independent.",
     ),
@@ -36,7 +36,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="2 n_ll / (n_l. + n_.l): how often the other says l when one does; positive and negative "
         "specific agreement when the labels are yes and no.",
-        citation="Cicchetti and Feinstein 1990; studio.md 2.5",
+        citation="Cicchetti and Feinstein 1990",
         traps="The agreement on the frequent label is nearly always high: read the rare one.",
     ),
     Metric(
@@ -48,7 +48,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="neither",
         definition="Share of a label among all labels of the pairs.",
-        citation="Feinstein and Cicchetti 1990; studio.md F4",
+        citation="Feinstein and Cicchetti 1990",
         traps="Near 0 or 1, kappa and alpha collapse although annotators agree.",
     ),
     Metric(

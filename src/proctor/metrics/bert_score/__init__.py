@@ -14,7 +14,7 @@ least 0); of several references the one with the best F1 gives all three values 
 RoBERTa's first word is read as inside of a text, as in the published numbers (with transformers 5 the package loses
 that space without a word, which moves its values; given a tokenizer that keeps it, both agree).
 
-References: Zhang et al. 2020; SMMQG A2.2 (microsoft/deberta-xlarge-mnli, F1).
+References: Zhang et al. 2020; SMMQG (microsoft/deberta-xlarge-mnli, F1).
 """
 
 from __future__ import annotations

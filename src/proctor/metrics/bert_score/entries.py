@@ -20,7 +20,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="-1 to 1; unrelated texts are far above 0 unless rescaled",
         direction="higher",
         definition="Harmonic mean of the mean best cosine of each answer token and of each reference token.",
-        citation="Zhang et al. 2020; SMMQG A2.2",
+        citation="Zhang et al. 2020; SMMQG",
         traps="Model, layer and rescaling change everything. SMMQG Table 7 prints tau 0.50 (p 0.11) with its judge; its "
         "own Table 6 has 8 discordant pairs: 0.4286 (p 0.179). Negation hardly lowers it.",
     ),

@@ -70,7 +70,7 @@ def bert_score(
         MetricInputError: if lengths differ, a candidate has no reference, something is not a text, the model cannot
             be loaded, or all tokens of a text weigh 0 by ``idf``.
 
-    Reference: Zhang et al. 2020; SMMQG A2.2 uses microsoft/deberta-xlarge-mnli (layer 40).
+    Reference: Zhang et al. 2020; SMMQG uses microsoft/deberta-xlarge-mnli (layer 40).
     """
     pairs = _pairs(references, candidates)
     if batch < 1:

@@ -5,7 +5,7 @@ result. A response in which no letter can be read is *unparsed*: it counts as wr
 and answered, and it is counted apart, because it says more about the form of the answers than about knowledge. A
 question without a response is another matter: it *failed*, and the caller counts it.
 
-References: InstructionBench B1.4 (options, votes) and B1.5 (order of the rules); Zheng et al. 2024 (selection bias).
+References: InstructionBench (options, votes); the order of the rules is ours; Zheng et al. 2024 (selection bias).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def letter_balance(*counts: Sequence[int]) -> LetterBalance:
     Raises:
         MetricInputError: if a sequence has fewer than 2 counts, or a count is negative or no whole number.
 
-    Reference: Pearson 1900; InstructionBench B1.4 asks for it. Equals ``scipy.stats.chisquare``.
+    Reference: Pearson 1900. Equals ``scipy.stats.chisquare``.
     """
     chi2, df, smallest, total = 0.0, 0, math.inf, 0
     for group in counts:

@@ -20,7 +20,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1; chance 1/options",
         direction="higher",
         definition="Share of responses whose letter is the gold letter; responses without a letter are wrong.",
-        citation="InstructionBench B1.5",
+        citation="InstructionBench's supplement",
         traps="Leaving unparsed responses out rewards silence. Naive parsers read the T of 'The' and the A of "
         "'A good choice'. A question without any response failed; it is no unparsed one.",
     ),
@@ -33,7 +33,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to infinity; p 0 to 1",
         direction="neither",
         definition="Σ (count - n/k)² / (n/k) over k letters, p from χ² with k-1 degrees of freedom.",
-        citation="Pearson 1900; InstructionBench B1.4",
+        citation="Pearson 1900",
         traps="Unequal numbers of options need one table each. Predicted letters follow the golds: judge bias by "
         "recall_spread unless golds are balanced.",
     ),
@@ -58,7 +58,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1; no tell at 1/options",
         direction="neither",
         definition="Share of questions whose longest option is the right one, ties shared.",
-        citation="InstructionBench B1.4",
+        citation="InstructionBench's supplement",
         traps="Above chance, who reads no question scores above chance too.",
     ),
     Metric(
@@ -70,7 +70,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="0 to 1",
         direction="lower",
         definition="1 - P(at least 2 of 3 blind voters right)^attempts.",
-        citation="InstructionBench B1.4, our computation",
+        citation="ours, on the voting of InstructionBench's supplement",
         traps="Ten attempts let 66.7 % of the questions pass that 80 % of blind voters answer: retries select luck.",
     ),
 )

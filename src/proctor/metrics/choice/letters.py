@@ -46,7 +46,7 @@ def letter_counts(letters: Sequence[str | None], options: int) -> dict[str, int]
 
 
 def balanced_letter_counts(questions: int, options: int) -> tuple[int, ...]:
-    """Counts of an exactly balanced set, largest first: each letter ⌈n/k⌉ or ⌊n/k⌋ times (InstructionBench B1.4).
+    """Counts of an exactly balanced set, largest first: each letter ⌈n/k⌉ or ⌊n/k⌋ times (ours).
 
     Raises:
         MetricInputError: if the number of questions is negative or that of options out of range.

@@ -65,7 +65,7 @@ def choice_counts(gold: Sequence[str], predicted: Sequence[str | None]) -> Choic
     Raises:
         MetricInputError: if lengths differ or something is not a letter A to Z.
 
-    Reference: InstructionBench B1.5; chance is ``chance_accuracy``.
+    Reference: InstructionBench's supplement; chance is ``chance_accuracy``.
     """
     if isinstance(gold, str) or isinstance(predicted, str):
         raise MetricInputError("letters are a list, got one text", "put them into a list")

@@ -117,7 +117,7 @@ def parse_letter(
     Raises:
         MetricInputError: if the response is not a text or there are fewer than 2 or more than 26 options.
 
-    Reference: InstructionBench B1.5.
+    Reference: ours; InstructionBench's supplement names a matcher by a model.
     """
     texts = () if isinstance(options, int) else tuple(options)
     valid = LETTERS[: require_options(options if isinstance(options, int) else len(texts))]

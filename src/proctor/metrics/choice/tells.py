@@ -67,7 +67,7 @@ def option_tells(options: Sequence[Sequence[str]], gold: Sequence[str]) -> Optio
     Raises:
         MetricInputError: if lengths differ, a gold letter is none of its options, or a number of options is out of range.
 
-    Reference: InstructionBench B1.4 ("longest option is right", mean length of right and wrong options).
+    Reference: ours.
     """
     if len(options) != len(gold):
         raise MetricInputError(f"options of {len(options)} questions for {len(gold)} gold letters")

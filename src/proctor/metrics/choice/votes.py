@@ -13,7 +13,7 @@ def vote_probability(accuracy: float, *, voters: int = 3, needed: int = 2) -> fl
     """Probability that at least ``needed`` of independent voters are right (binomial tail).
 
     With the defaults: that one attempt at a set of options fails because two of three assistants answer without
-    seeing the steps (stage 3 of InstructionBench B1.4).
+    seeing the steps (stage 3 of InstructionBench).
 
     Args:
         accuracy: of each voter, 0 to 1.
@@ -42,7 +42,7 @@ def blind_pass_probability(accuracy: float, *, attempts: int = 10, voters: int =
     Raises:
         MetricInputError: as ``vote_probability``, or if there is no attempt.
 
-    Reference: InstructionBench B1.4 (10 attempts are ours, inferred from its 5,635 → 5,000 pairs).
+    Reference: InstructionBench's supplement (10 attempts are ours, inferred from its 5,635 → 5,000 pairs).
     """
     if attempts < 1:
         raise MetricInputError(f"at least one attempt is needed, got {attempts}")

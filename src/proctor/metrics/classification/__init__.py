@@ -7,7 +7,7 @@ is ``nan`` with a note; the only silent-looking zero is the published one, preci
 mistake, and it carries a note too. Intervals need ``clusters``: whole recordings are drawn, because the steps
 of one recording are not independent; without clusters there is no interval.
 
-Source: recognition.md 2.4 and 4.2. Errata of the released code: its PR-AUC is fed with hard labels, which makes
+Source: Peddi et al. 2024 (CaptainCook4D). Errata of the released code: its PR-AUC is fed with hard labels, which makes
 it a function of one precision-recall pair (feed scores); its scores are rescaled over the whole test set and cut
 at a constant found there (``proctor.metrics.thresholds`` has both that and the right way).
 """

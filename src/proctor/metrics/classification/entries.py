@@ -22,7 +22,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Share of items whose label is right: (TP + TN) / n.",
-        "recognition.md 2.4",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "Calling everything normal gives 1 - prevalence (0.641 on the published test set R); most published rows "
         "are below that.",
     ),
@@ -35,7 +35,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Share of the items called a mistake that are one: TP / (TP + FP); 0 when nothing was called one.",
-        "recognition.md 2.4",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "The 0 for no call is a convention, and the score says so in its note.",
     ),
     Metric(
@@ -47,7 +47,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Share of the mistakes that were called one: TP / (TP + FN).",
-        "recognition.md 2.4",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "1 for always saying 'mistake'; means nothing without precision.",
     ),
     Metric(
@@ -59,7 +59,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Harmonic mean of precision and recall of the mistakes: 2 TP / (2 TP + FP + FN).",
-        "recognition.md 2.4",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "Always saying 'mistake' gives 2p / (1 + p): 0.528 on test set R, which 11 of 13 published rows do not "
         "reach. Depends on the threshold: choose it on validation only (the released code rescales over the test "
         "set and cuts at 0.6 or 0.4).",
@@ -73,7 +73,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Chance that a mistake scores above a normal item, ties counting half.",
-        "Mann and Whitney 1947; recognition.md 2.4, 4.2",
+        "Mann and Whitney 1947; Peddi et al. 2024 (CaptainCook4D)",
         "Needs scores: on hard labels it is the mean of recall and specificity. Pooled over recordings it also "
         "rewards knowing which recordings are bad (see macro_roc_auc).",
     ),
@@ -86,7 +86,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Sum over distinct scores of the gain in recall times the precision there.",
-        "Davis and Goadrich 2006; recognition.md 2.4",
+        "Davis and Goadrich 2006",
         "Chance is the prevalence, not 0.5. The released code feeds hard labels, so its PR-AUC has no meaning.",
     ),
     Metric(
@@ -98,7 +98,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "1 to 0",
         "lower",
         "False-positive rate where it equals the miss rate, on the linearly interpolated ROC curve.",
-        "recognition.md 4.2",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "Less is better; 0.5 for any constant score.",
     ),
     Metric(
@@ -110,7 +110,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Mean over recordings of the ROC-AUC within each.",
-        "recognition.md 4.2",
+        "Peddi et al. 2024 (CaptainCook4D)",
         "Recordings with one class have no AUC; they are left out and counted as skipped.",
     ),
     Metric(
@@ -122,7 +122,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Mean over kinds of mistake of the average precision of each against everything else.",
-        "recognition.md 3",
+        "ours",
         "A rare kind weighs as much as a frequent one, and its chance level (its prevalence) is far lower.",
     ),
     Metric(
@@ -134,7 +134,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         "0 to 1",
         "higher",
         "Mean over kinds of mistake of the ROC-AUC of each against everything else.",
-        "recognition.md 3",
+        "ours",
         "Mistakes of another kind count as negatives, as in the released code.",
     ),
 )

@@ -1,6 +1,6 @@
 """Key steps discovered: clusters of frames matched to ground-truth steps, precision, recall, IoU and F1.
 
-Conventions (recognition.md 7.5): every frame has one true label and one cluster. The frames of all videos that
+Conventions (Bansal et al. 2022): every frame has one true label and one cluster. The frames of all videos that
 were clustered together (a recipe) are pooled, and clusters are matched one to one to the true classes so that as
 many frames as possible agree (Hungarian method, ``scipy.optimize.linear_sum_assignment``). ``per-key-step``
 averages over the classes that occur; ``pooled`` divides sums. Background is a class like any other
@@ -14,10 +14,10 @@ random labels at 1 frame a second, measured.) A class without a match counts 0: 
 exactly what was missed.
 
 Chance depends on the frame rate, the number of clusters and the pooling: at 1 frame a second and per video, random
-labels score as high as the published trained models (recognition.md 7.5). ``random_clustering`` therefore
+labels score as high as the published trained models (Peddi et al. 2024, Table 15). ``random_clustering`` therefore
 computes it for the same frames, in the same way.
 
-Errata of the reference: see recognition.md 7.6; frames labelled background are lost while it builds its labels.
+Erratum of the published code: frames labelled background are lost while it builds its labels.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from proctor.metrics.metric import Metric
 __all__ = ["METRICS"]
 
 
-_CITATION: Final = "Bansal et al. 2022 (EgoProceL); recognition.md 7.5"
+_CITATION: Final = "Bansal et al. 2022 (EgoProceL)"
 _EXAMPLE: Final = (
     "|average:per-key-step|background:class|cluster:group|clusters:30|interval:bca-95|rate:15 fps"
 )

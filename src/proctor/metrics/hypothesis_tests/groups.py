@@ -103,7 +103,7 @@ def _drawn_split_sums(pooled: Floats, size: int, resamples: int, rng: np.random.
 def mann_whitney(a: ArrayLike, b: ArrayLike, *, method: MannWhitneyMethod = "auto") -> PValue:
     """Mann-Whitney U test: are ratings of one group of items higher than those of another?
 
-    Source: Mann and Whitney (1947); SMMQG human study, fluency (specification §A2.5). SciPy computes it.
+    Source: Mann and Whitney (1947); SMMQG, human study (fluency). SciPy computes it.
 
     Args:
         a: ratings of the reference group.

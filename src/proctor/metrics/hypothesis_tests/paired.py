@@ -55,7 +55,7 @@ def mcnemar(only_a: int, only_b: int, *, mid_p: bool = False) -> PValue:
 
     Under the hypothesis each item on which they disagree is won by either with probability 1/2, so
     ``p = min(1, 2 · Σ_{k ≤ min(b, c)} C(b+c, k) / 2^(b+c))``. No disagreement gives p = 1. With 0/1 marks and
-    independent items ``sign_flip_test`` gives the same number. Source: McNemar (1947); sequencing spec §5.2.
+    independent items ``sign_flip_test`` gives the same number. Source: McNemar (1947).
 
     Args:
         only_a: items that only ``a`` got right (``b`` in the literature), see ``discordant_counts``.

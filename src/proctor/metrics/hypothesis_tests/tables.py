@@ -22,7 +22,7 @@ def fisher_exact(yes_a: int, n_a: int, yes_b: int, n_b: int) -> PValue:
     """Fisher's exact test: do two groups of different items have different shares of yes?
 
     Two-sided: all tables with the same margins that are at most as likely as the observed one. Source: Fisher
-    (1935); SMMQG human study (specification §A2.5). SciPy computes it.
+    (1935); SMMQG, human study. SciPy computes it.
 
     Erratum: none of the four p-values of SMMQG's table 4 follows from its own counts, 300 against 120 questions:
     style 0.283 (printed 0.77), relevance 0.0247 (0.07), answerability 0.0043 (0.02), correctness 0.0004 (0.001);
@@ -69,7 +69,7 @@ def fisher_exact(yes_a: int, n_a: int, yes_b: int, n_b: int) -> PValue:
 def chi_square(counts: Sequence[int], expected: Sequence[float] | None = None) -> PValue:
     """Pearson's chi-squared test of fit: do counts of categories follow the shares that they should?
 
-    Made for the letters of multiple-choice answers, which should be equally frequent (specification §B1.4).
+    Made for the letters of multiple-choice answers, which should be equally frequent.
 
     Args:
         counts: observed, shape (categories,).

@@ -25,7 +25,7 @@ def judge_accuracy(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Score:
-    """Share of items on which judge and people give the same mark, on any scale (ProMQA section 7.3).
+    """Share of items on which judge and people give the same mark, on any scale (ProMQA).
 
     Args:
         human: marks by people, shape (items,).
@@ -67,7 +67,7 @@ def judge_correlation(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Score:
-    """Pearson's correlation of a judge's marks with people's (ProMQA section 7.3), with a bootstrap interval.
+    """Pearson's correlation of a judge's marks with people's (ProMQA), with a bootstrap interval.
 
     A judge may correlate perfectly and still be too strict everywhere: look at ``judge_accuracy`` or the mean difference too.
 

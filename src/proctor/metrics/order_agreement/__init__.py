@@ -5,7 +5,7 @@ ranks; the two coincide only for some orders, so a file of ranks must be turned 
 orders of one instance hold the same ids, each once. An instance with fewer than two annotators or fewer than two
 steps has no agreement: it is skipped and counted, never 1.
 
-*Standard agreement* (sequencing.md 6.1): Cohen's kappa of the one-hot vectors over all ordered pairs of steps, mean
+*Standard agreement* (Wu et al. 2022): Cohen's kappa of the one-hot vectors over all ordered pairs of steps, mean
 over the pairs of annotators, then over instances. It equals Kendall's tau of the two orders: half of each vector is
 ones, so chance is 1/2, and every inverted pair flips two cells. Both are here, and tests hold them together.
 

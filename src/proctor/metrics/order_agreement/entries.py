@@ -23,7 +23,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="Mean over instances of the mean over pairs of annotators of Cohen's kappa on one-hot vectors of "
         "ordered pairs of steps, which is Kendall's tau of the two orders.",
-        citation="Wu et al. 2022; sequencing.md 6.1, studio.md F12",
+        citation="Wu et al. 2022",
         traps="Orders are sequences, not ranks. An instance with one annotator or one step is skipped, not 1.",
     ),
     Metric(
@@ -38,7 +38,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         definition="Mean over instances of Algorithm 1: two series of orders are matched greedily by "
         "f = -2bc / (b² + c² + a(b + c)) on inverted pairs (1 if identical); what is left over scores against the "
         "authored order.",
-        citation="Wu et al. 2022, Algorithm 1; sequencing.md 6.2-6.3",
+        citation="Wu et al. 2022, Algorithm 1",
         traps="Erratum: the paper's worked example prints {0110} where its own vectors give {1100}: f is -1, not 0. "
         "f is 1 or at most 0, so the value is mostly the share of exact matches; greedy matching is not the best one; "
         "box (pooled) and prose (mean of pairs) of the paper differ.",
@@ -53,7 +53,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="Shared over all acceptable orders of two annotators, the authored one among them; mean over "
         "pairs of annotators, then instances.",
-        citation="sequencing.md 6.3 (our addition)",
+        citation="ours",
         traps="Never 0, because both accept the authored order.",
     ),
     Metric(
@@ -66,7 +66,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         direction="higher",
         definition="Shared over all pairs of steps that two annotators' orders turn round against the authored "
         "order; both none is 1; mean over pairs of annotators, then instances.",
-        citation="studio.md 2.5 (Jaccard of difference sets)",
+        citation="ours (Jaccard of difference sets)",
         traps="Not corrected for chance: where most pairs are fixed for everybody read the alpha beside it.",
     ),
     Metric(
@@ -78,7 +78,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         range="below 0 to 1",
         direction="higher",
         definition="Krippendorff's alpha on every pair of steps, labelled fixed or interchangeable by each annotator.",
-        citation="sequencing.md 6.3 (our addition)",
+        citation="ours",
         traps="Undefined when nobody lists another order.",
     ),
 )

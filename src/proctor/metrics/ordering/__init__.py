@@ -9,7 +9,7 @@ Conventions: reference first, prediction second. An order lists step ids as they
 ``ranks_to_order`` convert rank vectors. A prediction holds the reference's steps, each once, or is refused with an
 error that names what is missing, unknown or repeated; ``repair_order`` makes it whole. Means are macro means.
 
-Source: sequencing.md 1.1, 5, 9.2 and 10.2 (Wu et al. 2022, arXiv 2110.08486).
+Source: Wu et al. 2022 (arXiv 2110.08486).
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ __all__ = [
     "violated_share",
 ]
 
-_WU: Final = "Wu et al. 2022, section 5 (sequencing.md 5)"
-_PARTIAL: Final = "sequencing.md 9.2 F"
+_WU: Final = "Wu et al. 2022"
+_PARTIAL: Final = "ours"
 _BOOTSTRAP: Final = "average:macro|cluster:sequence|interval:percentile-95|mode:strict|references:first|resamples:10000|seed:0"
 
 
@@ -188,7 +188,7 @@ METRICS: Final = (
         "0 to 1",
         "Right positions over all positions of all sequences together.",
         signature=f"{_BOOTSTRAP.replace('macro', 'micro')}",
-        citation="BERSON's evaluator (sequencing.md 5)",
+        citation="BERSON's evaluator",
         traps="Long sequences count more than in the published macro mean; the two are easily confused.",
     ),
     _entry(
@@ -220,7 +220,7 @@ METRICS: Final = (
         "tau",
         "-1 to 1",
         "1 - 2 · inversions / C(N, 2); 1.0 by convention for a single step.",
-        citation="Kendall 1938; Lapata 2006; sequencing.md 5",
+        citation="Kendall 1938; Lapata 2006",
         traps="Orders have no ties; with scores that tie use kendall_tau_a. SciPy's default is tau-b.",
     ),
     _entry(
@@ -238,14 +238,14 @@ METRICS: Final = (
         "Lq/N",
         "1/N to 1",
         "Lq divided by the number of steps of its sequence, then averaged.",
-        citation="sequencing.md 5 (decision)",
+        citation="ours",
     ),
     _entry(
         "normalised_substring",
         "Lr/N",
         "1/N to 1",
         "Lr divided by the number of steps of its sequence, then averaged.",
-        citation="sequencing.md 5 (decision)",
+        citation="ours",
     ),
     _entry(
         "normalised_displacement",
@@ -253,7 +253,7 @@ METRICS: Final = (
         "1 to 0",
         "Dist divided by its largest value floor(N² / 2), then averaged; 0 for a single step.",
         direction="lower",
-        citation="Diaconis and Graham 1977; sequencing.md 5 (decision)",
+        citation="Diaconis and Graham 1977; scaled by us",
         traps="The largest value is reached by many orders, not only by the reversed one; chance tends to 2/3.",
     ),
     _entry(
@@ -264,7 +264,7 @@ METRICS: Final = (
         "Dist, then the earliest, and all measures are read from it (joint); or the best of each (independent).",
         direction="neither",
         signature=_BOOTSTRAP.replace("references:first", "references:joint"),
-        citation="Wu et al. 2022, tables 4 and 10 (sequencing.md 5.1)",
+        citation="Wu et al. 2022, tables 4 and 10",
         traps="Joint can lower Lq, tau or Dist below the authored order's. The release prefers the larger Dist on "
         "ties. More references raise chance, which is recomputed under the same rule. Two published cells are "
         "impossible: PMR 61.22 of 51 items, and a s.d. of 1.4.",
@@ -274,7 +274,7 @@ METRICS: Final = (
         "tau-a",
         "-1 to 1",
         "(concordant - discordant) / C(N, 2) of two weak orders: a tie counts as half right.",
-        citation="Kendall 1938; sequencing.md 5",
+        citation="Kendall 1938",
         traps="Orders made from tied scores must break ties by presented slot, never by original id, which leaks "
         "the answer.",
     ),
@@ -314,7 +314,7 @@ METRICS: Final = (
         "0 to 1",
         "F1 of the predicted precedence pairs against the transitive closure of the constraints.",
         signature=_BOOTSTRAP.replace("|references:first", ""),
-        citation="Sakaguchi et al. 2021 (proScript); sequencing.md 9.2 F",
+        citation="Sakaguchi et al. 2021 (proScript)",
         traps="A total order claims all C(N, 2) pairs, so that it cannot reach 1 unless the constraints are total; "
         "a predicted partial order can.",
     ),

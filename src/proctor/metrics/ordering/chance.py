@@ -11,7 +11,7 @@ Everything is exact except the longest common subsequence of more than 40 steps,
 Against several references, or under the independent rule, chance is higher: ``chance_of_references`` measures all
 N! orders under the same rule up to six steps, and draws orders beyond.
 
-Source: sequencing.md 5 (uniform random expectation).
+Source: ours.
 """
 
 from __future__ import annotations

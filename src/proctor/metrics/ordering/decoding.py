@@ -1,6 +1,6 @@
 """An order from pairwise probabilities: which order agrees best with "i comes before j, probably".
 
-Source: sequencing.md 9.2 A.
+Source: ours.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def decode_pairwise(probabilities: ArrayLike, *, method: DecodingMethod | None =
     Both directions of a pair are averaged first: ``½ (P[i, j] + 1 - P[j, i])``. ``exact`` visits all sets of slots
     (2^N · N work, up to 16 slots); ``borda`` sorts by row sums; ``search`` starts there and moves single slots as
     long as that helps. Ties are broken by slot (``borda``: smaller first; ``exact``: built from its end, smaller slot
-    taken first, as the specification's recursion does), so number slots as they were presented, never in the right
+    taken first, as the published recursion does), so number slots as they were presented, never in the right
     order.
 
     Args:

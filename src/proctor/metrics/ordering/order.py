@@ -4,7 +4,7 @@ An *order* lists steps as they are done: ``order[t]`` is the step done at time t
 ``ranks[i]`` is the time at which step i is done. They are equal only for permutations that are their own inverse,
 so that most small examples do not show a mix-up; a rotation of three does.
 
-Source: sequencing.md 1.1 and 5.
+Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

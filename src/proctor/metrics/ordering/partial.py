@@ -5,7 +5,7 @@ follow from them. An order is valid if it violates no constraint, and it then vi
 either; counts and shares of violations, however, depend on which list is counted: here it is the constraints as
 given, each once.
 
-Source: sequencing.md 9.2 F.
+Source: ours.
 """
 
 from __future__ import annotations

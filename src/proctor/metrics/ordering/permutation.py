@@ -9,7 +9,7 @@ Up to seven steps there are at most 5,040 different q: their measures are comput
 steps all sequences of one length advance together, one pair of positions at a time; beyond, each is done alone in
 O(N log N).
 
-Source: sequencing.md 5 and 10.2.
+Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

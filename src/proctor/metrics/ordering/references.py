@@ -6,7 +6,7 @@ than Acc may be worse than against the authored order. The release prefers the *
 slip (differs in 3 of 3,000 random trials). ``independent`` takes the best of each measure by itself, which no
 single order need reach. ``first`` is the authored order alone.
 
-Source: sequencing.md 5.1 (Wu et al. 2022, tables 4, 5 and 10).
+Source: Wu et al. 2022, tables 4, 5 and 10.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ReferenceCounts:
         high: most.
         mean: mean.
         deviation: population standard deviation. (One published cell, 1.4 for counts of 2 to 4 with mean 2.1, is
-            impossible: at most 0.44; sequencing.md 7.)
+            impossible: at most 0.44; Wu et al. 2022.)
         mean_all: mean over all items, those with one reference included; None without items.
     """
 

@@ -1,6 +1,6 @@
 """Orders made whole: what a language model left out, made up or said twice.
 
-Source: sequencing.md 5 ("Length or id mismatch").
+Source: ours; the code of Wu et al. 2022 cuts both lists to the shorter one.
 """
 
 from __future__ import annotations

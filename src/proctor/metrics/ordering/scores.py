@@ -4,7 +4,7 @@ Conventions: accuracy and perfect match are shares that tables print in per cent
 Wilson for perfect match of independent sequences; otherwise a percentile bootstrap over sequences, or over clusters
 (all sequences of one manual) when they are given, and then for perfect match too.
 
-Source: sequencing.md 5 and 5.2.
+Source: Wu et al. 2022.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Conventions: the reference comes first. Step ids may be anything hashable. A pre
 steps, each once (``repair_order`` makes it so for the output of language models). Macro means weigh every sequence
 alike; that is what the field prints, accuracy and perfect match in per cent.
 
-Source: sequencing.md 5 (Wu et al. 2022, section 5).
+Source: Wu et al. 2022.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def longest_common_subsequence(reference: Order, prediction: Order) -> Score:
     """Lq: length of the longest list of steps that both orders hold in this order, gaps allowed; 1 to N.
 
     A raw length: it grows with N (``normalised_subsequence`` does not). The released evaluator computes it by a
-    recursion that visits exponentially many states (sequencing.md 10.2); the value is the same.
+    recursion that visits exponentially many states; the value is the same.
 
     Raises:
         MetricInputError: if the prediction is not a reordering of the reference.

@@ -1,6 +1,6 @@
 """Orders from scores, and scores that tie.
 
-Source: sequencing.md 5 ("Ties") and 12.8.
+Source: ours.
 """
 
 from __future__ import annotations

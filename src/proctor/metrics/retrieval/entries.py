@@ -42,7 +42,7 @@ METRICS: Final = (
         range="0 to 1",
         direction="higher",
         definition="Share of questions with every gold source among the first k.",
-        citation="strict reading of recall@k; specification A2.1",
+        citation="strict reading of recall@k; ours",
         traps="0 by construction for questions that need more than k sources.",
     ),
     Metric(
@@ -74,7 +74,7 @@ METRICS: Final = (
             "Share of a question's gold sources of one modality among the first k, mean over the questions that need "
             "that modality."
         ),
-        citation="specification A2.1",
+        citation="ours",
         traps="Parts of different modalities stand on different questions.",
     ),
     Metric(

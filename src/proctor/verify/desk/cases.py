@@ -2,7 +2,7 @@
 
 The rules are those of ``verify.adjudicate``; here they meet the rows. An item whose readings are all in is settled,
 rejected, or a case for an adjudicator. One that is accepted without any answer, or that an adjudicator disputes, is
-held for the coordinator (studio specification 2.2).
+held for the coordinator.
 """
 
 from __future__ import annotations

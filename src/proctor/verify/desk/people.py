@@ -371,7 +371,7 @@ def withdraw(desk: Desk, connection: Connection, person: Person, *, actor: str) 
     """Remove what says who somebody is: name, e-mail, sign-in name, password, settings, browsers.
 
     The row stays, so that what they judged still belongs to some one; voiding it is the caller's, in the same
-    transaction (spec 5, item 12).
+    transaction.
 
     Raises:
         GoneError: if they have withdrawn already.

@@ -408,7 +408,7 @@ def _is_begun(state: str, rev: int, draft: int | None) -> bool:
 def plan_person_change(
     desk: Desk, connection: Connection, kind: Change, person: Person, others: Sequence[Person]
 ) -> Repair:
-    """Plan what becomes of the items when somebody leaves, joins, or is annulled (studio specification 2.3).
+    """Plan what becomes of the items when somebody leaves, joins, or is annulled.
 
     Raises:
         UserError: if the people do not fit.

@@ -128,7 +128,7 @@ def current_key(connection: Connection) -> Key:
 def compute_snapshot(connection: Connection, *, at: float, resamples: int = 2_000) -> Snapshot:
     """Compute the numbers from a store.
 
-    The population is every item that was shown to people as work, whatever became of it (studio specification 2.5);
+    The population is every item that was shown to people as work, whatever became of it;
     verdicts on an older text of an item are left out, as ``verify.store.split_stale`` would.
 
     Args:

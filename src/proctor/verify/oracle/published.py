@@ -1,4 +1,4 @@
-"""Published ProMQA examples as rows to measure the oracle on (promqa.md 1.3 and 6)."""
+"""Published ProMQA examples as rows to measure the oracle on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def adjudicated_labels(published: PromqaExample) -> tuple[bool | None, ...]:
     """Return for each machine answer whether it was accepted in the end; None where nobody settled it.
 
     The shuffled list of the adjudication holds machine and human answers; equal machine answers are taken in
-    order. A rejected question drops all its answers (promqa.md 6.4).
+    order. A rejected question drops all its answers.
     """
     case = published.adjudication
     judge = case.judge
