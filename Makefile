@@ -35,11 +35,11 @@ format: $(VENV)/.dev
 clean:
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(VENV)/.demo: pyproject.toml scripts/make-venv
+$(VENV)/.demo: pyproject.toml src/proctor_rehearsal/pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV) "studio"
 	touch $@
 
-$(VENV)/.dev: pyproject.toml scripts/make-venv scripts/install-torch
+$(VENV)/.dev: pyproject.toml src/proctor_rehearsal/pyproject.toml scripts/make-venv scripts/install-torch
 	scripts/make-venv $(VENV) "dev"
 	scripts/install-torch $(VENV)
 	touch $@ $(VENV)/.demo

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 __all__ = ["KILLS", "Lives", "answered", "end_many_lives", "outcomes", "settle"]
 

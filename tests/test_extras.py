@@ -50,7 +50,7 @@ def test_every_import_is_of_the_core_or_of_an_extra_that_is_known() -> None:
     core = requirements(None)
     texts = [path.read_text(encoding="utf-8") for path in SOURCES]
     foreign = {name for text in texts for one in (_IMPORT, _BY_NAME) for name in one.findall(text)}
-    foreign -= {*sys.stdlib_module_names, "proctor"}
+    foreign -= {*sys.stdlib_module_names, "proctor", "proctor_rehearsal"}
     assert {"av", "PIL", "pyarrow", "starlette", "pdfplumber", "qdrant_client"} <= foreign
     assert {p for p in foreign - EXTRAS.keys() - BROUGHT if distribution(p) not in core} == set()
 

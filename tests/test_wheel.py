@@ -15,21 +15,40 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel's contents in a folder whose name is no easy one."""
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose name is no easy one, with the contents of both wheels, each in a folder called like its package."""
     pytest.importorskip("hatchling", reason="needs hatchling to build the wheel")
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, ROOT],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            folder,
+            ROOT,
+            ROOT / "src" / "proctor_rehearsal",
+        ],
         check=True,
         timeout=120,
         env={**os.environ, "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
     )
-    (wheel,) = folder.glob("*.whl")
     target = folder / "a folder, é \u6f22"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(target)
+    for name, package in (("proctor_bench", "proctor"), ("proctor_rehearsal", "proctor_rehearsal")):
+        (wheel,) = folder.glob(f"{name}-*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(target / package)
     return target
+
+
+@pytest.fixture
+def installed(unpacked: Path) -> Path:
+    """The contents of proctor's wheel alone."""
+    return unpacked / "proctor"
 
 
 def proctor(installed: Path, *words: object, home: Path) -> subprocess.CompletedProcess[str]:
@@ -56,17 +75,18 @@ def proctor(installed: Path, *words: object, home: Path) -> subprocess.Completed
     )
 
 
-def test_every_file_of_the_package_is_in_the_wheel(installed: Path) -> None:
-    ours = ROOT / "src" / "proctor"
+@pytest.mark.parametrize("package", ["proctor", "proctor_rehearsal"])
+def test_every_file_of_the_package_is_in_the_wheel(unpacked: Path, package: str) -> None:
+    ours, theirs = ROOT / "src" / package, unpacked / package / package
     wanted = {
         str(p.relative_to(ours)) for p in ours.rglob("*") if p.is_file() and "__pycache__" not in p.parts
     }
-    there = {
-        str(p.relative_to(installed / "proctor")) for p in (installed / "proctor").rglob("*") if p.is_file()
-    }
-    assert wanted <= there
-    assert any(name.endswith(".html.j2") for name in there)
-    assert any(name.startswith("datasets/corrections/") and name.endswith(".json") for name in there)
+    there = {str(p.relative_to(theirs)) for p in theirs.rglob("*") if p.is_file()}
+    assert wanted - there == ({"pyproject.toml"} if package == "proctor_rehearsal" else set())
+    if package == "proctor":
+        assert any(name.endswith(".html.j2") for name in there)
+        assert any(name.startswith("datasets/corrections/") and name.endswith(".json") for name in there)
+    assert {path.name for path in (unpacked / package).iterdir() if path.suffix != ".dist-info"} == {package}
 
 
 def test_the_job_runs_from_the_wheel_in_a_bare_place(installed: Path, tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 SERVER = """
 import sys
 from pathlib import Path
-from proctor.llm.standin import Standin
-from proctor.llm.standin.script import Latency, Script
-from proctor.stages.rehearsal.player import Rehearsal
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.script import Latency, Script
+from proctor_rehearsal.players.player import Rehearsal
 seconds = float(sys.argv[1])
 script = Script(seed=0, latency=Latency(low=seconds, high=seconds))
 with Standin(script, answer=Rehearsal(Path("/nonexistent"), quality=float(sys.argv[2]))) as server:

@@ -23,9 +23,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-RUN = (
-    "from proctor.cli.console import run; from proctor.cli.standin import app; import sys; sys.exit(run(app))"
-)
+RUN = "from proctor.cli.console import run; from proctor_rehearsal.command import app; import sys; sys.exit(run(app))"
 TICK = os.sysconf("SC_CLK_TCK")
 
 

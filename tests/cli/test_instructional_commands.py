@@ -13,10 +13,10 @@ import pytest
 from tests.stages.instructional.material import row, write_rows
 
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
-from proctor.llm.standin import Standin
-from proctor.llm.standin.script import Latency
 from proctor.records import read_jsonl
-from proctor.stages.rehearsal import rehearse
+from proctor_rehearsal.players import rehearse
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.script import Latency
 
 Command = Callable[..., Any]
 

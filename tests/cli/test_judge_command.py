@@ -11,8 +11,8 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.evaluate.judge_prompt import Rubric
-from proctor.llm.standin import Standin
 from proctor.stages.judge import estimate_judging, judge
+from proctor_rehearsal.standin import Standin
 
 RULES = {"rules": [{"reply": "The steps differ, as far as can be seen.\nVerdict: 1"}]}
 

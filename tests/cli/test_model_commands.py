@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from proctor.llm.standin import Standin
 from proctor.verify.llm_prompt import CRITERIA
+from proctor_rehearsal.standin import Standin
 
 PAIRS = "* Is it time?\n    * Yes.\n* Did I forget it?\n    * No.\n* What now?\n    * Go on.\n"
 REVIEW = json.dumps(

@@ -20,9 +20,9 @@ from proctor.cli.console import JsonFlag, WorkspaceArgument
 from proctor.cli.models import limits_of, with_limits
 from proctor.errors import UserError
 from proctor.llm.gate import Limits as EndpointLimits
-from proctor.llm.standin import Standin
 from proctor.stages.models import flow_settings, open_models
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Standin
 
 if TYPE_CHECKING:
     from proctor.stages.models import Limits

@@ -11,7 +11,7 @@ import av
 import numpy as np
 import pytest
 
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 Command = Callable[..., Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from proctor.llm.standin import Standin
-from proctor.stages.rehearsal import Rehearsal
+from proctor_rehearsal.players import Rehearsal
+from proctor_rehearsal.standin import Standin
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 SECRET = "correct-horse-battery-staple-0123456789"
 MODELS = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 Command = Callable[..., Any]
 

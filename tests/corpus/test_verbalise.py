@@ -20,8 +20,8 @@ from proctor.llm.flow import Flow
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
-from proctor.llm.standin import Standin
 from proctor.llm.store import CallStore
+from proctor_rehearsal.standin import Standin
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra 'corpus'")
 

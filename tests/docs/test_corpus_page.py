@@ -12,9 +12,9 @@ from tests.typed import proctor
 
 from proctor.generate.styled.record import StyledQuestion
 from proctor.generate.styled.style import BUILTIN_STYLES, load_style
-from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
-from proctor.stages.rehearsal import Rehearsal
+from proctor_rehearsal.players import Rehearsal
+from proctor_rehearsal.standin import Standin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "corpus.md").read_text(encoding="utf-8")
 WAY = PAGE.partition("## From a folder of PDFs")[2].partition("\n## ")[0]

@@ -15,9 +15,9 @@ from tests.media.make_video import make_grey_videos
 from tests.typed import proctor
 
 from proctor.benchmark.item import Item
-from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
-from proctor.stages.rehearsal import Rehearsal
+from proctor_rehearsal.players import Rehearsal
+from proctor_rehearsal.standin import Standin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiment.md").read_text(encoding="utf-8")
 COMMANDS = [

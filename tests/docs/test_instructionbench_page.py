@@ -13,9 +13,9 @@ from tests.media.make_video import make_grey_video
 from tests.typed import proctor, proctor_process
 
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
-from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
-from proctor.stages.rehearsal import Rehearsal
+from proctor_rehearsal.players import Rehearsal
+from proctor_rehearsal.standin import Standin
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "instructionbench.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -30,9 +30,9 @@ from proctor.evaluate.source_scores import rouge_column, score_answers
 from proctor.evaluate.source_showing import CorpusPictures
 from proctor.evaluate.style_overlap import StyleClassifier, score_overlap
 from proctor.llm.fence import FENCE_FILE, FenceSecret
-from proctor.llm.standin import Answer, Call, Standin
 from proctor.stages.models import open_models
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Answer, Call, Standin
 
 STYLES = {"numerical": "A calculation is needed.", "compound": "Two questions in one."}
 

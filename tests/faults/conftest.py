@@ -21,13 +21,13 @@ import pytest
 from tests.stages.asking import ask
 
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin import Answer, Call, Standin
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.verify import verify
+from proctor_rehearsal.standin import Answer, Call, Standin
 
 WORKER = '''
 import importlib, io, json, os, resource, signal, sys, traceback

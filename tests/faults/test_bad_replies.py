@@ -21,7 +21,6 @@ from proctor.evaluate.scores import ScoreRow
 from proctor.generate.candidate import Candidate
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
-from proctor.llm.standin.script import FAULT_KINDS, FaultKind
 from proctor.llm.store import CallStore, StoredCall
 from proctor.records import Dropped, read_jsonl
 from proctor.stages.generate import generate
@@ -29,6 +28,7 @@ from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import predict
 from proctor.stages.score import score
+from proctor_rehearsal.standin.script import FAULT_KINDS, FaultKind
 
 REPLY = "reply"
 CODES: dict[FaultKind, str] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 
 @pytest.fixture

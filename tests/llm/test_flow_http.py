@@ -15,7 +15,7 @@ from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.llm.registry import resolve
-from proctor.llm.standin import Standin
+from proctor_rehearsal.standin import Standin
 
 QUICK = GateRules(first_backoff=0.02, longest_backoff=0.3, breaker_seconds=0.1, breaker_longest=0.4)
 

@@ -15,8 +15,8 @@ import pytest
 from tests.lives import KILLS
 
 from proctor.llm.outcome import Reply
-from proctor.llm.standin import Standin
 from proctor.llm.store import CallStore, Selection
+from proctor_rehearsal.standin import Standin
 
 CALLS = 200
 

@@ -19,8 +19,8 @@ from proctor.llm.flow import Flow, FlowSettings, GateRules
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, user
 from proctor.llm.outcome import Failure, Reply
-from proctor.llm.standin import Standin
 from proctor.llm.store import CallStore
+from proctor_rehearsal.standin import Standin
 
 PRICES = """
 [prices."compat/*"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.llm.standin import Answer, Call
+from proctor_rehearsal.standin import Answer, Call
 
 __all__ = ["ask"]
 

@@ -24,7 +24,6 @@ from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
-from proctor.llm.standin import Answer, Call, Standin
 from proctor.llm.store import CallStore
 from proctor.records import Dropped, read_jsonl
 from proctor.samples import copy_sample
@@ -38,6 +37,7 @@ from proctor.stages.read import read
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
 from proctor.verify.llm_prompt import CRITERIA
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Answer, Call, Standin
 
 FAULTS = [{"kind": "status", "status": 503, "probability": 0.3}]
 """The server fails 30 % of the calls, drawn anew each time that one comes."""

@@ -27,13 +27,13 @@ from proctor.evaluate.fitting import HEIGHTS
 from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.view import View, frame_times
 from proctor.llm import limits as limits_module
-from proctor.llm.standin import Answer, Call, Standin
 from proctor.llm.tokens import media_limits
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.generate import generate
 from proctor.stages.models import MEDIA, Limits
 from proctor.stages.predict import estimate_prediction, predict, read_run_info
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Answer, Call, Standin
 
 RATE = 12
 """Frames a second of the videos: frame ``n`` shows its number and begins at ``n / RATE`` seconds."""

@@ -17,6 +17,7 @@ from proctor.cli.console import (
     table,
     warn,
 )
+from proctor.cli.lazy import STANDIN
 from proctor.cli.models import closing_text, with_limits
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def build(
         bool,
         typer.Option(
             "--draw-missing",
+            hidden=not STANDIN.is_installed,
             help="Draw a card for every image without pixels: for rehearsals, never for results.",
         ),
     ] = False,

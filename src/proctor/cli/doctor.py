@@ -26,6 +26,7 @@ _EXTRAS: Final = {
     "parquet": (("pyarrow", "pyarrow"),),
     "hf": (("datasets", "datasets"),),
     "postgres": (("psycopg", "psycopg"),),
+    "rehearsal": (("proctor-rehearsal", "proctor_rehearsal"),),
     "corpus": (
         ("bm25s", "bm25s"),
         ("faiss-cpu", "faiss"),

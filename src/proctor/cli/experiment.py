@@ -12,6 +12,7 @@ import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, note, progress, table, warn
+from proctor.cli.lazy import STANDIN
 from proctor.cli.models import DryRunFlag, estimate_text, with_limits
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def experiment(
         typer.Option(
             min=0,
             max=1,
+            hidden=not STANDIN.is_installed,
             metavar="QUALITY",
             help="Play all models on this machine, right with this probability: no key, no cost. For new workspaces.",
         ),
@@ -122,8 +124,7 @@ def experiment(
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """
     from proctor.stages.experiment import FORMER_RUNS, Plan, Source, conduct, foresee, kept_plan
-    from proctor.stages.experiment.rehearse import open_rehearsal
-    from proctor.stages.rehearsal.marker import require_no_rehearsal
+    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
     from proctor.workspace import Workspace
 
     given = {
@@ -164,7 +165,9 @@ def experiment(
             require_no_rehearsal(workspace)
         else:
             plan.check()
-            opened = open_rehearsal(workspace, rehearse, seed=plan.seed, show=showing)
+            opened = find_rehearser("A rehearsal").open_rehearsal(
+                workspace, rehearse, seed=plan.seed, show=showing
+            )
             options["rehearsal"] = rehearsal = stack.enter_context(opened)
             limits = replace(limits, resolve=rehearsal.resolve)
             if not as_json:

@@ -32,6 +32,7 @@ from proctor.cli.instructional_options import (
     TypedOption,
     VideosOption,
 )
+from proctor.cli.lazy import STANDIN
 from proctor.cli.models import with_limits
 from proctor.errors import UserError
 
@@ -75,7 +76,11 @@ def instructional(
     rehearse: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="QUALITY", help="Play all models on this machine: no key, no cost."
+            min=0,
+            max=1,
+            hidden=not STANDIN.is_installed,
+            metavar="QUALITY",
+            help="Play all models on this machine: no key, no cost.",
         ),
     ] = None,
     seed: SeedOption = None,
@@ -94,12 +99,11 @@ def instructional(
     from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
     from proctor.generate.instructional.filters import FilterModels, FilterSettings
     from proctor.generate.instructional.pairs import PairModels
-    from proctor.stages.experiment.rehearse import open_rehearsal
     from proctor.stages.instructional.choices import ChoiceOptions
     from proctor.stages.instructional.experiment import InstructionalPlan, conduct
     from proctor.stages.instructional.filter import FilterOptions
     from proctor.stages.instructional.pairs import PairOptions
-    from proctor.stages.rehearsal.marker import require_no_rehearsal
+    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
 
     if style not in ("a", "b", "c", "d"):
         raise UserError(f"there is no style {style!r}.", hint="one of a, b, c, d")
@@ -129,7 +133,9 @@ def instructional(
         if rehearse is None:
             require_no_rehearsal(workspace)
         else:
-            opened = open_rehearsal(workspace, rehearse, seed=seed or 0, show=showing)
+            opened = find_rehearser("A rehearsal").open_rehearsal(
+                workspace, rehearse, seed=seed or 0, show=showing
+            )
             rehearsal = stack.enter_context(opened)
             limits = replace(limits, resolve=rehearsal.resolve)
             if not as_json:

@@ -21,6 +21,7 @@ from proctor.cli.console import (
     table,
     warn,
 )
+from proctor.cli.lazy import STANDIN
 from proctor.cli.models import with_limits
 from proctor.cli.styled_options import (
     AttemptsOption,
@@ -113,6 +114,7 @@ def styled(
         typer.Option(
             min=0,
             max=1,
+            hidden=not STANDIN.is_installed,
             metavar="QUALITY",
             help="Play all models on this machine, right with this probability; pictures that are missing are drawn.",
         ),
@@ -131,8 +133,7 @@ def styled(
 
     Example: proctor experiment styled rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """
-    from proctor.stages.experiment.rehearse import open_rehearsal
-    from proctor.stages.rehearsal.marker import require_no_rehearsal
+    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
     from proctor.stages.styled.corpus import CorpusOptions
     from proctor.stages.styled.experiment import StyledPlan, conduct
     from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS
@@ -158,7 +159,9 @@ def styled(
         if rehearse is None:
             require_no_rehearsal(workspace)
         else:
-            opened = open_rehearsal(workspace, rehearse, seed=options.seed, show=showing)
+            opened = find_rehearser("A rehearsal").open_rehearsal(
+                workspace, rehearse, seed=options.seed, show=showing
+            )
             rehearsal = stack.enter_context(opened)
             limits = replace(limits, resolve=rehearsal.resolve)
             if not as_json:

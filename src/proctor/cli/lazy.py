@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, ClassVar, cast
+from importlib.util import find_spec
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from typer.core import TyperGroup
 from typer.main import get_command
 
-__all__ = ["FamilyGroup", "LazyGroup"]
+from proctor.errors import MissingExtraError
+
+__all__ = ["ENTRY_POINTS", "STANDIN", "Brought", "FamilyGroup", "LazyGroup"]
+
+ENTRY_POINTS: Final = "proctor.commands"
+"""Group of the entry points that bring commands, each the command's Typer application."""
+
+
+class Brought(NamedTuple):
+    """A command that a package of its own brings: the extra that installs it, the package, and what it does."""
+
+    extra: str
+    package: str
+    summary: str
+
+    @property
+    def is_installed(self) -> bool:
+        """True when the package is there; entry points, which take longer to read, are asked when the command is called."""
+        return find_spec(self.package) is not None
+
+
+STANDIN: Final = Brought(
+    "rehearsal",
+    "proctor_rehearsal",
+    "Run a server that plays the providers' models, for tests and rehearsals.",
+)
 
 
 class LazyGroup(TyperGroup):
@@ -17,33 +43,57 @@ class LazyGroup(TyperGroup):
 
     Attributes:
         members: name to module and summary; a module has ``app``, or ``apps`` by name.
+        brought: commands of other packages by name; they are listed where these are installed.
     """
 
     members: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    brought: ClassVar[Mapping[str, Brought]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         # Only the names count here: "did you mean" looks among them; the commands come from get_command.
-        self.commands = cast("Any", dict.fromkeys(self.members))
+        self.commands = cast("Any", dict.fromkeys(self._summaries()))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework's signature
         """Return the commands in the order of the job."""
-        return list(self.members)
+        return list(self._summaries())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Load the command's module and return the command."""
+        """Load the command's module and return the command.
+
+        Raises:
+            MissingExtraError: if it is brought by a package that is not installed.
+        """
+        if cmd_name in self.brought:
+            return _command(cmd_name, _load_brought(cmd_name, self.brought[cmd_name]))
         if cmd_name not in self.members:
             return None
         module = import_module(self.members[cmd_name][0])
         apps: Any = getattr(module, "apps", None)
-        command = get_command(module.app if apps is None else apps[cmd_name])
-        command.name = cmd_name
-        return command
+        return _command(cmd_name, module.app if apps is None else apps[cmd_name])
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """List names and summaries without loading any command."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in self.members.items()])
+            formatter.write_dl(list(self._summaries().items()))
+
+    def _summaries(self) -> dict[str, str]:
+        own = {name: summary for name, (_, summary) in self.members.items()}
+        return own | {name: other.summary for name, other in self.brought.items() if other.is_installed}
+
+
+def _load_brought(name: str, brought: Brought) -> Any:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        return entry.load()
+    raise MissingExtraError(brought.package.replace("_", "-"), brought.extra, f"The command '{name}'")
+
+
+def _command(name: str, app: Any) -> Any:
+    command = get_command(app)
+    command.name = name
+    return command
 
 
 class FamilyGroup(LazyGroup):

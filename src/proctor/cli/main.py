@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import typer
 
 from proctor.cli.console import run
-from proctor.cli.lazy import LazyGroup
+from proctor.cli.lazy import STANDIN, Brought, LazyGroup
 from proctor.version import __version__
 
 __all__ = ["app", "main"]
@@ -50,7 +50,6 @@ _COMMANDS: Final = {
     "reproduce": ("reproduce", "Recompute published results from the annotations."),
     "oracle": ("oracle", "Measure the task-graph oracle against people."),
     "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
-    "standin": ("standin", "Run a server that plays the providers' models, for tests and rehearsals."),
     "doctor": ("doctor", "Say what is installed, and what is wrong with a workspace."),
 }
 
@@ -59,6 +58,7 @@ class _Commands(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         name: (f"proctor.cli.{module}", summary) for name, (module, summary) in _COMMANDS.items()
     }
+    brought: ClassVar[Mapping[str, Brought]] = {"standin": STANDIN}
 
 
 app = typer.Typer(

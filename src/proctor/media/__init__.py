@@ -1,4 +1,4 @@
-"""The only room that touches video: what a file is, its frames, clips, and our own synthetic recordings.
+"""The only room that touches video: what a file is, its frames and clips.
 
 PyAV and Pillow (extra ``video``) are imported when they are first needed.
 """

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import MissingExtraError
@@ -18,20 +16,14 @@ from proctor.stages.generate import generate
 from proctor.stages.judge import judge
 from proctor.stages.predict import PREDICTORS, predict
 from proctor.stages.read import read
+from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
+from proctor.stages.show import Show
 from proctor.stages.verify import verify
 from proctor.workspace import is_there
 
 __all__ = ["Show", "demo", "render_videos"]
-
-
-class Show(Protocol):
-    """Shows the progress of one part of the job."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """Begin a part; the value of the context is called once per finished item."""
-        ...
 
 
 def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict[str, Any]:
@@ -57,7 +49,7 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         try:
             counts["rendered"] = render_videos(data, show=show)
         except MissingExtraError as error:
-            counts["no_video"] = error.render()
+            counts["no_video"] = f"no videos: {error.message} ({error.hint})"
     counts["read"] = read("plain", data, bench)["counts"]
     counts["derive"] = derive(bench)
     with show("asking questions", counts["derive"]["examples"]) as seen:
@@ -80,18 +72,15 @@ def render_videos(data: Path, *, show: Show) -> int:
     """Render the video of every recording of a plain folder that names one which is not there yet.
 
     Raises:
-        MissingExtraError: without the extra ``video``.
+        MissingExtraError: without the extra ``rehearsal``.
         UserError: if a video cannot be written.
     """
-    from proctor.media.render import Job, render_many
-    from proctor.media.scene import scenes_from_recording
-
+    rehearser = find_rehearser("Drawing the sample's videos")
     missing: list[tuple[Path, Recording]] = [
         (data / recording.video, recording)
         for recording in load_dataset("plain").read(data, "corrected").recordings
         if recording.video and not (data / recording.video).exists()
     ]
-    jobs = [Job(path, scenes_from_recording(r), seed=n) for n, (path, r) in enumerate(missing)]
-    with show("rendering the sample's videos", len(jobs)) as seen:
-        render_many(jobs, seen=lambda _: seen())
-    return len(jobs)
+    with show("rendering the sample's videos", len(missing)) as seen:
+        rehearser.draw_recordings(missing, seen=lambda _: seen())
+    return len(missing)

@@ -17,7 +17,7 @@ from proctor.report.page import write_report
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
 from proctor.stages.inputs import load_items, load_judgements, load_predictions
 from proctor.stages.predict import read_run_info
-from proctor.stages.rehearsal.marker import played_in
+from proctor.stages.rehearsing import played_in
 from proctor.stages.report_calls import described_frames
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name

@@ -14,9 +14,8 @@ import hashlib
 import random
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.samples import copy_sample
@@ -24,6 +23,7 @@ from proctor.stages.demo import render_videos
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.show import Show
 from proctor.stages.studio import desk_target, open_desk, prepare_clips, sync_desk
 from proctor.stages.verify import verify
 from proctor.verify.desk import documents, flow, items, people, roster, training, work
@@ -57,14 +57,6 @@ _WRONG_SHARE: Final = {"ana": 0.08, "ben": 0.18, "chloe": 0.12, "edda": 0.02}
 _RETURNED: Final = {("ben", 5): "media", ("chloe", 11): "text"}
 """Which item of whose queue could not be judged, and why."""
 _MARKER: Final = "studio-demo.txt"
-
-
-class Show(Protocol):
-    """Shows the progress of one part of the job."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """Begin a part; the value of the context is called once per finished piece."""
-        ...
 
 
 def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from proctor.corpus.embed.embedder import TextRole, Vectors
-from proctor.llm.standin.protocols.embeddings import standin_vector
+from proctor_rehearsal.standin.protocols.embeddings import standin_vector
 
 
 class WordEmbedder:

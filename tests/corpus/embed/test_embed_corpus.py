@@ -20,8 +20,8 @@ from proctor.corpus.embed.endpoint import open_endpoint
 from proctor.corpus.embed.open import embed_corpus, embed_texts
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.errors import UserError
-from proctor.llm.standin import Fault, Match, Standin
-from proctor.llm.standin.protocols.embeddings import standin_vector
+from proctor_rehearsal.standin import Fault, Match, Standin
+from proctor_rehearsal.standin.protocols.embeddings import standin_vector
 
 
 def make_corpus(root: Path | None = None, count: int = 5) -> Corpus:

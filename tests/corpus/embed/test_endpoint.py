@@ -17,8 +17,8 @@ from proctor.corpus.embed.texts import PLAIN, Prefixes
 from proctor.errors import UserError
 from proctor.llm.flow import FlowSettings, GateRules
 from proctor.llm.outcome import Failure
-from proctor.llm.standin import Fault, Match, Standin
-from proctor.llm.standin.protocols.embeddings import standin_vector
+from proctor_rehearsal.standin import Fault, Match, Standin
+from proctor_rehearsal.standin.protocols.embeddings import standin_vector
 
 QUICK = FlowSettings(
     rules=GateRules(first_backoff=0.01, longest_backoff=0.02, breaker_seconds=0.01, breaker_longest=0.02),

@@ -17,8 +17,8 @@ from proctor.llm.converse import Feed
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome, Reply, Usage
-from proctor.llm.standin import Call
-from proctor.llm.standin.answer import Answer
+from proctor_rehearsal.standin import Call
+from proctor_rehearsal.standin.answer import Answer
 
 PROMPTS = ChoicePrompts(generation_prompts(), FenceSecret(b"0" * 32))
 MODELS = ChoiceModels(

@@ -12,8 +12,8 @@ from tests.generate.instructional.choice_player import answer_call
 from tests.lives import Lives, answered, end_many_lives, outcomes, settle
 
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin import Standin
-from proctor.llm.standin.script import Latency, Script
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.script import Latency, Script
 
 FILES = ("choices.jsonl", "choices.attempts.jsonl", "choices.dropped.jsonl", "choices.json")
 

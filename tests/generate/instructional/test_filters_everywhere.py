@@ -30,12 +30,12 @@ from proctor.generate.instructional.filters import (
 from proctor.generate.styled.record import StyledQuestion
 from proctor.llm.message import Message, Request, Text
 from proctor.llm.outcome import Reply
-from proctor.llm.standin import Standin
-from proctor.llm.standin.answer import Answer
-from proctor.llm.standin.call import Call
-from proctor.llm.standin.script import Script
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.answer import Answer
+from proctor_rehearsal.standin.call import Call
+from proctor_rehearsal.standin.script import Script
 
 KEEP = {"reason": "fine", "problem": "none", "verdict": "keep"}
 

@@ -26,10 +26,10 @@ from proctor.llm.converse import Feed
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Request, Text
 from proctor.llm.outcome import Outcome, Refusal, Reply, Truncated, Usage
-from proctor.llm.standin import Call
-from proctor.llm.standin.answer import Answer
-from proctor.llm.standin.protocols.openai import CHAT
-from proctor.stages.rehearsal.player import Rehearsal
+from proctor_rehearsal.players.player import Rehearsal
+from proctor_rehearsal.standin import Call
+from proctor_rehearsal.standin.answer import Answer
+from proctor_rehearsal.standin.protocols.openai import CHAT
 
 __all__ = ["MODELS", "Port", "Scripted", "corpus", "embed_words", "generator", "plan"]
 

@@ -9,9 +9,9 @@ import pytest
 from tests.lives import Lives, answered, end_many_lives, outcomes, settle
 
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin import Standin
-from proctor.llm.standin.script import Latency, Script
-from proctor.stages.rehearsal.player import Rehearsal
+from proctor_rehearsal.players.player import Rehearsal
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.script import Latency, Script
 
 FILES = ("styled.jsonl", "styled.attempts.jsonl", "styled.json")
 

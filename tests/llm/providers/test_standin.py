@@ -12,8 +12,8 @@ from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request, system, user
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.registry import resolve
-from proctor.llm.standin import Standin
-from proctor.llm.standin.script import FaultKind
+from proctor_rehearsal.standin import Standin
+from proctor_rehearsal.standin.script import FaultKind
 
 PROVIDERS = {
     "openai": "openai/gpt-4o@{}/v1",

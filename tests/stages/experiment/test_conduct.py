@@ -18,15 +18,15 @@ from proctor.errors import UserError
 from proctor.evaluate.prediction import Prediction
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
 from proctor.stages.experiment import FORMER_RUNS, PLAN_FILE, Done, Plan, Source, conduct, foresee, kept_plan
 from proctor.stages.experiment.conduct import set_former_runs_aside
-from proctor.stages.experiment.rehearse import open_rehearsal
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS
-from proctor.stages.rehearsal.marker import REHEARSAL_FILE
+from proctor.stages.rehearsing import REHEARSAL_FILE
 from proctor.workspace import Workspace
+from proctor_rehearsal.rehearsal import open_rehearsal
+from proctor_rehearsal.standin import Standin
 
 QUALITY = 0.8
 

@@ -19,9 +19,9 @@ from tests.media.make_video import make_grey_videos
 
 from proctor.benchmark.item import Item
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.llm.standin import Standin
 from proctor.records import read_jsonl
-from proctor.stages.rehearsal import Rehearsal, write_marks
+from proctor_rehearsal.players import Rehearsal, write_marks
+from proctor_rehearsal.standin import Standin
 
 GPT, GEMINI, CLAUDE = (
     "openai/gpt-4o-2024-08-06",

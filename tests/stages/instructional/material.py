@@ -15,14 +15,14 @@ from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
 from proctor.generate.instructional.filters import FilterModels, FilterSettings
 from proctor.generate.instructional.pairs import PairModels
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin import Standin
-from proctor.stages.experiment.rehearse import open_rehearsal
 from proctor.stages.instructional.choices import ChoiceOptions
 from proctor.stages.instructional.experiment import InstructionalPlan, conduct
 from proctor.stages.instructional.filter import FilterOptions
 from proctor.stages.instructional.pairs import PairOptions
 from proctor.stages.models import Limits
 from proctor.stages.styled.experiment import Done
+from proctor_rehearsal.rehearsal import open_rehearsal
+from proctor_rehearsal.standin import Standin
 
 WRITER, JUDGE = "openai/gpt-4o", "anthropic/claude-sonnet-4-5"
 ASSISTANTS: Final = ("openai/gpt-4o", "google/gemini-2.0-flash", "anthropic/claude-sonnet-4-5")

@@ -29,13 +29,13 @@ from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
 from proctor.records import read_jsonl
-from proctor.stages.experiment.rehearse import open_rehearsal
 from proctor.stages.instructional.answer import floors, load_runs
 from proctor.stages.instructional.experiment import conduct
 from proctor.stages.instructional.pairs import generate
 from proctor.stages.models import Limits
 from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace
+from proctor_rehearsal.rehearsal import open_rehearsal
 
 Finished = tuple[Path, Path, Done, int]
 

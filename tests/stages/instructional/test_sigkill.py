@@ -11,8 +11,8 @@ from tests.lives import Lives, answered, end_many_lives, outcomes, settle
 from tests.stages.instructional.material import MADE, fingerprints, row, write_rows
 
 from proctor.llm.fence import FENCE_FILE
-from proctor.llm.standin.script import Latency
-from proctor.stages.rehearsal import rehearse
+from proctor_rehearsal.players import rehearse
+from proctor_rehearsal.standin.script import Latency
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from tests.lives import Lives
 
 from proctor.llm.store import CallStore
-from proctor.stages.rehearsal.player import rehearse
+from proctor_rehearsal.players.player import rehearse
 
 KILLS = max(1, int(os.environ.get("PROCTOR_KILLS", "5")) // 5)
 """Each takes seconds; with the variable at 100 it is the whole proof."""

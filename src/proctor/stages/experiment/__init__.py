@@ -1,6 +1,6 @@
 """The whole experiment in one go: what it is (``plan``), doing it (``conduct``), and what it would take (``foresee``)."""
 
-from proctor.stages.experiment.conduct import FORMER_RUNS, Done, Show, conduct
+from proctor.stages.experiment.conduct import FORMER_RUNS, Done, conduct
 from proctor.stages.experiment.foresee import foresee
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source, System, kept_plan
 
@@ -9,7 +9,6 @@ __all__ = [
     "PLAN_FILE",
     "Done",
     "Plan",
-    "Show",
     "Source",
     "System",
     "conduct",

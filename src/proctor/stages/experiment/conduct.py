@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from proctor.errors import UserError
 from proctor.llm.registry import resolve
@@ -25,8 +25,10 @@ from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS, items_hash, predict, read_run_info
 from proctor.stages.read import read
+from proctor.stages.rehearsing import Rehearsing
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
+from proctor.stages.show import Show
 from proctor.stages.verify import verify, verify_with_model
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace, is_there
@@ -36,8 +38,6 @@ __all__ = [
     "SHEET_FILE",
     "Done",
     "Part",
-    "Rehearsing",
-    "Show",
     "answers_to",
     "conduct",
     "prepare",
@@ -49,26 +49,6 @@ SHEET_FILE = "to-mark.csv"
 """Answers for people to mark, in the workspace."""
 FORMER_RUNS = "former-runs"
 """Folder of runs that answered other questions than the plan now asks, in the workspace."""
-
-
-class Show(Protocol):
-    """Shows the progress of one part of the experiment."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """Begin a part; the value of the context is called once per finished item or call."""
-        ...
-
-
-class Rehearsing(Protocol):
-    """What stands in for the world in a rehearsal."""
-
-    def videos(self) -> Path:
-        """Return a folder with videos of the recordings that are asked about."""
-        ...
-
-    def marks(self) -> Sequence[Path]:
-        """Return files of marks as people would give them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,12 @@ from proctor.stages.experiment.conduct import (
     set_former_runs_aside,
 )
 from proctor.stages.experiment.plan import Plan, Source
-from proctor.stages.experiment.rehearse import REHEARSAL_VIDEOS
 from proctor.stages.generate import estimate_generation, generate
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.judge import estimate_judging
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS, estimate_prediction, items_hash, predict
+from proctor.stages.rehearsing import REHEARSAL_VIDEOS
 from proctor.stages.verify import estimate_verification, verify
 from proctor.workspace import Workspace, is_there
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from proctor.errors import UserError
 from proctor.evaluate.choice_prompt import STYLES
@@ -20,18 +19,11 @@ from proctor.stages.instructional.filter import FilterOptions, filter_questions
 from proctor.stages.instructional.pairs import PairOptions, found_clips, generate
 from proctor.stages.instructional.report import report
 from proctor.stages.models import CALLS, Limits, open_models
+from proctor.stages.show import Show
 from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["InstructionalPlan", "conduct"]
-
-
-class Show(Protocol):
-    """Shows the progress of one part."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """Begin a part; the value of the context is called once per finished thing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

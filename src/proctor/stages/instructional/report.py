@@ -45,7 +45,7 @@ from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_
 from proctor.stages.instructional.filter import VERDICTS, load_kept, load_training, load_verdicts
 from proctor.stages.instructional.pairs import PAIRS_SUMMARY, load_clips, load_pairs
 from proctor.stages.models import MEDIA
-from proctor.stages.rehearsal.marker import played_in
+from proctor.stages.rehearsing import played_in
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 

@@ -21,6 +21,7 @@ from proctor.errors import UserError
 from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.styled.procedures import iter_procedure_sources, procedure_questions
 from proctor.workspace import Workspace, is_there
 
@@ -128,9 +129,7 @@ def build(
     corpus, dropped = made.corpus, list(made.dropped)
     drawn = 0
     if options.draw_missing:
-        from proctor.stages.rehearsal.cards import draw_missing
-
-        corpus, drawn = draw_missing(corpus, folder / IMAGES)
+        corpus, drawn = find_rehearser("Drawing pictures").draw_missing(corpus, folder / IMAGES)
     calls: dict[str, Any] | None = None
     if options.verbaliser is not None:
         described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from proctor.errors import UserError
 from proctor.llm.model import ModelName
 from proctor.stages.models import Limits, open_models
+from proctor.stages.show import Show
 from proctor.stages.styled.answer import AnswerOptions, answer, parse_sources, style_overlap
 from proctor.stages.styled.corpus import CORPUS, CorpusOptions, build, corpus_of, questions_of, settings_of
 from proctor.stages.styled.generate import StyledOptions, generate, plan_of
@@ -19,14 +19,6 @@ from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS, RetrievalOptions,
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["Done", "Part", "StyledPlan", "conduct"]
-
-
-class Show(Protocol):
-    """Shows the progress of one part."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """Begin a part; the value of the context is called once per finished thing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

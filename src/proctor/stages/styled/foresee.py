@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,9 +12,8 @@ from proctor.generate.styled.run import generate_styled
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
-from proctor.stages.experiment.rehearse import RehearsedModels, played_keys
 from proctor.stages.models import Limits, open_models
-from proctor.stages.rehearsal.player import rehearse
+from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.styled.generate import StyledOptions, plan_of, sampler_of, styled_generator
 from proctor.stages.styled.library import Library
 from proctor.workspace import Workspace
@@ -46,6 +44,7 @@ def estimate_styled(
 
     Raises:
         UserError: as generation.
+        MissingExtraError: without the extra ``rehearsal``.
     """
     limits = limits or Limits()
     workspace = Workspace(root)
@@ -56,12 +55,10 @@ def estimate_styled(
     requests: list[Request] = []
     with (
         tempfile.TemporaryDirectory(prefix="proctor-estimate-") as folder,
-        rehearse(root, quality=_QUALITY, seed=options.seed) as server,
-        played_keys(server.environment),
+        find_rehearser("Foreseeing what models will be asked").play(
+            root, _QUALITY, seed=options.seed
+        ) as actors,
     ):
-        actors = RehearsedModels(
-            root, server, options.seed, lambda _title, _total=None: nullcontext(lambda: None)
-        )
         playing = replace(
             limits, calls=str(Path(folder) / "calls.sqlite"), resolve=actors.resolve, budget=None, max_cost=None,
             max_calls=None, max_tokens=None, requests_per_minute=None, tokens_per_minute=None,

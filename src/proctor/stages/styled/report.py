@@ -27,7 +27,7 @@ from proctor.metrics.figure import Bars, IntervalPlot
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.report.section_page import write_page
 from proctor.report.sections import AnswerView, ExampleView, Heat, Page, Paragraph, Section, SourceView, Table
-from proctor.stages.rehearsal.marker import played_in
+from proctor.stages.rehearsing import played_in
 from proctor.stages.styled.answer import ANSWERS, load_answers, load_overlap
 from proctor.stages.styled.concur import sheets_of
 from proctor.stages.styled.corpus import corpus_of, describe

@@ -1,0 +1,22 @@
+"""A real HTTP server that plays the providers of models, for tests, benchmarks and trying things out without a key."""
+
+from proctor_rehearsal.standin.answer import Answer
+from proctor_rehearsal.standin.call import Call
+from proctor_rehearsal.standin.player import Known, Player
+from proctor_rehearsal.standin.script import Fault, Latency, Match, Rule, Script, load_script, parse_script
+from proctor_rehearsal.standin.server import Standin
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Fault",
+    "Known",
+    "Latency",
+    "Match",
+    "Player",
+    "Rule",
+    "Script",
+    "Standin",
+    "load_script",
+    "parse_script",
+]
