@@ -38,7 +38,8 @@ def test_fields_are_read_once_own_ones_first():
 
 def test_a_field_without_a_declaration_is_a_mistake_of_ours():
     class Bare(Settings, frozen=True, kw_only=True):
-        name: str = ""
+        own: int = 1
+        name: str
 
     with pytest.raises(TypeError, match=r"Bare\.name"):
         fields_of(Bare)

@@ -16,7 +16,7 @@ Example::
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -60,6 +60,7 @@ def option(
     ge: float | None = None,
     le: float | None = None,
     negatable: bool = False,
+    parse: Callable[[str], Any] | None = None,
 ) -> msgspec.Meta:
     """Declare a field as an option.
 
@@ -71,8 +72,9 @@ def option(
         le: the largest value.
         negatable: also ``--no-field-name``, for flags that ``proctor.toml`` may turn on; those that are on by default
             have it by themselves.
+        parse: from the typed text to the value, for types of its own.
     """
-    extra = {"flags": flags, "metavar": metavar, "negatable": negatable, "ge": ge, "le": le}
+    extra = {"flags": flags, "metavar": metavar, "negatable": negatable, "ge": ge, "le": le, "parse": parse}
     return msgspec.Meta(description=help, extra=extra)
 
 
@@ -98,6 +100,7 @@ class Field:
         ge: the smallest value.
         le: the largest value.
         negatable: a flag that can be turned off.
+        parse: from text to value; None for the usual types.
         heading: what it stands under.
     """
 
@@ -113,6 +116,7 @@ class Field:
     ge: float | None
     le: float | None
     negatable: bool
+    parse: Callable[[str], Any] | None
     heading: str
 
     @property
@@ -144,10 +148,10 @@ class Field:
 
 @cache
 def fields_of(settings: type[Settings]) -> tuple[Field, ...]:
-    """Return the options of a struct: its own first, then those that it inherits.
+    """Return the options of a struct: its own first, then those that it inherits; other fields are Python's alone.
 
     Raises:
-        TypeError: if a field is declared by neither ``option`` nor ``argument``.
+        TypeError: if a field that has to be given is declared by neither ``option`` nor ``argument``.
     """
     hints = get_type_hints(settings, include_extras=True)
     known = {field.name: field for field in msgspec.structs.fields(settings)}
@@ -164,7 +168,9 @@ def _fields(settings: type[Settings], declared: dict[str, tuple[Any, Any]]) -> I
             owners |= dict.fromkeys(vars(base).get("__annotations__", ()), base)
     for name, (hint, field) in declared.items():
         if get_origin(hint) is not Annotated or not isinstance(meta := get_args(hint)[1], msgspec.Meta):
-            raise TypeError(f"{settings.__name__}.{name} is declared by neither option() nor argument()")
+            if field.required:
+                raise TypeError(f"{settings.__name__}.{name} is declared by neither option() nor argument()")
+            continue  # Python's alone
         kind, extra = get_args(hint)[0], meta.extra or {}
         if get_origin(kind) in _UNIONS:
             kind = next(part for part in get_args(kind) if part is not type(None))
@@ -182,5 +188,6 @@ def _fields(settings: type[Settings], declared: dict[str, tuple[Any, Any]]) -> I
             ge=extra.get("ge"),
             le=extra.get("le"),
             negatable=extra.get("negatable", False) or field.default is True,
+            parse=extra.get("parse"),
             heading=owners[name].heading,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import logging
 import shutil
@@ -10,22 +9,20 @@ import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument
-from proctor.cli.models import limits_of, with_limits
+from proctor.cli.options import with_settings
 from proctor.errors import UserError
 from proctor.llm.gate import Limits as EndpointLimits
+from proctor.stages.limits import Limits
 from proctor.stages.models import flow_settings, open_models
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Standin
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
 
 Command = Callable[..., Any]
 
@@ -64,7 +61,7 @@ def taken() -> tuple[typer.Typer, list[Any]]:
     app, got = typer.Typer(rich_markup_mode=None), []
 
     @app.command()
-    @with_limits
+    @with_settings
     def ask(
         workspace: WorkspaceArgument,
         times: Annotated[int, typer.Option(help="How often.")] = 1,
@@ -99,7 +96,7 @@ def test_what_is_left_out_is_no_limit() -> None:
     app, got = taken()
     assert CliRunner().invoke(app, ["bench"]).exit_code == 0
     ((_, times, limits, as_json),) = got
-    assert limits == limits_of()
+    assert limits == Limits()
     assert (times, as_json) == (1, False)
 
 
@@ -119,37 +116,33 @@ def test_every_command_that_asks_has_every_option(proctor: Command, command: str
     assert "--dry-run" in text
 
 
-def test_the_names_of_options_and_parameters_agree() -> None:
-    from proctor.cli.models import _OPTIONS
-
-    assert set(_OPTIONS) == set(inspect.signature(limits_of).parameters)
-
-
 # -- values -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["rpm", "tpm", "timeout", "deadline"])
-@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_pace_that_is_none_is_refused(name: str, value: float) -> None:
-    with pytest.raises(UserError, match=f"--{name} is"):
-        limits_of(**{name: value})  # type: ignore[arg-type]
+@pytest.mark.parametrize("option", ["--rpm", "--tpm", "--timeout", "--deadline"])
+@pytest.mark.parametrize("value", ["0.0", "-1.0", "nan", "inf"])
+def test_a_pace_that_is_none_is_refused(option: str, value: str) -> None:
+    with pytest.raises(UserError, match=f"{option} is"):
+        CliRunner().invoke(taken()[0], ["bench", option, value], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("text", ["much", "-1", "nan", "inf", ""])
 def test_an_amount_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="US dollars"):
-        limits_of(max_cost=text)
+        CliRunner().invoke(taken()[0], ["bench", "--max-cost", text], catch_exceptions=False)
 
 
 def test_limits_become_settings_of_the_flow() -> None:
-    settings = flow_settings(limits_of(max_connections=4, rpm=60, tpm=1_000, timeout=5, deadline=50))
+    settings = flow_settings(
+        Limits(max_connections=4, requests_per_minute=60, tokens_per_minute=1_000, timeout=5, deadline=50)
+    )
     assert settings.limits == EndpointLimits(
         concurrency=4, max_concurrency=4, requests_per_minute=60, tokens_per_minute=1_000
     )
     assert (settings.attempt_timeout, settings.deadline) == (5, 50)
-    usual = flow_settings(limits_of())
+    usual = flow_settings(Limits())
     assert usual.limits == EndpointLimits()
-    many = flow_settings(limits_of(max_connections=1_000))
+    many = flow_settings(Limits(max_connections=1_000))
     assert (many.limits.concurrency, many.limits.max_concurrency) == (EndpointLimits().concurrency, 1_000)
 
 
@@ -309,11 +302,11 @@ def test_an_unknown_price_is_refused_with_a_limit_on_money(
 
 def test_prices_of_all_models_of_a_stage_are_checked_before_the_first_is_asked(tmp_path: Path) -> None:
     known = "openai/gpt-4o-2024-08-06"
-    with open_models(Workspace(tmp_path), limits_of(max_cost="1")) as models:
+    with open_models(Workspace(tmp_path), Limits(max_cost=Decimal(1))) as models:
         models.require_prices(known)
         with pytest.raises(UserError, match="price of compat/x@http://h is not known"):
             models.require_prices(known, "compat/x@http://h")
-    with open_models(Workspace(tmp_path), limits_of()) as models:
+    with open_models(Workspace(tmp_path), Limits()) as models:
         models.require_prices(known, "compat/x@http://h")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -18,17 +18,16 @@ from proctor.cli.console import (
     table,
 )
 from proctor.cli.instructional_options import AssistantOption, TypedOption, WriterOption
-from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text
+from proctor.cli.options import with_settings
 from proctor.errors import UserError
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def choices(
     workspace: WorkspaceArgument,
     writer: WriterOption,

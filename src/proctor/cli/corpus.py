@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,10 +18,9 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import closing_text, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import closing_text
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app(
     help="Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
@@ -30,7 +29,7 @@ app = command_app(
 
 
 @app.command()
-@with_limits
+@with_settings
 def build(
     workspace: WorkspaceArgument,
     files: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,18 +12,19 @@ import typer
 
 from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, note, progress, table, warn
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import DryRunFlag, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, estimate_text
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
     from proctor.errors import UserError
     from proctor.stages.experiment import Done, Plan
-    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def experiment(
     workspace: WorkspaceArgument,
     data: Annotated[
@@ -169,7 +169,7 @@ def experiment(
                 workspace, rehearse, seed=plan.seed, show=showing
             )
             options["rehearsal"] = rehearsal = stack.enter_context(opened)
-            limits = replace(limits, resolve=rehearsal.resolve)
+            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
             if not as_json:
                 note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
         done = conduct(workspace, plan, limits=limits, human=human or (), show=showing, **options)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -33,18 +33,18 @@ from proctor.cli.instructional_options import (
     VideosOption,
 )
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import with_limits
+from proctor.cli.options import with_settings
 from proctor.errors import UserError
+from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.stages.models import Limits
     from proctor.stages.styled.experiment import Done
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def instructional(
     workspace: WorkspaceArgument,
     generator: PairGeneratorOption,
@@ -137,7 +137,7 @@ def instructional(
                 workspace, rehearse, seed=seed or 0, show=showing
             )
             rehearsal = stack.enter_context(opened)
-            limits = replace(limits, resolve=rehearsal.resolve)
+            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
             if not as_json:
                 note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
         done = conduct(workspace, plan, limits=limits, show=showing)

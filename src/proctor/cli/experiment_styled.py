@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -22,7 +22,7 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import with_limits
+from proctor.cli.options import with_settings
 from proctor.cli.styled_options import (
     AttemptsOption,
     CombinationOption,
@@ -38,16 +38,16 @@ from proctor.cli.styled_options import (
     VerifierOption,
     styled_options,
 )
+from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.stages.models import Limits
     from proctor.stages.styled.experiment import Done
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def styled(
     workspace: WorkspaceArgument,
     generator: GeneratorOption,
@@ -163,7 +163,7 @@ def styled(
                 workspace, rehearse, seed=options.seed, show=showing
             )
             rehearsal = stack.enter_context(opened)
-            limits = replace(limits, resolve=rehearsal.resolve)
+            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
             if not as_json:
                 note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
         done = conduct(workspace, plan, limits=limits, show=showing)

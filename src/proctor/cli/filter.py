@@ -26,19 +26,19 @@ from proctor.cli.models import (
     emit_estimates,
     end_unfinished,
     end_with_status,
-    with_limits,
 )
+from proctor.cli.options import with_settings
 from proctor.errors import UserError
+from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
     from proctor.stages.instructional.filter import FilterOptions
-    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command("filter")
-@with_limits
+@with_settings
 def filter_(
     workspace: WorkspaceArgument,
     judge: FilterJudgeOption = None,

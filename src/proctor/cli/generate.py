@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -19,16 +19,15 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import DryRunFlag, closing_text, estimate_text, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import DryRunFlag, closing_text, estimate_text
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def generate(
     workspace: WorkspaceArgument,
     generator: Annotated[

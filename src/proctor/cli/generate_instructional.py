@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,16 +24,15 @@ from proctor.cli.instructional_options import (
     PerClipOption,
     TotalPairsOption,
 )
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_unfinished, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_unfinished
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def instructional(
     workspace: WorkspaceArgument,
     generator: PairGeneratorOption,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -18,7 +18,8 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, end_unfinished, estimate_text
+from proctor.cli.options import with_settings
 from proctor.cli.styled_options import (
     AttemptsOption,
     CombinationOption,
@@ -34,15 +35,13 @@ from proctor.cli.styled_options import (
     VerifierOption,
     styled_options,
 )
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def styled(
     workspace: WorkspaceArgument,
     generator: GeneratorOption,

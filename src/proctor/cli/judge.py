@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, progress, table
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app()
 
@@ -20,7 +19,7 @@ RunsOption = Annotated[
 
 
 @app.command()
-@with_limits
+@with_settings
 def judge(
     workspace: WorkspaceArgument,
     run: RunsOption = None,

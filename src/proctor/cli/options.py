@@ -57,7 +57,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         if isinstance(parameter.annotation, type) and issubclass(parameter.annotation, Settings)
     }
     parameters = [
-        inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        inspect.Parameter("typed_in", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     ]
     for name, parameter in signature.parameters.items():
         if name in structs:
@@ -66,13 +66,13 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
-    def wrapped(context: typer.Context, **values: Any) -> None:
+    def wrapped(typed_in: typer.Context, **values: Any) -> None:
         for name, struct in structs.items():
             typed = {field.name: _value(field, values.pop(field.name)) for field in fields_of(struct)}
             if struct.section:
                 from proctor.workspace import Workspace
 
-                given = {key: value for key, value in typed.items() if _is_given(context, key)}
+                given = {key: value for key, value in typed.items() if _is_given(typed_in, key)}
                 values[name] = Workspace(values["workspace"]).resolve(struct, given)
             else:
                 values[name] = struct(**typed)
@@ -107,7 +107,13 @@ class _Command(TyperCommand):
 
 
 def _parameter(field: Field) -> inspect.Parameter:
-    limits: dict[str, Any] = {"help": field.help, "metavar": field.metavar, "min": field.ge, "max": field.le}
+    limits: dict[str, Any] = {
+        "help": field.help,
+        "metavar": field.metavar,
+        "min": field.ge,
+        "max": field.le,
+        "parser": field.parse,
+    }
     declared = (
         typer.Argument(**limits)
         if field.argument

@@ -17,17 +17,18 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
     from proctor.evaluate.view import View
-    from proctor.stages.models import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def predict(
     workspace: WorkspaceArgument,
     predictor: Annotated[

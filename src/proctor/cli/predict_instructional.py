@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,17 +18,16 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.instructional_options import VideosOption
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
+from proctor.cli.options import with_settings
 from proctor.errors import UserError
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def instructional(
     workspace: WorkspaceArgument,
     predictor: Annotated[

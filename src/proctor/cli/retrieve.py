@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,16 +17,15 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.models import closing_text, end_with_status, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import closing_text, end_with_status
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def retrieve(
     workspace: WorkspaceArgument,
     retriever: Annotated[

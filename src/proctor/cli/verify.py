@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,16 +17,15 @@ from proctor.cli.console import (
     progress,
     table,
 )
-from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status, with_limits
-
-if TYPE_CHECKING:
-    from proctor.stages.models import Limits
+from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
+from proctor.cli.options import with_settings
+from proctor.stages.limits import Limits
 
 app = command_app()
 
 
 @app.command()
-@with_limits
+@with_settings
 def verify(
     workspace: WorkspaceArgument,
     store: Annotated[

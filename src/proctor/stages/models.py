@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
-from proctor.llm.budget import Budget, dollars
+from proctor.llm.budget import dollars
 from proctor.llm.caller import CONCURRENCY, Caller
 from proctor.llm.estimate import EarlierReplies, Estimate, Estimator, Meter
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowEvent, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request
-from proctor.llm.model import Model
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
 from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
 from proctor.llm.unsent import Unsent
+from proctor.stages.limits import Limits
 from proctor.workspace import Workspace
 
 __all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models"]
@@ -39,45 +37,6 @@ MEDIA = "media"
 
 _SAID: Final = frozenset({"reply", "refusal", "truncated", "content_filter"})
 """Outcomes in which a model has done something."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a stage may spend, how fast it may ask, and where its calls are kept.
-
-    Attributes:
-        max_cost: US dollars.
-        max_calls: calls.
-        max_tokens: prompt and reply tokens together.
-        max_connections: calls in flight at most, for each model at its address; the flow's own bound by default.
-        requests_per_minute: for each model at its address; no limit of ours by default.
-        tokens_per_minute: of prompt and reply, for each model at its address; no limit of ours by default.
-        timeout: seconds of one attempt; the flow's own by default.
-        deadline: seconds of a call with all its attempts; the flow's own by default.
-        calls: path or URL of the call store; the workspace's own by default.
-        prompts: folder of the user's own templates.
-        prices: file of the user's own prices.
-        budget: one for several stages, in place of what the first three say.
-        resolve: from a name to a model, in place of the registry's (a rehearsal sends every call to its own server).
-    """
-
-    max_cost: Decimal | None = None
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_connections: int | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    timeout: float | None = None
-    deadline: float | None = None
-    calls: str | None = None
-    prompts: Path | None = None
-    prices: Path | None = None
-    budget: Budget | None = None
-    resolve: Callable[[str], Model] | None = None
-
-    def shared(self) -> Limits:
-        """Return the same limits for several stages together: what one has spent the next one cannot spend again."""
-        return replace(self, budget=Budget(self.max_cost, self.max_calls, self.max_tokens))
 
 
 def flow_settings(limits: Limits) -> FlowSettings:
@@ -114,7 +73,7 @@ class Models:
         self.prompts: PromptSet = evaluation_prompts(limits.prompts)
         self.secret = FenceSecret.load(workspace.root / FENCE_FILE)
         self.media = MediaStore(workspace.root / MEDIA)
-        self.budget = limits.budget or Budget(limits.max_cost, limits.max_calls, limits.max_tokens)
+        self.budget = limits.spending()
         flow = self._flow = Flow(flow_settings(limits))
         self._unsent = Unsent()
         self._history: list[FlowEvent] = []

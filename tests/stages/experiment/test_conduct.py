@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def rehearsed(root: Path, plan: Plan, **options: Any) -> tuple[Done, Standin]:
         done = conduct(
             root,
             plan,
-            limits=replace(limits, resolve=models.resolve),
+            limits=msgspec.structs.replace(limits, resolve=models.resolve),
             rehearsal=models,
             show=quietly,
             **options,

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
 from proctor.generate.instructional.filters import FilterModels, FilterSettings
 from proctor.generate.instructional.pairs import PairModels
@@ -125,7 +127,9 @@ def rehearsed(
     """Do an experiment with all models played; return what came of it and the server."""
     with open_rehearsal(root, quality, seed=3, show=quietly) as models:
         resolve = (limits and limits.resolve) or models.resolve
-        done = conduct(root, how, limits=replace(limits or Limits(), resolve=resolve), show=quietly)
+        done = conduct(
+            root, how, limits=msgspec.structs.replace(limits or Limits(), resolve=resolve), show=quietly
+        )
         return done, models.server
 
 

@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -78,7 +77,7 @@ def foresee(
         copy = Path(folder, "bench")
         _copied(root, copy)
         if not limits.calls and is_there(root / CALLS):
-            limits = replace(limits, calls=str((root / CALLS).resolve()))
+            limits = msgspec.structs.replace(limits, calls=str((root / CALLS).resolve()))
         if not plan.videos and (root / REHEARSAL_VIDEOS).is_dir():
             plan = msgspec.structs.replace(plan, videos=str((root / REHEARSAL_VIDEOS).resolve()))
         prepare(copy, plan, source, Done())
