@@ -49,7 +49,7 @@ def test_it_crosses_process_borders_unchanged(error: UserError):
 
 
 def test_a_line_that_quotes_something_huge_is_cut() -> None:
-    text = UserError("x" * 10_000_000 + " end", where="file", hint="mend it").render()
+    text = UserError("x" * 10_000_000 + " end", where="file", hint="correct it").render()
     assert len(text) < 1_100
     assert text.startswith("file: xxx")
-    assert text.endswith(" end\n  → mend it")
+    assert text.endswith(" end\n  → correct it")

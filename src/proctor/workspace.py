@@ -76,7 +76,7 @@ _COUNTS_USED: Final[dict[str, Any]] = {
 }
 """What one stage writes down and another reads, with its type."""
 
-_MEND_SETTINGS: Final = "mend the file, or remove it to go back to the defaults"
+_FIX_SETTINGS: Final = "correct the file, or remove it to go back to the defaults"
 
 
 def is_there(path: Path) -> bool:
@@ -186,7 +186,7 @@ class Workspace:
             raise UserError(
                 f"{error}.",
                 where=str(path),
-                hint=f"mend the file, or make it anew: {self.command_for(path.name)}",
+                hint=f"correct the file, or make it anew: {self.command_for(path.name)}",
             ) from None
 
     def write_graphs(self, graphs: Mapping[str, TaskGraph]) -> None:
@@ -211,7 +211,7 @@ class Workspace:
         path = self.file("proctor.toml")
         table = self._toml().get(stage, {})
         if not isinstance(table, dict):
-            raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_MEND_SETTINGS)
+            raise UserError(f"[{stage}] must be a table.", where=str(path), hint=_FIX_SETTINGS)
         for key, value in table.items():
             if key not in defaults:
                 known = ", ".join(defaults) or "none"
@@ -224,7 +224,7 @@ class Workspace:
                 raise UserError(
                     f"'{key}' is {value!r}; {type(defaults[key]).__name__} was expected.",
                     where=f"{path}: [{stage}]",
-                    hint=_MEND_SETTINGS,
+                    hint=_FIX_SETTINGS,
                 )
         return {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
 
@@ -247,7 +247,7 @@ class Workspace:
             return settings(**{f.name: f.read(found[f.name]) for f in fields})
         except UserError as error:
             where = f"{self.file('proctor.toml')}: [{settings.section}]"
-            raise UserError(error.message, where=where, hint=_MEND_SETTINGS) from None
+            raise UserError(error.message, where=where, hint=_FIX_SETTINGS) from None
 
     def _toml(self) -> dict[str, Any]:
         path = self.file("proctor.toml")
@@ -256,7 +256,7 @@ class Workspace:
         try:
             return tomllib.loads(read_bytes(path).decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"not valid TOML: {error}.", where=str(path), hint=_MEND_SETTINGS) from None
+            raise UserError(f"not valid TOML: {error}.", where=str(path), hint=_FIX_SETTINGS) from None
 
     def keep(self, stage: str, values: Mapping[str, Any]) -> None:
         """Write the settings of a stage that has succeeded into ``proctor.toml``; comments there survive."""

@@ -72,7 +72,7 @@ def standin(
     """Play OpenAI, Anthropic and Google on this machine: no key, no cost, any fault on demand.
 
     Prints its URL and the environment variables that point the providers' clients to it, then serves until Ctrl-C and
-    prints what it saw. GET /standin/log tells the counts while it runs.
+    prints what it saw. GET /standin/log returns the counts while it runs.
 
     Example: proctor standin --port 8000 --play judge --latency 0.2
     Example: proctor standin --workspace bench --quality 0.8 --quality mini=0.5

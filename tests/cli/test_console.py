@@ -29,10 +29,10 @@ def test_json_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_users_mistake_ends_with_2_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
-        raise UserError("it is broken.", where="file.json:3", hint="mend it")
+        raise UserError("it is broken.", where="file.json:3", hint="correct it")
 
     assert console.run(fail) == 2
-    assert capsys.readouterr().err == "proctor: file.json:3: it is broken.\n  → mend it\n"
+    assert capsys.readouterr().err == "proctor: file.json:3: it is broken.\n  → correct it\n"
 
 
 def test_an_interruption_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:

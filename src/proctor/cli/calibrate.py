@@ -37,7 +37,7 @@ def calibrate(
     family: Annotated[
         list[str] | None,
         typer.Option(
-            "--family", help="PATTERN=FAMILY of models whose name does not tell. May be given again."
+            "--family", help="PATTERN=FAMILY of models whose name does not show it. May be given again."
         ),
     ] = None,
     right: Annotated[

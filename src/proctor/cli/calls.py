@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from proctor.llm.store import CallStore, StoredCall, Total
 
 _HELP = (
-    "List, sum up, export, prune and replay the calls of models that a store holds, and tell their pace.\n\n"
+    "List, sum up, export, prune and replay the calls of models that a store holds, and show their pace.\n\n"
     "Without a command it lists: 'proctor calls STORE' is 'proctor calls list STORE', and without a store it is the "
     "workspace in this folder."
 )
@@ -105,7 +105,7 @@ def cost(
     """Sum up calls, tokens and US dollars by model and stage; failed attempts that were charged are counted.
 
     Possibly charged are attempts whose reply was lost (no reply in time, a broken connection, Ctrl-C): only the provider
-    knows. What they may cost at most is told beside the sum, and is not in it.
+    knows. What they may cost at most is printed beside the sum, and is not in it.
 
     Example: proctor calls cost bench
     """

@@ -31,7 +31,7 @@ def concur(
     """Compare the order that two benchmarks put the same systems in: Kendall's tau-b with its exact p.
 
     The interval draws the questions of both benchmarks anew: it says how much hangs on those that happened to be asked. Above
-    0.8 concurrence is called strong. Few systems, and systems of one family, are told.
+    0.8 concurrence is called strong. Few systems, and systems of one family, are reported.
 
     Example: proctor concur bench:data bench:styled --by retrieval
 

@@ -38,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help=(
         "List, get, check, measure, split, cut and convert data sets.\n\n"
-        "A data set is named by its folder; the files tell which one it is. Nothing is changed in the folder, and "
+        "A data set is named by its folder; the files show which one it is. Nothing is changed in the folder, and "
         "nothing is fetched but by 'get', when you agree. To bring recordings into a benchmark: proctor read.\n\n"
         "Example: proctor datasets check ~/data/captaincook4d"
     ),

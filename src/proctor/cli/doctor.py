@@ -49,7 +49,7 @@ def doctor(
 ) -> None:
     """Say what is installed and, for a workspace, what is out of date, dropped or broken.
 
-    Ends with status 2 when something has to be mended.
+    Ends with status 2 when something has to be corrected.
 
     Example: proctor doctor bench --videos
     """
@@ -71,7 +71,7 @@ def doctor(
         files = [(k, "cannot be read" if v is None else v) for k, v in result["files"].items()]
         text += f"\n\n{workspace}\n" + table(files, ("file", "records"))
         text += f"\nruns: {', '.join(result['runs']) or 'none'}"
-        text += "\n\n" + ("\n".join(f"! {p}" for p in problems) if problems else "nothing to mend")
+        text += "\n\n" + ("\n".join(f"! {p}" for p in problems) if problems else "nothing to correct")
     result["problems"] = problems
     emit(result, text, as_json=as_json)
     if problems:

@@ -107,7 +107,7 @@ apps = {
     ),
     "predict": _family(
         _Predict,
-        "Sit a predictor down to answer the benchmark.\n\nproctor predict WORKSPACE answers the items of a benchmark of recordings; of "
+        "Have a predictor answer the benchmark.\n\nproctor predict WORKSPACE answers the items of a benchmark of recordings; of "
         "a workspace of clips (InstructionBench) the questions about these.",
     ),
     "judge": _family(

@@ -17,11 +17,12 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="graph-json, captaincook4d-graph, dot, graphml or howto; told by the ending by default.",
+        help="graph-json, captaincook4d-graph, dot, graphml or howto; recognised by the ending by default.",
     ),
 ]
 ToOption = Annotated[
-    str | None, typer.Option("--to", metavar="FORMAT", help="Format to write; told by the ending by default.")
+    str | None,
+    typer.Option("--to", metavar="FORMAT", help="Format to write; recognised by the ending by default."),
 ]
 _SHOWN: Final = 3
 _WIDTH: Final = 40

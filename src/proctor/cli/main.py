@@ -30,7 +30,7 @@ _COMMANDS: Final = {
     "verify": ("verify", "Have candidates verified by the task graph (and see who said what)."),
     "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
     "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
-    "predict": ("families", "Sit a predictor down to answer the benchmark."),
+    "predict": ("families", "Have a predictor answer the benchmark."),
     "judge": ("families", "Mark the answers; 'judge read' says what a judge's replies are read as."),
     "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
     "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),

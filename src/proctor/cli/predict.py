@@ -67,7 +67,7 @@ def predict(
         bool,
         typer.Option(
             "--shrink/--no-shrink",
-            help="What is too large for a provider is shrunk, and told: as many frames as it takes by the same sampling; "
+            help="What is too large for a provider is shrunk, and this is reported: as many frames as it takes by the same sampling; "
             "then, for bytes, a lower height. --no-shrink makes it an error.",
         ),
     ] = True,
@@ -87,7 +87,7 @@ def predict(
 ) -> None:
     """Answer the benchmark and write runs/<run>/predictions.jsonl.
 
-    The floors tell what a score is worth: a model that does not beat them has not looked. Items that a run has
+    The floors show what a score is worth: a model that does not beat them has not looked. Items that a run has
     answered are not asked again. Calls of models are kept in the workspace's call store: running the command again
     pays for nothing twice. Keys come from the environment (OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY).
 

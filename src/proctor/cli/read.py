@@ -12,7 +12,7 @@ from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, tabl
 app = command_app()
 
 _SHOWN = 5
-"""Oddities that are told one by one."""
+"""Oddities that are listed one by one."""
 
 
 @app.command()
@@ -25,7 +25,7 @@ def read(
     corrections: Annotated[
         str | None,
         typer.Option(
-            help="'corrected' mends known mistakes of the annotations (default); 'published' keeps the release's."
+            help="'corrected' fixes known mistakes of the annotations (default); 'published' keeps the release's."
         ),
     ] = None,
     workers: WorkersOption = None,
@@ -33,7 +33,7 @@ def read(
 ) -> None:
     """Read recordings and task graphs, correct what is known to be wrong, and say what was found.
 
-    Writes recordings.jsonl, graphs.json, corrections.jsonl and read.dropped.jsonl. Nothing is mended silently:
+    Writes recordings.jsonl, graphs.json, corrections.jsonl and read.dropped.jsonl. Nothing is corrected silently:
     every correction is listed with its reason.
 
     Example: proctor read captaincook4d ~/data/captaincook4d bench

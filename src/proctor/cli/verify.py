@@ -63,9 +63,9 @@ def verify(
 ) -> None:
     """Have every candidate judged by the task-graph oracle, or by a model; people's verdicts live in the same store.
 
-    A candidate that has a verdict of this annotator already is not judged again unless it changed. docs/oracle.md tells
+    A candidate that has a verdict of this annotator already is not judged again unless it changed. docs/oracle.md says
     how the oracle decides and how far it agrees with people. A model judges by the criteria of human annotators, and
-    how many candidates passed each is told; who is believed is for 'proctor build --accept' to say.
+    how many candidates passed each is printed; who is believed is for 'proctor build --accept' to say.
 
     Example: proctor verify bench --threshold 0.9
 

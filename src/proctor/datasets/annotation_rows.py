@@ -1,6 +1,6 @@
 """Files of step annotations to plain values: rows of tables, ids, cells; every file may be broken.
 
-A line that makes no sense is dropped and told, the file goes on; a file that is not text at all is refused.
+A line that makes no sense is dropped and reported, the file goes on; a file that is not text at all is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_BAD_ROWS: Final = 1_000
 
 ROW_RULES: Final[Mapping[str, str]] = {
     "bad-row": "a line of a table has another number of cells, or a quote without its partner; it is left out",
-    "blank-line": "a table has blank lines; they are passed over, told once for each file",
+    "blank-line": "a table has blank lines; they are passed over, reported once for each file",
     "header": "a table that is documented without a header line has one; it is passed over",
     "bad-field": "a field is missing or of another type; what the field says is left out",
 }

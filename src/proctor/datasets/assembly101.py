@@ -234,7 +234,7 @@ DATASET = Dataset(
             "No task graph is made: sequences of actions do not say what must come before what."
         ),
         (
-            "Not verified on a real file: columns and their order, header lines (one is recognised and told), the frame rate, the folder names, "
+            "Not verified on a real file: columns and their order, header lines (one is recognised and reported), the frame rate, the folder names, "
             "the spelling of remarks, the toy number in file names. Fine-grained actions, poses and `actions.csv` are not read."
         ),
     ),

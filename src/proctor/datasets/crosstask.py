@@ -274,7 +274,7 @@ DATASET = Dataset(
         ),
         (
             "Not verified on a real file: all of it (the reader was built from the documented forms). A header line in a "
-            "table, which the documentation does not mention, is recognised and told."
+            "table, which the documentation does not mention, is recognised and reported."
         ),
     ),
 )

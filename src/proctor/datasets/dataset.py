@@ -150,7 +150,7 @@ class Iterate(Protocol):
         """Yield recordings, manuals or sources.
 
         Raises:
-            UserError: if a file cannot be read at all; one record that makes no sense is dropped and told.
+            UserError: if a file cannot be read at all; one record that makes no sense is dropped and reported.
         """
         ...
 
@@ -200,7 +200,7 @@ Split = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class SplitRule:
-    """A split that can be told again from a rule.
+    """A split that can be made again from a rule.
 
     Attributes:
         name: what users type (``environment``).

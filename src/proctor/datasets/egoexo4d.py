@@ -1,4 +1,4 @@
-"""Ego-Exo4D keysteps: takes of people who cook, mend and test, steps with times."""
+"""Ego-Exo4D keysteps: takes of people who cook, repair and test, steps with times."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ DATASET = Dataset(
         **ROW_RULES,
         **STEP_RULES,
         "unknown-label": "the vocabulary has no such step_unique_id, or the scenario's taxonomy no such step_id",
-        "label-differs": "the step and the vocabulary, or the step and the taxonomy, do not say the same; told once for each",
+        "label-differs": "the step and the vocabulary, or the step and the taxonomy, do not say the same; reported once for each",
         "not-a-leaf": "the step is a node of the taxonomy that has nodes below it",
         "unknown-scenario": "the taxonomy has no such scenario",
         "unknown-flag": "is_essential is neither true nor false; the step counts as essential for the option `steps`",

@@ -133,7 +133,7 @@ DATASET = Dataset(
         "Numbers are names, not an order: no task graph is made.",
         (
             "Not verified on a real file: columns, their order, seconds as the unit, the absence of a header line (one is "
-            "recognised and told), the folders. EgoProceL's third-person parts (CrossTask, ProceL) have other columns and "
+            "recognised and reported), the folders. EgoProceL's third-person parts (CrossTask, ProceL) have other columns and "
             "are not read: take `crosstask` for the first."
         ),
     ),

@@ -255,7 +255,7 @@ DATASET: Final = Dataset(
         ),
         (
             "The id of a step is its category (`Group: step`), the activity of a video its goal category. `level=leaf` puts "
-            "the substeps of a step in its place; the check tells of both "
+            "the substeps of a step in its place; the check reports both "
             "levels whatever is chosen, rules of substeps begin with `substep-`."
         ),
         (

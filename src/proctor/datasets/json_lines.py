@@ -36,7 +36,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 def iter_lines(path: Path, log: Log) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank with their numbers, counted from 1.
 
-    A line of more than ``MAX_LINE_BYTES`` is dropped and told, the reading goes on; it is never held as a whole.
+    A line of more than ``MAX_LINE_BYTES`` is dropped and reported, the reading goes on; it is never held as a whole.
 
     Raises:
         UserError: if the file is missing, a folder, a pipe or device, unreadable, packed and damaged, or has nothing
@@ -93,7 +93,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def iter_typed(path: Path, type_: type[T], log: Log, what: str) -> Iterator[tuple[int, T]]:
-    """Yield every line that is a value of a type, with its number; any other is dropped and told.
+    """Yield every line that is a value of a type, with its number; any other is dropped and reported.
 
     Args:
         path: of the file.

@@ -1,7 +1,7 @@
 """The linter: rules that find what is odd in annotated recordings, whatever data set they come from.
 
 The rules are those of docs/datasets.md. A rule sees one recording as it was annotated (segments in file order) and the
-recipe's graph, and yields findings; it repairs nothing. Which findings a reader mends, and how, is the reader's
+recipe's graph, and yields findings; it repairs nothing. Which findings a reader corrects, and how, is the reader's
 business and is listed as ``Correction``.
 """
 
@@ -204,7 +204,7 @@ def _r10(recording: Recording, graph: TaskGraph) -> _Rows:
 def _r11(recording: Recording, graph: TaskGraph) -> _Rows:
     """Two performed steps whose labels fit better the other way round.
 
-    Either no mistake is marked on both and exchanging them mends every violated prerequisite, or both are marked
+    Either no mistake is marked on both and exchanging them removes every violated prerequisite, or both are marked
     as wrong in an amount or a time and one was performed with the numbers of the other's instruction.
     """
     ordered = [s for s in _in_time_order(recording) if s.step_id in graph]
@@ -216,7 +216,7 @@ def _r11(recording: Recording, graph: TaskGraph) -> _Rows:
             if violated and _swap_mends(graph, ids, i, j) and not (a.mistakes or b.mistakes):
                 yield (
                     f"{_name(a)} and {_name(b)}",
-                    f"exchanging them mends {len(violated)} violated prerequisite(s)",
+                    f"exchanging them removes {len(violated)} violated prerequisite(s)",
                 )
             elif _speaks_of(a, b) or _speaks_of(b, a):
                 yield (

@@ -57,7 +57,7 @@ class BadPartError(ValueError):
 
 
 class Oddities:
-    """Counts what is odd in one manual, so that it is told once each and not for every step."""
+    """Counts what is odd in one manual, so that it is reported once each and not for every step."""
 
     def __init__(self) -> None:
         self._first: dict[str, str] = {}
@@ -159,7 +159,7 @@ def parse_id(value: Any, name: str) -> str:
 
 
 def parse_orders(value: Any, semantics: str, where: str, log: Log) -> dict[Modality, tuple[Order, ...]]:
-    """Return further right orders by modality; what is none is dropped and told.
+    """Return further right orders by modality; what is none is dropped and reported.
 
     Args:
         value: a list of lists of numbers, which counts for every modality, or an object of such lists by modality.

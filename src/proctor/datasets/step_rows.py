@@ -1,10 +1,10 @@
-"""From annotated steps as a release has them to the segments of a recording; nothing is lost or mended in silence.
+"""From annotated steps as a release has them to the segments of a recording; nothing is lost or corrected in silence.
 
 ``StepRows`` takes the steps of one recording in the order of the file, drops with a reason what cannot be a step, and
 tells what is legal but odd. Steps are counted from 1 in whatever is told. Source of the rules:
 
 
-A step overlaps when it begins before a step that is listed or sorted before it has ended. It is told once: as
+A step overlaps when it begins before a step that is listed or sorted before it has ended. It is reported once: as
 ``overlap`` when that step is its neighbour in the list (these are the overlaps that docs/datasets/steps.md names), else as
 ``overlap-earlier``.
 """
@@ -65,7 +65,7 @@ RULES: Final = {
     "no-activity": "the recording does not say what is done in it",
     "odd-field": "a field of the recording has a value of another type; it is left empty",
 }
-"""What is told and changes nothing."""
+"""What is reported and changes nothing."""
 
 STEP_RULES: Final[Mapping[str, str]] = {
     rule: text

@@ -242,7 +242,7 @@ def has_unpacked(wanted: Wanted, folder: Path) -> bool:
         return False
     try:
         record: Unpacked = read_json(path, Unpacked)
-    except UserError:  # our own note is broken: the archive is fetched again, and that mends it
+    except UserError:  # our own note is broken: the archive is fetched again, and that is enough
         return False
     if wanted.sha256 is not None and record.sha256 != wanted.sha256.lower():
         return False

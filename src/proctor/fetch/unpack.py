@@ -51,7 +51,7 @@ class UnpackLimits:
 
 
 def unpack(archive: Path, into: Path, limits: UnpackLimits | None = None) -> dict[str, int]:
-    """Unpack a .zip, .tar or .tar.gz, told by its content, into a new folder.
+    """Unpack a .zip, .tar or .tar.gz, recognised by its content, into a new folder.
 
     Returns:
         Sizes in bytes by path, with slashes.

@@ -1,4 +1,4 @@
-"""Parameters that are set and not sent: told once for each stage and model, and kept for the record."""
+"""Parameters that are set and not sent: reported once for each stage and model, and kept for the record."""
 
 from __future__ import annotations
 

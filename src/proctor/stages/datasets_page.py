@@ -64,7 +64,7 @@ def _lines(dataset: Dataset) -> Iterator[str]:
         ],
     )
     yield from _section(
-        "What is told",
+        "What is reported",
         ("rule or reason", "meaning"),
         [(f"`{rule}`", _text(text)) for rule, text in dataset.rules.items()],
     )

@@ -590,7 +590,7 @@ def render_statistics(s: DatasetStatistics) -> str:
         *(_titled(h.title, _bars(bin_labels(h), h.counts)) for h in histograms(s)),
         _titled("Task graphs", _graph_table(s.graphs)),
         _titled("Left out while reading", _columns([], [[k, f"{n:,}"] for k, n in s.dropped.items()])),
-        _titled("Odd, told while reading", _columns([], [[k, f"{n:,}"] for k, n in s.findings.items()])),
+        _titled("Odd, found while reading", _columns([], [[k, f"{n:,}"] for k, n in s.findings.items()])),
     ]
     return "\n\n".join(part for part in parts if part)
 

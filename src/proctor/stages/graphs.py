@@ -306,7 +306,7 @@ def induce_graphs(
         target: file of the graphs; None writes none.
         from_: interchange format of the recordings.
         dataset: name of the data set that ``source`` is a folder of.
-        to: format of the target, told by its ending by default.
+        to: format of the target, recognised by its ending by default.
         activities: ids or names; all by default.
         threshold: see ``procedure/induce``.
         min_support: likewise.

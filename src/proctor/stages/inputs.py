@@ -192,7 +192,7 @@ def _load_answers(
     wrong: Callable[[A, Item], Iterator[str]],
 ) -> list[A]:
     records: list[A] = read_jsonl(path, type_)
-    hint = f"mend the file, or remove it and run 'proctor {stage}' again"
+    hint = f"correct the file, or remove it and run 'proctor {stage}' again"
     by_id = {item.id: item for item in items}
 
     def check(record: A) -> Iterator[str]:
@@ -247,7 +247,7 @@ def _where(path: Path, number: int, name: str) -> str:
 
 
 def _anew(workspace: Workspace, name: str) -> str:
-    return f"mend the file, or make it anew: {workspace.command_for(name)}"
+    return f"correct the file, or make it anew: {workspace.command_for(name)}"
 
 
 # -- records -----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def check(
 ) -> None:
     """List what is odd in the raw files of a data set, counted by rule. Nothing is changed.
 
-    The data set is told by its files; give its name before the folder where several would fit.
+    The data set is recognised by its files; give its name before the folder where several would fit.
 
     Example: proctor datasets check ~/data/captaincook4d --rule R10
     """

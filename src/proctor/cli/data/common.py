@@ -19,7 +19,7 @@ PlaceArgument: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="[DATASET] FOLDER",
-        help="Folder with the data set's files; its name before it where the files do not tell.",
+        help="Folder with the data set's files; its name before it where the files do not show it.",
     ),
 ]
 OptionsFlag: TypeAlias = Annotated[

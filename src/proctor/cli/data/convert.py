@@ -20,10 +20,12 @@ def convert(
     target: Annotated[Path | None, typer.Argument(help="File or folder to write.")] = None,
     from_: Annotated[
         str | None,
-        typer.Option("--from", help="Format, or data set, of the source; told by its ending or its files."),
+        typer.Option(
+            "--from", help="Format, or data set, of the source; recognised by its ending or its files."
+        ),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", help="Format of the target, or 'plain'; told by its ending.")
+        str | None, typer.Option("--to", help="Format of the target, or 'plain'; recognised by its ending.")
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of one of the formats.")

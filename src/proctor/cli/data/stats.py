@@ -30,7 +30,7 @@ def stats(
     workers: WorkersOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Recompute the tables of the data set's paper (paper, found, why), and tell how long, how many, how spread.
+    """Recompute the tables of the data set's paper (paper, found, why), and show how long, how many, how spread.
 
     Example: proctor datasets stats ~/data/captaincook4d --html captaincook4d.html
 

@@ -1,6 +1,6 @@
 """``clip/PATH``: a model that sees texts and pictures in one space (CLIP, SigLIP), from a local folder (extra ``transformers``).
 
-Such models read only the beginning of a text: CLIP 77 tokens, SigLIP 64. What is cut off is counted and told once.
+Such models read only the beginning of a text: CLIP 77 tokens, SigLIP 64. What is cut off is counted and reported once.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def _graph(path: Path) -> TaskGraph:
     try:
         return TaskGraph(path.stem, path.stem, steps, edges, start, end)
     except GraphError as error:
-        raise UserError(f"{error}.", where=str(path), hint="mend the edges of the file") from None
+        raise UserError(f"{error}.", where=str(path), hint="correct the edges of the file") from None
 
 
 def read_raw(root: Path) -> Raw:

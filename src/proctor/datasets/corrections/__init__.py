@@ -2,7 +2,7 @@
 
 A patch names the recording, the step (the data set's own id, and which occurrence of it in file order), the
 field, the value that is expected there and the value that should be there, with the reason. A patch whose
-expected value is not found is not applied and is reported: the release may have been mended upstream.
+expected value is not found is not applied and is reported: the release may have been corrected upstream.
 
 Fields: ``text`` (which step it is), ``performed`` (what was done), ``mistakes`` (all of them, as
 ``[tag, text]`` pairs), ``times`` (``[start, end]``, -1 for skipped), ``entry`` (new value null: remove it).

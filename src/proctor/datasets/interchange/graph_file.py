@@ -114,7 +114,7 @@ def build_graph(draft: GraphDraft, path: Path) -> TaskGraph:
         raise UserError(
             f"task graph '{draft.name or draft.id}': {shown}{more}.",
             where=str(path),
-            hint=f"mend the file; everything is listed by: proctor graph lint {path}",
+            hint=f"correct the file; everything is listed by: proctor graph lint {path}",
         ) from None
 
 
@@ -130,7 +130,7 @@ def exporter(render: RenderGraphs) -> Callable[[Sequence[TaskGraph], Path], tupl
             raise UserError(
                 f"a text has half of a character ({error.object[error.start]!a}), which no file can hold.",
                 where=str(path),
-                hint="mend the text",
+                hint="correct the text",
             ) from None
         with atomic_write(path) as stream:
             stream.write(data)

@@ -114,7 +114,9 @@ def _collect(graph: Element, keys: Mapping[str, _Key], found: _Found, where: str
             case "edge":
                 ends = child.get("source"), child.get("target")
                 if ends[0] is None or ends[1] is None:
-                    raise UserError("an edge has no source or no target.", where=where, hint="mend the file")
+                    raise UserError(
+                        "an edge has no source or no target.", where=where, hint="correct the file"
+                    )
                 if child.get("directed") == "false":
                     raise UserError(
                         f"the edge {ends[0][:60]} → {ends[1][:60]} has no direction.",

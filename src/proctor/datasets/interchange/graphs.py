@@ -53,7 +53,7 @@ def _kind_of_json(data: bytes, where: str) -> str:
 def load_graph_drafts(path: Path, format_: str | None = None) -> tuple[str, Imported[GraphDraft]]:
     """Read a file and return the name of its format and what is in it.
 
-    Without a format it is told by the ending; what ends in ``.json`` by its content.
+    Without a format it is recognised by the ending; what ends in ``.json`` by its content.
 
     Raises:
         UserError: if the file or the format is not one that is known, or the file is broken.

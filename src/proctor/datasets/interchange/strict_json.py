@@ -36,7 +36,7 @@ def parse_json(data: bytes, where: str) -> object:
         ) from None
     except UnicodeEncodeError:
         raise UserError(
-            "a text has half of a character (a lone surrogate).", where=where, hint="mend the text"
+            "a text has half of a character (a lone surrogate).", where=where, hint="correct the text"
         ) from None
     except json.JSONDecodeError as error:
         raise UserError(
@@ -45,7 +45,7 @@ def parse_json(data: bytes, where: str) -> object:
             hint="is the file complete?",
         ) from None
     except _RefusedError as error:
-        raise UserError(f"{error}.", where=where, hint="mend the file") from None
+        raise UserError(f"{error}.", where=where, hint="correct the file") from None
     except RecursionError:
         raise UserError("it is nested too deeply to be read.", where=where) from None
     except ValueError as error:  # numbers of thousands of digits

@@ -1,4 +1,4 @@
-"""What is wrong with a folder: collected, so that a user mends everything in one go."""
+"""What is wrong with a folder: collected, so that a user corrects everything in one go."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ class Problems:
             if self.count > len(self._kept):
                 lines.append(f"  … and {self.count - len(self._kept)} more.")
             raise UserError(
-                "\n".join(lines), where=self.root, hint="mend these and run the same command again"
+                "\n".join(lines), where=self.root, hint="correct these and run the same command again"
             )

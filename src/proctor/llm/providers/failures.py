@@ -26,7 +26,7 @@ _MAX_MESSAGE: Final = 300
 
 _BY_STATUS: Final[dict[int, FailureKind]] = {
     401: "auth",
-    402: "auth",  # no credit: nothing that waiting would mend
+    402: "auth",  # no credit: waiting would not help
     403: "auth",
     408: "timeout",
     409: "server",  # a lock at the provider; its own clients try again
@@ -211,7 +211,7 @@ def _by_words(status: int, message: str) -> FailureKind | None:
 
 
 def _about_output(message: str) -> bool:
-    """True for "max_tokens is too large: …", which no shrinking of the request mends."""
+    """True for "max_tokens is too large: …", which no shrinking of the request avoids."""
     return (
         message.lstrip("`'\"")
         .lower()

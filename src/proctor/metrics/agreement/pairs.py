@@ -103,7 +103,7 @@ def mean_pair_agreement(
 ) -> Score:
     """Mean over pairs of annotators of their raw agreement or Cohen's kappa, every pair alike whatever its size.
 
-    Pairs without common items, and for kappa pairs that used one label only, are left out and told in the note. The
+    Pairs without common items, and for kappa pairs that used one label only, are left out and reported in the note. The
     interval draws items (or clusters) and computes all pairs anew. ``n`` counts the pairs of labels.
 
     Args:

@@ -755,7 +755,7 @@ def _release_cases(desk: Desk, connection: Connection, person: Person, why: str,
 def give_out_again(desk: Desk, connection: Connection, item_id: int, *, actor: str) -> None:
     """Give a returned item back to those who returned it, and its empty places to those who can take them.
 
-    What was broken is mended, or a reader went whom nobody could replace then.
+    What was broken is corrected, or a reader went whom nobody could replace then.
 
     Raises:
         ConflictError: if nobody had returned it and no place is empty, or nobody can take one.

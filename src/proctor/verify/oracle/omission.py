@@ -305,7 +305,7 @@ def judge_unnamed(case: Case) -> Ground:
 
 
 def _went_wrong(case: Case, step_id: str) -> bool:
-    """True when the step was done, but with a mistake that doing it again would mend."""
+    """True when the step was done, but with a mistake that doing it again would correct."""
     return any(m.kind not in ("order", "missing") for m in case.moment.mistakes_of([step_id]))
 
 
