@@ -65,13 +65,13 @@ def pair(number: int = 0, *, video: str = "", dataset: str = "youcook2", **more:
 
 
 class Port:
-    """Answers requests by a function and keeps them; results come in reverse order."""
+    """Answers requests by a function and keeps them."""
 
     def __init__(self, answer: Callable[[Request], Outcome]) -> None:
         self.answer = answer
         self.asked: list[Request] = []
 
     def __call__(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
-        pairs = [(request, self.answer(request)) for request in requests]
-        self.asked += [request for request, _ in pairs]
-        return iter(reversed(pairs))
+        for request in requests:
+            self.asked.append(request)
+            yield request, self.answer(request)

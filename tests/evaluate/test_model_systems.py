@@ -1,7 +1,6 @@
 """Models as predictors and judges, with the port replaced by a function: what is asked, and what becomes of it."""
 
 import sys
-from dataclasses import replace
 
 import av
 import msgspec
@@ -13,12 +12,12 @@ from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.answering import call_details, prediction_of, why_no_reply
 from proctor.evaluate.judge_prompt import Rubric
 from proctor.evaluate.model_judge import ModelJudge
-from proctor.evaluate.model_predictor import ModelPredictor
-from proctor.evaluate.predict import Task
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.showing import shown_frames
 from proctor.evaluate.view import View, frame_times
+from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
@@ -41,11 +40,19 @@ def item(name, question="What is next?", activity="g"):
     )
 
 
-def predictor(kind="recipe", **options):
-    return ModelPredictor(
-        model=MODEL, view=View(kind=kind, **options), prompts=evaluation_prompts(), secret=SECRET,
-        media=MediaStore(), graphs={"g": GRAPH},
-    )  # fmt: skip
+class Predictor:
+    """A predictor over verified items."""
+
+    def __init__(self, kind="recipe", videos=None, **options):
+        view = View(kind=kind, **options)
+        self.who = ModelPredictor(
+            kind=KIND, view=view, models={"answer": MODEL, "captioner": view.captioner or MODEL},
+            library=Library(media=MediaStore(), graphs={"g": GRAPH}, videos=videos),
+            prompts=Prompts(evaluation_prompts(), SECRET),
+        )  # fmt: skip
+
+    def predict(self, items, port):
+        return self.who.predict(moment_items(items), port)
 
 
 def judge(**rubric):
@@ -53,16 +60,16 @@ def judge(**rubric):
 
 
 class Port:
-    """Answers requests by a function and keeps them; results come in reverse order."""
+    """Answers requests by a function and keeps them."""
 
     def __init__(self, answer):
         self.answer = answer
         self.asked = []
 
     def __call__(self, requests):
-        pairs = [(request, self.answer(request)) for request in requests]
-        self.asked += [request for request, _ in pairs]
-        return iter(reversed(pairs))
+        for request in requests:
+            self.asked.append(request)
+            yield request, self.answer(request)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +102,19 @@ def test_a_reply_is_an_answer_with_its_details():
 def test_items_that_share_a_request_share_its_call_and_order_does_not_matter():
     port = Port(lambda request: Reply(text=f"about {request.key[:4]}"))
     items = [item("a"), item("b"), item("c", "Did I forget something?")]
-    made = predictor().predict(items, port)
+    made = Predictor().predict(items, port)
     assert [p.item_id for p in made] == ["a", "b", "c"]
     assert len(port.asked) == 2
     assert made[0].answer == made[1].answer != made[2].answer
     assert made[0].details["view"] == "recipe"
     assert "Boil the water" in port.asked[0].messages[-1].text
-    again = predictor().predict(list(reversed(items)), Port(port.answer))
+    again = Predictor().predict(list(reversed(items)), Port(port.answer))
     assert sorted(again, key=lambda p: p.item_id) == made
 
 
 def test_the_question_view_shows_nothing_but_the_question():
     port = Port(lambda request: Reply(text="x"))
-    predictor("question").predict([item("a")], port)
+    Predictor("question").predict([item("a")], port)
     text = "\n".join(m.text for m in port.asked[0].messages)
     assert "What is next?" in text
     assert "Boil" not in text
@@ -116,36 +123,27 @@ def test_the_question_view_shows_nothing_but_the_question():
 
 def test_what_cannot_be_shown_fails_alone():
     port = Port(lambda request: Reply(text="x"))
-    made = predictor("frames", frames=4).predict([item("a")], port)
+    made = Predictor("frames", frames=4).predict([item("a")], port)
     assert made[0].failure.startswith("not_shown: the item has no video")
     assert port.asked == []
 
 
 def test_a_missing_extra_is_no_matter_of_one_item(tmp_path, monkeypatch):
-    (tmp_path / "tea.mp4").write_bytes(b"x")
+    (tmp_path / "r.mp4").write_bytes(b"x")
     monkeypatch.setitem(sys.modules, "av", None)
-    task = Task("a", "What is next?", "tea", GRAPH, 10.0, tmp_path / "tea.mp4")
-    asking = predictor("frames", frames=4)
-    monkeypatch.setattr(type(asking), "_task", lambda self, item: task)
+    asking = Predictor("frames", frames=4, videos=Videos(tmp_path))
     with pytest.raises(MissingExtraError, match=r"proctor-bench\[video\]"):
         asking.predict([item("a")], Port(lambda request: Reply(text="x")))
 
 
-def test_a_video_that_is_not_there_fails_alone_and_says_where_it_should_be(tmp_path):
-    where = tmp_path / "gone.mp4"
-    task = Task("a", "What is next?", "tea", GRAPH, 10.0, where)
-    with pytest.raises(UserError, match=r"gone\.mp4: the video cannot be read"):
-        shown_frames(task, View(kind="frames", frames=2), MediaStore())
-
-
 def test_a_call_that_was_never_made_is_a_failure():
-    made = predictor().predict([item("a")], lambda requests: iter(list(requests)[:0]))
+    made = Predictor().predict([item("a")], lambda requests: iter(()))
     assert made[0].failure.startswith("cancelled")
 
 
 def test_an_activity_without_a_graph_is_an_error():
     with pytest.raises(UserError, match="no task graph"):
-        predictor().predict([item("a", activity="other")], Port(lambda r: Reply(text="x")))
+        Predictor().predict([item("a", activity="other")], Port(lambda r: Reply(text="x")))
 
 
 @pytest.mark.parametrize(
@@ -253,10 +251,7 @@ def test_the_same_picture_is_described_once_for_each_activity(tmp_path):
         msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, activity_name=name))
         for i, name in ((item("a"), "tea"), (item("b"), "coffee"), (item("c"), "tea"))
     ]
-    who = replace(
-        predictor("captions", frames=2, height=48, captioner=MODEL),
-        videos=Videos(tmp_path),
-    )
+    who = Predictor("captions", frames=2, height=48, captioner=MODEL, videos=Videos(tmp_path))
 
     def say(request):
         text = request.messages[-1].text

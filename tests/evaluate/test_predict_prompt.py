@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_prompt import CHOICE_TEMPLATES
 from proctor.evaluate.predict import make_task
 from proctor.evaluate.predict_prompt import (
     PREDICT_TEMPLATES,
@@ -17,6 +16,7 @@ from proctor.evaluate.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
+from proctor.exam.kinds.clip_prompt import CHOICE_TEMPLATES
 from proctor.llm.fence import FenceSecret
 
 SECRET = FenceSecret(b"the secret of the predictors' tests")

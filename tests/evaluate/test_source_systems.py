@@ -24,12 +24,15 @@ from proctor.evaluate.retrieval import retrieve
 from proctor.evaluate.retrieval_scores import score_retrieval
 from proctor.evaluate.retrievers import LexicalRetriever
 from proctor.evaluate.source_judge import SourceJudge
-from proctor.evaluate.source_qa import SourceAnswerer, gold_sources, top_sources
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_scores import rouge_column, score_answers
 from proctor.evaluate.source_showing import CorpusPictures
 from proctor.evaluate.style_overlap import StyleClassifier, score_overlap
+from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FENCE_FILE, FenceSecret
+from proctor.llm.media import MediaStore
 from proctor.stages.models import open_models
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin
@@ -87,12 +90,15 @@ def run_everything(workspace, standin, lakes, questions):
         reranked = rerank_run(found, questions, lakes, reranker)
         recall = score_retrieval(questions, [found, reranked], lakes, resamples=100)
         tables = []
-        for system, find in (("gold", gold_sources(lakes)), ("bm25@2", top_sources(lakes, found, 2))):
-            answerer = SourceAnswerer(
-                llm=model("words"), lmm=model("eyes"), system=system, find=find, prompts=prompts,
-                secret=models.secret, picture=pictures,
+        library = Library(
+            media=models.media, corpus=lakes, picture=pictures, rankings={r.qid: r for r in found.rankings}
+        )
+        for view in (DocumentsAsking(), DocumentsAsking("bm25", 2)):
+            answerer = ModelPredictor(
+                kind=KIND, view=view, models={"answer": model("words"), "lmm": model("eyes")}, library=library,
+                prompts=Prompts(prompts, models.secret),
             )  # fmt: skip
-            answers = answerer.predict(questions, models.ask("answer"))
+            answers = answerer.predict(document_items(questions), models.ask("answer"))
             judges = {
                 kind: SourceJudge(
                     model=model("marker"), kind=kind, corpus=lakes, prompts=prompts, secret=models.secret,
@@ -165,10 +171,11 @@ def prompts_of(text):
     )
     prediction = Prediction(item_id="q", predictor="m", answer=text)
     room = evaluation_prompts()
-    answerer = SourceAnswerer(
-        llm="openai/x", lmm="openai/x", system="gold", find=gold_sources(corpus), prompts=room, secret=SECRET
-    )
-    yield from answerer.requests([question])
+    answerer = ModelPredictor(
+        kind=KIND, view=DocumentsAsking(), models={"answer": "openai/x"},
+        library=Library(media=MediaStore(), corpus=corpus), prompts=Prompts(room, SECRET),
+    )  # fmt: skip
+    yield from answerer.requests(document_items([question]))
     for kind in ("source", "reference"):
         judge = SourceJudge(model="openai/x", kind=kind, corpus=corpus, prompts=room, secret=SECRET)
         yield from judge.requests([question], [prediction])

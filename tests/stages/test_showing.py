@@ -184,7 +184,7 @@ def test_the_frames_that_arrive_are_those_of_the_record(
 def test_questions_about_one_moment_share_their_frames(
     bench: Path, standin: Standin, shown: Shown, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import proctor.evaluate.showing as showing
+    import proctor.exam.frames as showing
 
     real, opened = showing.extract_frames, []
     monkeypatch.setattr(
@@ -414,7 +414,7 @@ def test_the_clip_that_arrives_ends_before_the_question(
 def test_a_clip_is_cut_once_over_runs(
     bench: Path, standin: Standin, videos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import proctor.evaluate.showing as showing
+    import proctor.exam.frames as showing
 
     name, view = MODELS["google"].format(standin.url), View.parse("video:48p")
     predict(bench, name, run="a", view=view, videos=videos, limit=3)

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_order import spell_order
 from proctor.evaluate.choice_scores import CREDIT
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.predict import item_rng
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.choice_order import spell_order
 from proctor.metrics.choice import LETTERS, longest_option_credit
 
 __all__ = ["CHOICE_FLOORS", "PRIVILEGES", "ChoiceFloor", "most_frequent_letter", "predict_floor"]

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_reading import CUT_OFF, Choice, choice_of
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.clip_scores import ClipRow, ClipTable, Resampling, of_one_predictor, rows_of
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.choice_reading import CUT_OFF, Choice, choice_of
 from proctor.metrics.choice import LETTERS, PARSER, letter_balance, recall_spread
 from proctor.metrics.score import Signature
 

@@ -15,16 +15,18 @@ no frames to leave out; where the lowest height does not help, it cannot be show
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.evaluate.view import View
+from proctor.exam.kind import Exhibit, Exhibits
 from proctor.llm.limits import Excess
 
-__all__ = ["HEIGHTS", "TooLargeError", "change", "smaller", "too_large"]
+__all__ = ["HEIGHTS", "TooLargeError", "ever_smaller", "too_large"]
 
 HEIGHTS: Final = (2_160, 1_440, 1_080, 720, 540, 480, 360, 288, 240, 180, 144)
 """Pixels that pictures and clips are shrunk to."""
@@ -50,6 +52,27 @@ def too_large(provider: str, why: Sequence[Excess], *, where: str, shrink: bool)
         return UserError(f"{text}, and nothing is left to leave out.", where=where)
     hint = "show less (--frames, --height), or let it be shrunk by the stated rule (without --no-shrink)"
     return TooLargeError(f"{text}.", where=where, hint=hint)
+
+
+def ever_smaller(view: View, show: Callable[[View], Exhibit]) -> Exhibits:
+    """Yield what a view shows, then what ever smaller ones show by the rule of this module; the record says what was shrunk.
+
+    Args:
+        view: as asked.
+        show: from a view to what is shown.
+    """
+    first = exhibit = show(view)
+    inner, why = view, list[Excess]()
+    while True:
+        much = yield exhibit
+        why += much.excess
+        less = smaller(inner, much.excess, len(exhibit.pieces))
+        if less is None:
+            return
+        inner, exhibit = less, show(less)
+        shown = len(first.pieces), len(exhibit.pieces)
+        shrunk = change(view, inner, shown, much.model.partition("/")[0], why)
+        exhibit = replace(exhibit, details={**exhibit.details, "shrunk": shrunk})
 
 
 def smaller(view: View, excess: Sequence[Excess], shown: int) -> View | None:

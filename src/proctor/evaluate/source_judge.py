@@ -15,9 +15,8 @@ from proctor.errors import UserError
 from proctor.evaluate.answering import call_details, why_no_reply
 from proctor.evaluate.judge import ANSWER_LIMIT
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.source_qa import gold_sources
 from proctor.evaluate.source_question import SourceQuestion
-from proctor.evaluate.source_showing import SOURCE_LIMIT, FindPicture, show_sources
+from proctor.evaluate.source_showing import SOURCE_LIMIT, FindPicture, find_sources, show_sources
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
@@ -176,7 +175,7 @@ class SourceJudge:
         if self.kind == "reference":
             rendered = self._template.render(self.secret, **values)
             return rendered, rendered.messages, {}
-        found = gold_sources(self.corpus)(question)
+        found = find_sources(question.gold, self.corpus)
         if isinstance(found, str):
             return self._unscored(prediction, found)
         shown = show_sources(found, self.picture)

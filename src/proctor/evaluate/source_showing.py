@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from proctor.corpus.source import Source, render_source
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
 
-__all__ = ["SOURCE_LIMIT", "CorpusPictures", "FindPicture", "ShownSources", "show_sources"]
+__all__ = ["SOURCE_LIMIT", "CorpusPictures", "FindPicture", "ShownSources", "find_sources", "show_sources"]
 
 SOURCE_LIMIT: Final = 30_000
 """Characters of one source in a prompt; of longer ones the middle is left out, and the record says so."""
@@ -87,6 +87,27 @@ class ShownSources:
         if self.pictures:
             found["pictures"] = str(len(self.pictures))
         return found | ({"described": str(self.described)} if self.described else {})
+
+
+def find_sources(
+    ids: Iterable[str], corpus: Corpus | None, *, most: int | None = None
+) -> tuple[Source, ...] | str:
+    """Return the sources of ids in their order, duplicates (under two ids) once; a text says why there are none.
+
+    Args:
+        ids: of sources: those that a question cites, or that a retriever found, best first.
+        corpus: that holds them.
+        most: at most so many sources.
+    """
+    kept: dict[str, Source] = {}
+    for id_ in ids:
+        source = None if corpus is None else corpus.get(id_)
+        if source is None:
+            return f"no_source: the corpus has no source '{id_[:100]}'"
+        kept.setdefault(source.id, source)
+        if len(kept) == most:
+            break
+    return tuple(kept.values()) or "no_source: the question cites no source"
 
 
 def show_sources(sources: Sequence[Source], picture: FindPicture | None = None) -> ShownSources:

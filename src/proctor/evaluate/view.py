@@ -113,6 +113,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.kind in ("captions", "frames", "video")
 
     @property
+    def blind(self) -> bool:
+        """True when nothing of the recording is shown."""
+        return not self.sees_video
+
+    @property
     def privilege(self) -> str:
         """What the choice of moments tells that a predictor must not know; empty for honest views."""
         return "when the performed steps begin and end" if self.sampling == "steps" else ""

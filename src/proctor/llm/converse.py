@@ -106,19 +106,24 @@ class _Talk(Generic[R]):
 
 
 def converse(
-    conversations: Iterable[tuple[str, Conversation[R]]], ask: Ask, *, in_flight: int = IN_FLIGHT
+    conversations: Iterable[tuple[str, Conversation[R]]],
+    ask: Ask,
+    *,
+    in_flight: int = IN_FLIGHT,
+    known: dict[str, Outcome] | None = None,
 ) -> Iterator[tuple[str, R]]:
     """Yield the name and the result of each conversation, in the order in which they end.
 
-    Conversations that want the same request at the same time share it.
+    Conversations that want the same request at the same time share it; with ``known`` also those that want it later.
 
     Args:
         conversations: names, unique, and generators that have not begun; begun as there is room.
         ask: makes the calls (``proctor.llm.blocking.run_calls``, or anything that yields each request with its outcome).
         in_flight: conversations that go on at a time.
+        known: outcomes by key that need not be asked for; those that come are added.
     """
     feed = Feed()
-    hall = _Hall(iter(conversations), feed, in_flight)
+    hall = _Hall(iter(conversations), feed, in_flight, known)
     answers: Iterator[tuple[Request, Outcome]] | None = None
     try:
         yield from hall.fill()
@@ -140,10 +145,17 @@ def converse(
 class _Hall(Generic[R]):
     """The conversations that are going on, by the requests that they wait for."""
 
-    def __init__(self, coming: Iterator[tuple[str, Conversation[R]]], feed: Feed, most: int) -> None:
+    def __init__(
+        self,
+        coming: Iterator[tuple[str, Conversation[R]]],
+        feed: Feed,
+        most: int,
+        known: dict[str, Outcome] | None,
+    ) -> None:
         self._coming = coming
         self._feed = feed
         self._most = most
+        self._known = known
         self._going: dict[str, _Talk[R]] = {}
         self.waiting: dict[str, list[_Talk[R]]] = {}
 
@@ -161,6 +173,8 @@ class _Hall(Generic[R]):
     def deliver(self, key: str, outcome: Outcome) -> list[tuple[str, R]]:
         """Tell everybody who waits for a request what became of it; return conversations that ended."""
         ended: list[tuple[str, R]] = []
+        if self._known is not None:
+            self._known[key] = outcome
         for talk in self.waiting.pop(key, ()):
             talk.heard[key] = outcome
             if len(talk.heard) == len(set(talk.waits_for)):
@@ -170,13 +184,15 @@ class _Hall(Generic[R]):
     def _advance(self, talk: _Talk[R], sent: Any) -> list[tuple[str, R]]:
         try:
             requests = talk.advance(sent)
-            while not requests:  # it asked for nothing: it hears of nothing
-                requests = talk.advance(())
+            while self._hears_all(talk):  # it asked for nothing, or for what is known
+                requests = talk.advance(talk.reply())
         except StopIteration as end:
             del self._going[talk.name]
             return [(talk.name, end.value)]
         new: dict[str, Request] = {}
         for key, request in zip(talk.waits_for, requests, strict=True):
+            if key in talk.heard:
+                continue
             there = self.waiting.setdefault(key, [])
             if not there:
                 new[key] = request
@@ -184,6 +200,11 @@ class _Hall(Generic[R]):
                 there.append(talk)
         self._feed.put(new.values())
         return []
+
+    def _hears_all(self, talk: _Talk[R]) -> bool:
+        if self._known is not None:
+            talk.heard = {key: self._known[key] for key in talk.waits_for if key in self._known}
+        return len(talk.heard) == len(set(talk.waits_for))
 
     def close(self) -> None:
         """End the conversations that did not come to their end."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.evaluate.exhibit import step_times
-from proctor.evaluate.predict import Task
-from proctor.evaluate.showing import ShownFrame, shown_frames
 from proctor.evaluate.view import View
+from proctor.exam.kinds.moment import shown_frames, step_times, video_of
+from proctor.exam.library import Library, VideoFinder
+from proctor.exam.question import Footage
 from proctor.examples.example import Example
 from proctor.generate.model_generator import Attached
 from proctor.generate.promqa_prompt import TemplateNeeds
@@ -16,7 +16,6 @@ from proctor.llm.prompt import frame_labels
 from proctor.media.paint import encode_png
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
-from proctor.stages.videos import Videos
 
 __all__ = ["ExamplePictures"]
 
@@ -30,11 +29,9 @@ class ExamplePictures:
         videos: finds the recordings' videos.
     """
 
-    def __init__(self, media: MediaStore, view: View, videos: Videos) -> None:
-        self._media = media
+    def __init__(self, media: MediaStore, view: View, videos: VideoFinder) -> None:
         self._view = view
-        self._videos = videos
-        self._frames: dict[tuple[object, ...], tuple[ShownFrame, ...]] = {}
+        self._library = Library(media=media, videos=videos)
 
     def __call__(self, example: Example, graph: TaskGraph, needs: TemplateNeeds) -> Attached:
         """Return what a template needs, in its order.
@@ -45,7 +42,10 @@ class ExamplePictures:
         images: list[Image] = [self._procedure(graph)] if needs.recipe_image else []
         if not needs.frames:
             return Attached(tuple(images))
-        frames = self._frames_of(example, graph)
+        footage = Footage(recording=example.recording_id, end=example.end, video=example.video or "")
+        path = video_of(footage, self._view, self._library, example.id)
+        steps = step_times(example)
+        frames = shown_frames(self._library, path, example.end, self._view, steps, where=example.id)
         labels = frame_labels([f.time for f in frames], [f.index for f in frames])
         return Attached((*images, *(f.image for f in frames)), labels)
 
@@ -55,12 +55,4 @@ class ExamplePictures:
             return encode_png(picture), picture.shape[1], picture.shape[0]
 
         source = f"procedure {content_hash([[(s.id, s.text) for s in graph.steps], graph.edges])}"
-        return self._media.image(source, encode, "image/png")
-
-    def _frames_of(self, example: Example, graph: TaskGraph) -> tuple[ShownFrame, ...]:
-        clip = (example.recording_id, example.video, example.end, step_times(example))
-        if clip not in self._frames:
-            video = self._videos.find(example.recording_id, example.video, height=self._view.height)
-            task = Task(example.id, "", example.activity_name, graph, example.end, video)
-            self._frames[clip] = shown_frames(task, self._view, self._media, step_times(example))
-        return self._frames[clip]
+        return self._library.media.image(source, encode, "image/png")

@@ -13,10 +13,12 @@ import msgspec
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
 from proctor.evaluate.floors import FLOOR_NAMES, make_floor
-from proctor.evaluate.model_predictor import ModelPredictor
 from proctor.evaluate.predict import predict_items
 from proctor.evaluate.prediction import Prediction
 from proctor.evaluate.view import View
+from proctor.exam.kinds.moment import KIND, PUBLISHED, moment_items, require_takes
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.llm.estimate import Estimate
 from proctor.llm.prices import PriceTable
 from proctor.procedure.graph import TaskGraph
@@ -170,12 +172,12 @@ def _predict_with_model(
     with open_models(workspace, options.limits) as models:
         who = _predictor(models, workspace, model, options, graphs, items)
         stage = f"predict/{begun.folder.name}"
-        models.expect(stage, model, who.parameters)
+        models.expect(stage, model, PUBLISHED)
         if options.view.kind == "captions" and asked:
             models.require_prices(options.view.captioner, model)  # before one of them is paid
         settings |= models.remarks()
         ask = models.ask(stage, seen)
-        fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, settings))
+        fresh = who.predict(moment_items(asked), ask, interrupted=lambda there: begun.keep(there, settings))
         calls = models.closing()
     answers = begun.write(fresh, settings)
     return {**begun.told(answers, len(asked)), "calls": calls, "shrunk": _shrunk(answers)}
@@ -226,7 +228,9 @@ def estimate_prediction(
     begun = _begin_model(workspace, model, options, run, items)
     with open_models(workspace, limits) as models:
         who = _predictor(models, workspace, model, options, graphs, items)
-        return models.estimate([(f"predict/{begun.folder.name}", who.requests(begun.unanswered(limit)))])
+        return models.estimate(
+            [(f"predict/{begun.folder.name}", who.requests(moment_items(begun.unanswered(limit))))]
+        )
 
 
 def run_name(model: str, view: View) -> str:
@@ -256,18 +260,18 @@ def _predictor(
     options: _ModelOptions,
     graphs: Mapping[str, TaskGraph],
     items: Sequence[Item],
-) -> ModelPredictor:
+) -> ModelPredictor[View]:
     """Return a model as a predictor of this workspace."""
     own = options.limits.prices if options.limits is not None else None
     prices = PriceTable.load(own) if own else PriceTable.load()
+    require_takes(model, options.view)
+    videos = workspace_videos(workspace, options.videos, {i.example.recording_id for i in items})
     return ModelPredictor(
-        model=model,
+        kind=KIND,
         view=options.view,
-        prompts=models.prompts,
-        secret=models.secret,
-        media=models.media,
-        graphs=graphs,
-        videos=workspace_videos(workspace, options.videos, {i.example.recording_id for i in items}),
+        models={"answer": model} | ({"captioner": options.view.captioner} if options.view.captioner else {}),
+        library=Library(media=models.media, graphs=graphs, videos=videos),
+        prompts=Prompts(models.prompts, models.secret),
         shrink=options.shrink,
         price=models.price,
         context=lambda name: found.context if (found := prices.find(name)) is not None else None,

@@ -10,9 +10,9 @@ from tests.rehearsal.conftest import Home
 
 from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.predict import make_task
-from proctor.evaluate.showing import shown_frames
 from proctor.evaluate.view import View
+from proctor.exam.kinds.moment import shown_frames
+from proctor.exam.library import Library
 from proctor.llm.media import MediaStore
 from proctor.media.probe import probe
 from proctor.records import read_jsonl, write_jsonl
@@ -81,11 +81,11 @@ def test_the_same_annotations_give_the_same_bytes_and_recordings_differ(
 
 
 def test_every_item_has_frames_to_show(now: Now, drawn: Drawn) -> None:
-    paths, media = drawn[0], MediaStore()
+    paths, library = drawn[0], Library(media=MediaStore())
     items = [item for item in now.items if item.recording_id in {p.stem for p in paths}]
     for item in items[::2]:
-        task = make_task(item, now.graphs[item.example.activity_id], media_root=paths[0].parent)
-        shown = shown_frames(task, View(frames=5, height=144), media)
+        video = paths[0].parent / f"{item.recording_id}.mp4"
+        shown = shown_frames(library, video, item.example.end, View(frames=5, height=144), where=item.id)
         assert 1 <= len(shown) <= 5
         assert shown[-1].time < item.example.end <= shown[-1].time + 2.1
 

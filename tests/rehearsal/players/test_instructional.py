@@ -20,9 +20,11 @@ from tests.rehearsal.players.instructional_material import (
     scene,
 )
 
-from proctor.evaluate.choice_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.kinds.clip import clip_items
+from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
+from proctor.exam.library import Prompts
 from proctor.generate.instructional.category import category_prompt, read_category
 from proctor.generate.instructional.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
 from proctor.generate.instructional.choice_question import question_of_pair
@@ -51,7 +53,9 @@ CHOICES = ChoicePrompts(PROMPTS, SECRET)
 QUESTION = question_of_pair(ONE, SALAD)
 OPTIONS = ("Grate the cheese", RIGHT, "Serve the salad on a plate", "Wash the hands", "Open the package")
 ASKED = ClipQuestion(id="p", question=AFTER, answer=RIGHT, options=OPTIONS, letter="B", clip=SALAD)
+ITEM = clip_items([ASKED])[0].question
 EVALUATION = evaluation_prompts()
+ASKING = Prompts(EVALUATION, SECRET)
 
 
 def pairs_prompt(
@@ -344,7 +348,7 @@ def test_systems_are_right_as_often_as_is_said_in_every_style(style, tmp_path: P
     write_jsonl(tmp_path / "pairs.jsonl", [ONE])
     hits, forms = [], set()
     for seed in SEEDS:
-        prompt = choice_prompt(ASKED, (3, 1, 4, 0, 2), style, EVALUATION, SECRET, frames=8)
+        prompt = choice_prompt(ITEM, (3, 1, 4, 0, 2), style, ASKING, frames=8)
         text = seeing(prompt.rendered, seed, tmp_path, 0.7)
         shown = [OPTIONS[n] for n in (3, 1, 4, 0, 2)]
         found = parse_letter(text, shown, opened_bracket=prompt.opened_bracket)
@@ -374,9 +378,7 @@ def test_what_a_system_knows_does_not_depend_on_the_order_of_options(tmp_path: P
         hits = set()
         for turn in range(5):
             order = tuple((turn + n) % 5 for n in range(5))
-            text = seeing(
-                choice_prompt(ASKED, order, "d", EVALUATION, SECRET, frames=8).rendered, seed, tmp_path, 0.6
-            )
+            text = seeing(choice_prompt(ITEM, order, "d", ASKING, frames=8).rendered, seed, tmp_path, 0.6)
             letter = parse_letter(text, [OPTIONS[n] for n in order]).letter
             hits.add(letter is not None and order["ABCDE".index(letter)] == 1)
         assert len(hits) == 1
@@ -384,7 +386,7 @@ def test_what_a_system_knows_does_not_depend_on_the_order_of_options(tmp_path: P
 
 def test_systems_that_are_told_the_steps_need_no_workspace():
     def letters(*, steps: bool) -> list[bool]:
-        prompt = text_prompt(ASKED, (3, 1, 4, 0, 2), EVALUATION, SECRET, steps=steps).rendered
+        prompt = text_prompt(ITEM, (3, 1, 4, 0, 2), ASKING, steps=steps).rendered
         shown = [OPTIONS[n] for n in (3, 1, 4, 0, 2)]
         return [parse_letter(answer_to(prompt, seed=seed), shown).letter == "B" for seed in SEEDS]
 
@@ -394,12 +396,12 @@ def test_systems_that_are_told_the_steps_need_no_workspace():
 
 def test_open_questions(tmp_path: Path):
     write_jsonl(tmp_path / "pairs.jsonl", [ONE])
-    told = open_prompt(ASKED, EVALUATION, SECRET, steps=True).rendered
+    told = open_prompt(ITEM, ASKING, steps=True).rendered
     assert all(RIGHT in answer_to(told, seed=seed) for seed in range(20))
     assert not any(RIGHT in answer_to(told, seed=seed, quality=0.0) for seed in range(20))
-    shown = open_prompt(ASKED, EVALUATION, SECRET, frames=8).rendered
+    shown = open_prompt(ITEM, ASKING, frames=8).rendered
     assert 0.6 < share([RIGHT in seeing(shown, seed, tmp_path, 0.7) for seed in SEEDS]) < 0.8
-    blind = open_prompt(ASKED, EVALUATION, SECRET).rendered
+    blind = open_prompt(ITEM, ASKING).rendered
     assert share([RIGHT in answer_to(blind, seed=seed, root=tmp_path) for seed in SEEDS]) < 0.3
 
 

@@ -7,9 +7,11 @@ from tests.generate.styled.rehearsed import as_call
 from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, filterable, pair
 
 from proctor.corpus.source import text_source
-from proctor.evaluate.choice_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.kinds.clip import clip_items
+from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
+from proctor.exam.library import Prompts
 from proctor.generate.instructional.category import category_prompt
 from proctor.generate.instructional.choice_prompt import ChoicePrompts
 from proctor.generate.instructional.choice_question import question_of_pair
@@ -36,7 +38,9 @@ CHOICES = ChoicePrompts(PROMPTS, SECRET)
 ASKED = ClipQuestion(
     id="p", question=ONE.question, answer=ONE.answer, options=("x", ONE.answer), letter="B", clip=SALAD
 )
+ITEM = clip_items([ASKED])[0].question
 EVALUATION = evaluation_prompts()
+ASKING = Prompts(EVALUATION, SECRET)
 
 
 def read(prompt: Rendered, *more: Message):
@@ -68,12 +72,12 @@ def pairs_prompt(
         (CHOICES.pick(QUESTION, ["a", "b"], 4), "pick", 9),
         (CHOICES.vote(QUESTION, ["a", "b"], with_context=True), "vote", 9),
         (CHOICES.vote(QUESTION, ["a", "b"], with_context=False), "vote", 0),
-        *((choice_prompt(ASKED, (1, 0), style, EVALUATION, SECRET, frames=8).rendered, "choose", 0) for style in STYLES),
-        (text_prompt(ASKED, (0, 1), EVALUATION, SECRET, steps=False).rendered, "choose", 0),
-        (text_prompt(ASKED, (0, 1), EVALUATION, SECRET, steps=True).rendered, "choose", 8),
-        (open_prompt(ASKED, EVALUATION, SECRET, frames=8).rendered, "open", 0),
-        (open_prompt(ASKED, EVALUATION, SECRET, steps=True).rendered, "open", 8),
-        (open_prompt(ASKED, EVALUATION, SECRET).rendered, "open", 0),
+        *((choice_prompt(ITEM, (1, 0), style, ASKING, frames=8).rendered, "choose", 0) for style in STYLES),
+        (text_prompt(ITEM, (0, 1), ASKING, steps=False).rendered, "choose", 0),
+        (text_prompt(ITEM, (0, 1), ASKING, steps=True).rendered, "choose", 8),
+        (open_prompt(ITEM, ASKING, frames=8).rendered, "open", 0),
+        (open_prompt(ITEM, ASKING, steps=True).rendered, "open", 8),
+        (open_prompt(ITEM, ASKING).rendered, "open", 0),
     ],
 )  # fmt: skip
 def test_every_prompt_is_known_by_its_fences(prompt: Rendered, role: str, lines: int):
@@ -106,14 +110,14 @@ def test_prompts_of_others_are_left_to_them():
 
 def test_a_bracket_at_the_end_is_to_be_completed():
     completes = {
-        style: read(choice_prompt(ASKED, (1, 0), style, EVALUATION, SECRET, frames=8).rendered).completes  # type: ignore[union-attr]
+        style: read(choice_prompt(ITEM, (1, 0), style, ASKING, frames=8).rendered).completes  # type: ignore[union-attr]
         for style in STYLES
     }
     assert completes == {"a": False, "b": True, "c": False, "d": False}
 
 
 def test_options_are_read_with_their_letters():
-    asked = read(choice_prompt(ASKED, (1, 0), "a", EVALUATION, SECRET, frames=8).rendered)
+    asked = read(choice_prompt(ITEM, (1, 0), "a", ASKING, frames=8).rendered)
     assert asked is not None
     assert asked.options == (("A", ONE.answer), ("B", "x"))
     voted = read(CHOICES.vote(QUESTION, ["A. b", "two\nlines"], with_context=False))

@@ -12,15 +12,16 @@ import msgspec
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.evaluate.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
-from proctor.evaluate.choice_predict import ChoicePredictor
-from proctor.evaluate.choice_prompt import ChoiceStyle
 from proctor.evaluate.choice_scores import ChoiceTable, score_choices
 from proctor.evaluate.clip_question import ClipQuestion, choice_questions, open_questions
 from proctor.evaluate.clip_scores import ClipTable, Resampling
 from proctor.evaluate.clip_view import ClipView
 from proctor.evaluate.open_scores import judge_open, score_open
-from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.kinds.clip_prompt import ChoiceStyle
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.generate.instructional.consistency import ConsistencyJudge
 from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
@@ -148,16 +149,15 @@ def predict(
     questions = questions_of_form(workspace, options.form, limit=options.limit)
     with open_models(workspace, limits) as models:
         models.require_prices(options.model, *([options.judge] if options.judge else []))
-        who = _predictor(workspace, models, options, limits, questions)
-        predictions = who.predict(questions, models.ask(f"predict/{who.view.kind}", seen))
+        who = _predictor(workspace, models, options, questions)
+        predictions = who.predict(clip_items(questions), models.ask(f"predict/{who.view.view.kind}", seen))
         how = Resampling(resamples=options.resamples, seed=options.seed)
         benchmark = _benchmark(workspace, options.form, questions)
         table: ClipTable
         folder = _folder(workspace, options.form, who.name)
         if options.form == "choice":
-            privilege = "the annotated steps" if who.view.kind == "steps" else ""
             table = score_choices(
-                questions, predictions, benchmark=benchmark, privilege=privilege, resampling=how
+                questions, predictions, benchmark=benchmark, privilege=who.view.privilege, resampling=how
             )
         else:
             judge = _judge(models, options.judge or "", limits)
@@ -190,8 +190,8 @@ def estimate(root: Path, options: PredictOptions, *, limits: Limits | None = Non
     workspace = Workspace(root)
     questions = questions_of_form(workspace, options.form, limit=options.limit)
     with open_models(workspace, limits) as models:
-        who = _predictor(workspace, models, options, limits, questions)
-        return models.estimate([(f"predict/{who.view.kind}", who.requests(questions))])
+        who = _predictor(workspace, models, options, questions)
+        return models.estimate([(f"predict/{who.view.view.kind}", who.requests(clip_items(questions)))])
 
 
 def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[str, Any]]:
@@ -240,23 +240,18 @@ def _predictor(
     workspace: Workspace,
     models: Models,
     options: PredictOptions,
-    limits: Limits | None,
     questions: Sequence[ClipQuestion],
-) -> ChoicePredictor:
+) -> ModelPredictor[ClipAsking]:
     view = ClipView.parse(options.view)
     videos = None
     if view.kind == "frames":
         videos = require_videos(workspace, options.videos, [q.clip for q in questions if q.clip is not None])
-    return ChoicePredictor(
-        model=options.model,
-        view=view,
-        prompts=evaluation_prompts(limits.prompts if limits else None),
-        secret=models.secret,
-        media=models.media,
-        videos=videos,
-        style=options.style,
-        seed=options.shuffle,
-        circular=options.circular,
+    return ModelPredictor(
+        kind=KIND,
+        view=ClipAsking(view=view, style=options.style, shuffle=options.shuffle, circular=options.circular),
+        models={"answer": options.model},
+        library=Library(media=models.media, videos=videos),
+        prompts=Prompts(models.prompts, models.secret),
         price=models.price,
     )
 

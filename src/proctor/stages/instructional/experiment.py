@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_prompt import STYLES
 from proctor.evaluate.clip_view import ClipView
+from proctor.exam.kinds.clip_prompt import STYLES
 from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore
 from proctor.stages.instructional.answer import PredictOptions, floors, predict, require_videos

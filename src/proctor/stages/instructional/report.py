@@ -11,11 +11,12 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_frames import ClipExhibitor
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.clip_scores import ClipRow, ClipTable
 from proctor.evaluate.clip_view import ClipView
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.library import Library
 from proctor.generate.instructional.audit import AuditReport, Rate
 from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
 from proctor.generate.instructional.funnel import FilterFunnel, count_funnel, results_of
@@ -53,7 +54,7 @@ __all__ = ["report"]
 
 _EXAMPLES: Final = 16
 _STEPS: Final = 40
-_FRAMES: Final = 4
+_SHOWN: Final = ClipAsking(view=ClipView(frames=4, size="quarter-side"))
 _FUNNEL: Final = ("tasks", "replied", "read", "entries", "passed", "new", "kept")
 
 
@@ -569,31 +570,32 @@ class _Frames:
 
     def __init__(self, workspace: Workspace, folder: Path | None, questions: Sequence[ClipQuestion]) -> None:
         self._media = MediaStore(workspace.file(MEDIA))
-        self._exhibitor: ClipExhibitor | None = None
+        self._library: Library | None = None
         ids = {q.clip.video_id for q in questions if q.clip is not None}
         with suppress(UserError, ImportError):  # without videos, or what reads them, steps are shown alone
             videos = workspace_videos(workspace, folder, ids)
-            view = ClipView(frames=_FRAMES, size="quarter-side")
-            self._exhibitor = ClipExhibitor(view, self._media, videos)
+            self._library = Library(media=self._media, videos=videos)
 
     def of(self, q: ClipQuestion) -> list[SourceView]:
         """Return the frames of a question's clip; none where they cannot be had."""
-        if self._exhibitor is None:
+        if self._library is None:
             return []
         try:
-            shown = self._exhibitor.show(q.clip, "report", lambda _exhibit: (), where=q.id)
+            (item,) = clip_items([q])
+            shown = next(KIND.exhibits(item, _SHOWN, self._library))
         except (UserError, ImportError):
             return []
         return [
             SourceView(
-                id=f"{q.video_id}, {frame.time:.1f} s",
+                id=f"{q.video_id}, {piece.time:.1f} s",
                 modality="frame",
                 role="",
-                title=f"{frame.time:.1f} s",
+                title=f"{piece.time:.1f} s",
                 picture="data:image/jpeg;base64,"
-                + base64.b64encode(self._media.get(frame.image.sha256)).decode("ascii"),
+                + base64.b64encode(self._media.get(piece.media.sha256)).decode("ascii"),
             )
-            for frame in shown.frames
+            for piece in shown.pieces
+            if piece.media is not None
         ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +13,8 @@ import msgspec
 from proctor.errors import UserError
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.evaluate.retrieval import Ranking
 from proctor.evaluate.source_judge import SourceJudge
-from proctor.evaluate.source_qa import FindSources, SourceAnswerer, gold_sources, top_sources
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_scores import (
     SourceTable,
@@ -25,6 +25,10 @@ from proctor.evaluate.source_scores import (
 )
 from proctor.evaluate.source_showing import CorpusPictures
 from proctor.evaluate.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
+from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.library import Library as ExamLibrary
+from proctor.exam.library import Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.generate.styled.style import load_styles
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
@@ -108,12 +112,12 @@ def answer(
     workspace = Workspace(root)
     library = Library(workspace)
     questions = load_questions(workspace, options.questions, limit=options.limit)
-    find = _sources(workspace, library, questions, options)
+    view, rankings = _sources(workspace, questions, options)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
-        who = _answerer(library, models, options, find, limits)
+        who = _answerer(library, models, options, view, rankings)
         folder = workspace.file(ANSWERS) / options.questions / _safe(who.name)
-        predictions = who.predict(questions, models.ask(f"answer/{options.sources}", seen))
+        predictions = who.predict(document_items(questions), models.ask(f"answer/{options.sources}", seen))
         write_jsonl(folder / "predictions.jsonl", predictions)
         judgements: dict[str, list[Judgement]] = {}
         written: set[str] = set()
@@ -163,13 +167,13 @@ def estimate_answers(root: Path, options: AnswerOptions, *, limits: Limits | Non
     workspace = Workspace(root)
     library = Library(workspace)
     questions = load_questions(workspace, options.questions, limit=options.limit)
-    find = _sources(workspace, library, questions, options)
+    view, rankings = _sources(workspace, questions, options)
     with open_models(workspace, limits) as models:
-        who = _answerer(library, models, options, find, limits)
+        who = _answerer(library, models, options, view, rankings)
         foreseen = [
             Prediction(item_id=q.id, predictor=who.name, answer=q.answer or q.question) for q in questions
         ]
-        stages = [(f"answer/{options.sources}", who.requests(questions))]
+        stages = [(f"answer/{options.sources}", who.requests(document_items(questions)))]
         stages += [
             (f"judge/{judge.kind}", judge.requests(questions, foreseen))
             for judge in _judges(library, models, options, limits)
@@ -178,13 +182,13 @@ def estimate_answers(root: Path, options: AnswerOptions, *, limits: Limits | Non
 
 
 def _sources(
-    workspace: Workspace, library: Library, questions: Sequence[SourceQuestion], options: AnswerOptions
-) -> FindSources:
-    if options.sources == "gold":
-        return gold_sources(library.corpus)
+    workspace: Workspace, questions: Sequence[SourceQuestion], options: AnswerOptions
+) -> tuple[DocumentsAsking, Mapping[str, Ranking]]:
     spec, cut = parse_sources(options.sources)
+    if not spec:
+        return DocumentsAsking(), {}
     run = find_run(workspace, questions, options.questions, spec)
-    return top_sources(library.corpus, run, cut)
+    return DocumentsAsking(spec, cut), {ranking.qid: ranking for ranking in run.rankings}
 
 
 def parse_sources(sources: str) -> tuple[str, int]:
@@ -204,16 +208,23 @@ def parse_sources(sources: str) -> tuple[str, int]:
 
 
 def _answerer(
-    library: Library, models: Models, options: AnswerOptions, find: FindSources, limits: Limits | None
-) -> SourceAnswerer:
-    return SourceAnswerer(
-        llm=options.llm,
-        lmm=options.lmm or options.llm,
-        system=options.sources,
-        find=find,
-        prompts=evaluation_prompts(limits.prompts if limits else None),
-        secret=models.secret,
-        picture=CorpusPictures(library.corpus, models.media),
+    library: Library,
+    models: Models,
+    options: AnswerOptions,
+    view: DocumentsAsking,
+    rankings: Mapping[str, Ranking],
+) -> ModelPredictor[DocumentsAsking]:
+    return ModelPredictor(
+        kind=KIND,
+        view=view,
+        models={"answer": options.llm, "lmm": options.lmm or options.llm},
+        library=ExamLibrary(
+            media=models.media,
+            corpus=library.corpus,
+            rankings=rankings,
+            picture=CorpusPictures(library.corpus, models.media),
+        ),
+        prompts=Prompts(models.prompts, models.secret),
         price=models.price,
     )
 

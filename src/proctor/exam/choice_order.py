@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.predict import item_rng
 from proctor.metrics.choice import LETTERS
 
@@ -26,11 +25,11 @@ __all__ = [
 Order = tuple[int, ...]
 
 
-def shown_order(question: ClipQuestion, seed: int | None = None) -> Order:
+def shown_order(id_: str, options: int, seed: int | None = None) -> Order:
     """Return the order of a question's options: as printed without a seed, else shuffled by seed and question id."""
-    order = list(range(len(question.options)))
+    order = list(range(options))
     if seed is not None:
-        item_rng(seed, f"options/{question.id}").shuffle(order)
+        item_rng(seed, f"options/{id_}").shuffle(order)
     return tuple(order)
 
 

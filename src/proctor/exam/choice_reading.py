@@ -7,13 +7,14 @@ bracket was completed): what it would have come to is not known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_order import Order, parse_order, printed_letter, shown_letter
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_letter
 from proctor.metrics.choice import parse_letter
 
 __all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice"]
@@ -43,24 +44,31 @@ class Choice:
 
 
 def read_choice(
-    reply: str, question: ClipQuestion, order: Order, *, opened_bracket: bool = False, cut_off: bool = False
+    reply: str,
+    options: Sequence[str],
+    right: str,
+    order: Order,
+    *,
+    opened_bracket: bool = False,
+    cut_off: bool = False,
 ) -> Choice:
     """Read which option a reply chooses.
 
     Args:
         reply: the model's words.
-        question: with options.
+        options: as printed.
+        right: letter of the right one as printed.
         order: in which they were shown.
         opened_bracket: whether the prompt ended on an opened bracket.
         cut_off: whether the reply was cut off.
     """
-    shown = [question.options[index] for index in order]
+    shown = [options[index] for index in order]
     found = parse_letter(reply, shown, opened_bracket=opened_bracket)
     letter, rule = found.letter, str(found.rule)
     if cut_off and rule not in _FROM_THE_BEGINNING:
         letter, rule = None, CUT_OFF
     printed = None if letter is None else printed_letter(letter, order)
-    return Choice(letter, printed, rule, printed == question.letter, shown_letter(question.letter, order))
+    return Choice(letter, printed, rule, printed == right, shown_letter(right, order))
 
 
 def choice_of(prediction: Prediction, question: ClipQuestion) -> Choice:
@@ -85,7 +93,8 @@ def choice_of(prediction: Prediction, question: ClipQuestion) -> Choice:
         )
     return read_choice(
         prediction.answer,
-        question,
+        question.options,
+        question.letter,
         order,
         opened_bracket=details.get("bracket") == "opened",
         cut_off=details.get("cut_off") == "yes",

@@ -9,9 +9,11 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.source import table_source, text_source
 from proctor.errors import UserError
 from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.retrieval import Ranking, RetrievalRun
-from proctor.evaluate.source_qa import SourceAnswerer, gold_sources, top_sources
+from proctor.evaluate.retrieval import Ranking
 from proctor.evaluate.source_showing import SOURCE_LIMIT, CorpusPictures, show_sources
+from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
@@ -24,27 +26,39 @@ LMM = "compat/eyes@http://127.0.0.1:1/v1"
 
 
 class Port:
-    """Answers by a function and keeps the requests; results come in reverse order."""
+    """Answers by a function and keeps the requests."""
 
     def __init__(self, answer=lambda request: Reply(text="So it is.", usage=Usage(input=9, output=3))):
         self.answer, self.asked = answer, []
 
     def __call__(self, requests):
-        pairs = [(request, self.answer(request)) for request in requests]
-        self.asked += [request for request, _ in pairs]
-        return iter(reversed(pairs))
+        for request in requests:
+            self.asked.append(request)
+            yield request, self.answer(request)
 
 
-def answerer(corpus, find=None, *, system="gold", picture=None, lmm=LMM, llm=LLM):
-    return SourceAnswerer(
-        llm=llm, lmm=lmm, system=system, find=find or gold_sources(corpus), prompts=PROMPTS, secret=SECRET,
-        picture=picture,
-    )  # fmt: skip
+class Answerer:
+    """A predictor over questions as the corpus knows them."""
+
+    def __init__(self, corpus, view=DocumentsAsking(), *, rankings=(), picture=None, lmm=LMM, llm=LLM):  # noqa: B008
+        self.who = ModelPredictor(
+            kind=KIND, view=view, models={"answer": llm, "lmm": lmm}, prompts=Prompts(PROMPTS, SECRET),
+            library=Library(
+                media=MediaStore(), corpus=corpus, picture=picture, rankings={r.qid: r for r in rankings}
+            ),
+        )  # fmt: skip
+        self.name = self.who.name
+
+    def predict(self, questions, port, **more):
+        return self.who.predict(document_items(questions), port, **more)
+
+    def requests(self, questions):
+        return self.who.requests(document_items(questions))
 
 
 def test_only_the_cited_sources_are_shown(lakes, lake_questions):
     port = Port()
-    made = answerer(lakes).predict(lake_questions, port)
+    made = Answerer(lakes).predict(lake_questions, port)
     assert [p.item_id for p in made] == ["q1", "q2", "q3", "q4"]
     assert {p.answer for p in made} == {"So it is."}
     by_question = {r.messages[-1].text.split("BEGIN question")[1]: r.messages[-1].text for r in port.asked}
@@ -62,7 +76,7 @@ def test_only_the_cited_sources_are_shown(lakes, lake_questions):
 def test_questions_with_an_image_go_to_the_model_that_sees(lakes, lake_questions):
     port, media = Port(), MediaStore()
     pictures = CorpusPictures(lakes, media)
-    made = answerer(lakes, picture=pictures).predict(lake_questions, port)
+    made = Answerer(lakes, picture=pictures).predict(lake_questions, port)
     assert [p.details["route"] for p in made] == ["llm", "llm", "lmm", "llm"]
     assert {p.details["model"] for p in made[:2]} == {LLM}
     assert made[2].details["model"] == LMM
@@ -81,9 +95,9 @@ def test_questions_with_an_image_go_to_the_model_that_sees(lakes, lake_questions
 
 def test_both_routes_may_be_one_model(lakes, lake_questions):
     port = Port()
-    one = answerer(lakes, llm=LMM)
+    one = Answerer(lakes, llm=LMM)
     assert one.name == f"{LMM} (gold)"
-    assert answerer(lakes).name == f"{LLM} + {LMM} (gold)"
+    assert Answerer(lakes).name == f"{LLM} + {LMM} (gold)"
     one.predict(lake_questions, port)
     assert {r.model for r in port.asked} == {LMM}
 
@@ -91,7 +105,7 @@ def test_both_routes_may_be_one_model(lakes, lake_questions):
 def test_images_without_pixels_are_described_and_it_is_told(lakes, lake_questions):
     asked = msgspec.structs.replace(lake_questions[2], gold=("image:hurn",), modalities=(0, 0, 1))
     pictures, port = CorpusPictures(lakes, MediaStore()), Port()
-    (made,) = answerer(lakes, picture=pictures).predict([asked], port)
+    (made,) = Answerer(lakes, picture=pictures).predict([asked], port)
     assert made.details["described"] == "1"
     assert made.details["route"] == "lmm"
     assert "an image, of which you have only caption and description" in port.asked[0].messages[-1].text
@@ -108,24 +122,21 @@ def test_a_file_that_is_no_picture_is_described_and_read_once(lakes, lake_questi
     real = source_showing.read_picture
     monkeypatch.setattr(source_showing, "read_picture", lambda path: (reads.append(path), real(path))[1])
     pictures = CorpusPictures(lakes, MediaStore())
-    made = answerer(lakes, picture=pictures).predict([lake_questions[2]], Port())
-    answerer(lakes, picture=pictures).predict([lake_questions[2]], Port())
+    made = Answerer(lakes, picture=pictures).predict([lake_questions[2]], Port())
+    Answerer(lakes, picture=pictures).predict([lake_questions[2]], Port())
     assert made[0].details["described"] == "1"
     assert pictures.problems["image:vell"].startswith("no_image: ")
     assert len(reads) == 1
 
 
 def test_end_to_end_shows_what_was_found(lakes, lake_questions):
-    run = RetrievalRun(
-        retriever="bm25", signature="ranking|depth:9",
-        rankings=(
-            Ranking(qid="q1", retriever="bm25", ids=("text:boat", "text:vell-again", "text:vell", "text:hurn")),
-            Ranking(qid="q2", retriever="bm25", failure="timeout: slow"),
-            Ranking(qid="q3", retriever="bm25"),
-        ),
-    )  # fmt: skip
+    found = (
+        Ranking(qid="q1", retriever="bm25", ids=("text:boat", "text:vell-again", "text:vell", "text:hurn")),
+        Ranking(qid="q2", retriever="bm25", failure="timeout: slow"),
+        Ranking(qid="q3", retriever="bm25"),
+    )
     port = Port()
-    made = answerer(lakes, top_sources(lakes, run, 2), system="bm25@2").predict(lake_questions, port)
+    made = Answerer(lakes, DocumentsAsking("bm25", 2), rankings=found).predict(lake_questions, port)
     assert made[0].details["source_ids"] == "text:boat text:vell"  # a duplicate is the same source
     assert made[0].predictor.endswith("(bm25@2)")
     assert made[1].failure == "no_ranking: timeout: slow"
@@ -134,14 +145,12 @@ def test_end_to_end_shows_what_was_found(lakes, lake_questions):
     assert made[3].failure.startswith("no_ranking: bm25 has not searched")
     assert len(port.asked) == 2
     with pytest.raises(UserError, match="at least one source"):
-        top_sources(lakes, run, 0)
+        DocumentsAsking("bm25", 0)
 
 
 def test_a_ranking_of_another_corpus_fails_alone(lakes, lake_questions):
-    run = RetrievalRun(
-        retriever="r", signature="x|a:b", rankings=(Ranking(qid="q1", retriever="r", ids=("text:other",)),)
-    )
-    (made,) = answerer(lakes, top_sources(lakes, run, 3)).predict(lake_questions[:1], Port())
+    found = [Ranking(qid="q1", retriever="r", ids=("text:other",))]
+    (made,) = Answerer(lakes, DocumentsAsking("r", 3), rankings=found).predict(lake_questions[:1], Port())
     assert made.failure == "no_source: the corpus has no source 'text:other'"
 
 
@@ -151,7 +160,7 @@ def test_gold_that_is_not_there_fails_and_is_not_asked(lakes, lake_questions):
         msgspec.structs.replace(lake_questions[0], gold=("text:gone",)),
         msgspec.structs.replace(lake_questions[1], gold=()),
     ]
-    made = answerer(lakes).predict(asked, port)
+    made = Answerer(lakes).predict(asked, port)
     assert made[0].failure == "no_source: the corpus has no source 'text:gone'"
     assert made[1].failure == "no_source: the question cites no source"
     assert port.asked == []
@@ -167,7 +176,7 @@ def test_gold_that_is_not_there_fails_and_is_not_asked(lakes, lake_questions):
     ],
 )
 def test_only_a_complete_reply_is_an_answer(outcome, code, lakes, lake_questions):
-    (made,) = answerer(lakes).predict(lake_questions[:1], Port(lambda request: outcome))
+    (made,) = Answerer(lakes).predict(lake_questions[:1], Port(lambda request: outcome))
     assert made.answer is None
     assert made.failure.startswith(code)
 
@@ -181,25 +190,25 @@ def test_a_run_that_is_stopped_hands_over_what_is_there(lakes, lake_questions):
 
     kept = []
     with pytest.raises(KeyboardInterrupt):
-        answerer(lakes).predict(lake_questions, stopping, interrupted=kept.extend)
+        Answerer(lakes).predict(lake_questions, stopping, interrupted=kept.extend)
     assert [p.item_id for p in kept] == ["q1", "q2"]
     assert {p.answer for p in kept} == {"Yes."}
-    silent = answerer(lakes).predict(lake_questions[:1], lambda requests: iter(list(requests)[:0]))
+    silent = Answerer(lakes).predict(lake_questions[:1], lambda requests: iter(()))
     assert silent[0].failure.startswith("cancelled: ")
 
 
 def test_questions_that_share_a_request_share_its_call(lakes, lake_questions):
     twin = msgspec.structs.replace(lake_questions[0], id="q1b", answer="Another reference.")
     port = Port()
-    made = answerer(lakes).predict([lake_questions[0], twin], port)
+    made = Answerer(lakes).predict([lake_questions[0], twin], port)
     assert len(port.asked) == 1
     assert [p.item_id for p in made] == ["q1", "q1b"]
-    assert len(list(answerer(lakes).requests(lake_questions))) == 4
+    assert len(list(Answerer(lakes).requests(lake_questions))) == 4
 
 
 def test_two_questions_of_one_id_are_refused(lakes, lake_questions):
     with pytest.raises(UserError, match="same id"):
-        answerer(lakes).predict([lake_questions[0]] * 2, Port())
+        Answerer(lakes).predict([lake_questions[0]] * 2, Port())
 
 
 def test_a_huge_table_is_shortened_and_it_is_said(lake_questions):
@@ -207,7 +216,7 @@ def test_a_huge_table_is_shortened_and_it_is_said(lake_questions):
     corpus = Corpus([table_source("table:huge", "Huge", ["n", "x"], rows)])
     asked = msgspec.structs.replace(lake_questions[0], gold=("table:huge",))
     port = Port()
-    (made,) = answerer(corpus).predict([asked], port)
+    (made,) = Answerer(corpus).predict([asked], port)
     assert "left out of the middle" in made.details["shortened"]
     assert len(port.asked[0].messages[-1].text) < SOURCE_LIMIT + 5_000
 
@@ -218,7 +227,7 @@ def test_a_source_that_gives_orders_stays_in_its_fence(lake_questions):
     )
     corpus = Corpus([text_source("text:evil", attack, attack)])
     port = Port()
-    answerer(corpus).predict([msgspec.structs.replace(lake_questions[0], gold=("text:evil",))], port)
+    Answerer(corpus).predict([msgspec.structs.replace(lake_questions[0], gold=("text:evil",))], port)
     text = port.asked[0].messages[-1].text
     assert text.count("<<<END source 1 ") == 1
     assert "<|im_start|>" not in text

@@ -9,9 +9,11 @@ from PIL import Image
 from tests.media.make_video import Recipe, make_video, number_in
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_frames import ClipExhibitor
+from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.clip_view import ClipView, frame_indices, second_indices
-from proctor.evaluate.fitting import TooLargeError
+from proctor.exam.kind import TooMuch
+from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.library import Library
 from proctor.generate.instructional.record import ShownClip
 from proctor.llm.limits import Excess
 from proctor.llm.media import MediaStore
@@ -37,15 +39,22 @@ def clip(start: float = 0.0, end: float = 10.4, video_id: str = "v1") -> ShownCl
     )
 
 
-def show(folder, view: str, what: ShownClip, **options):
-    media = MediaStore()
-    who = ClipExhibitor(ClipView.parse(view), media, Videos(folder), **options)
-    made = who.show(what, "compat/m", lambda exhibit: (), where="q")
-    return made, media
+def exhibits(library: Library, view: str, what: ShownClip | None):
+    (item,) = clip_items([ClipQuestion(id="q", question="?", answer="!", clip=what)])
+    return KIND.exhibits(item, ClipAsking(view=ClipView.parse(view)), library)
+
+
+def library(folder, media=None) -> Library:
+    return Library(media=media or MediaStore(), videos=Videos(folder))
+
+
+def show(folder, view: str, what: ShownClip | None):
+    books = library(folder)
+    return next(exhibits(books, view, what)), books.media
 
 
 def numbers(made, media) -> list[int]:
-    images = (Image.open(io.BytesIO(media.get(frame.image.sha256))) for frame in made.frames)
+    images = (Image.open(io.BytesIO(media.get(piece.sha256))) for piece in made.media)
     return [number_in(np.asarray(image.convert("RGB"))) for image in images]
 
 
@@ -53,8 +62,8 @@ def numbers(made, media) -> list[int]:
 def test_the_frames_of_the_published_rule_are_shown(folder, count: int) -> None:
     made, media = show(folder, f"frames:{count}", clip())
     assert numbers(made, media) == list(frame_indices(count, FRAMES))
-    assert made.video == "v1.mp4"
-    assert made.shrunk == ""
+    assert made.details["video"] == "v1.mp4"
+    assert "shrunk" not in made.details
 
 
 def test_one_frame_a_second_is_shown(folder) -> None:
@@ -71,7 +80,7 @@ def test_frames_lie_within_the_clip(folder, start: float, end: float) -> None:
         made, media = show(folder, view, clip(start, end))
         shown = numbers(made, media)
         assert set(shown) <= set(inside)
-        assert all(start <= frame.time < end for frame in made.frames)
+        assert all(start <= frame.time < end for frame in made.pieces)
     made, media = show(folder, "frames:8", clip(start, end))
     assert numbers(made, media) == [inside[i] for i in frame_indices(8, len(inside))]
 
@@ -80,7 +89,7 @@ def test_a_video_with_fewer_frames_repeats_some(folder) -> None:
     made, media = show(folder, "frames:8", clip(0, 60, "short"))
     assert numbers(made, media) == [0, 0, 1, 2, 2, 3, 4, 4]
     assert media.encoded == 5
-    assert made.video == "short_360p.mp4"
+    assert made.details["video"] == "short_360p.mp4"
 
 
 @pytest.mark.parametrize(
@@ -88,21 +97,20 @@ def test_a_video_with_fewer_frames_repeats_some(folder) -> None:
 )
 def test_pictures_are_jpeg_of_a_share_of_the_size(folder, size: str, width: int, height: int) -> None:
     made, media = show(folder, f"frames:2@{size}", clip())
-    for frame in made.frames:
-        assert (frame.image.mime, frame.image.width, frame.image.height) == ("image/jpeg", width, height)
-        image = Image.open(io.BytesIO(media.get(frame.image.sha256)))
+    for frame in made.pieces:
+        assert (frame.media.mime, frame.media.width, frame.media.height) == ("image/jpeg", width, height)
+        image = Image.open(io.BytesIO(media.get(frame.media.sha256)))
         assert (image.format, image.size) == ("JPEG", (width, height))
     assert made.details["height"] == str(height)
 
 
 def test_questions_about_one_clip_share_its_pictures(folder) -> None:
-    media = MediaStore()
-    who = ClipExhibitor(ClipView(frames=4), media, Videos(folder))
-    first, again = (who.show(clip(), "compat/m", lambda e: (), where="q") for _ in range(2))
+    books = library(folder)
+    first, again = (next(exhibits(books, "frames:4", clip())) for _ in range(2))
     assert first == again
-    assert media.encoded == 4
-    other = who.show(clip(3.0, 7.0), "compat/m", lambda e: (), where="q")
-    assert {f.index for f in other.frames} != {f.index for f in first.frames}
+    assert books.media.encoded == 4
+    other = next(exhibits(books, "frames:4", clip(3.0, 7.0)))
+    assert {piece.stamp for piece in other.pieces} != {piece.stamp for piece in first.pieces}
 
 
 def test_a_clip_behind_the_end_of_its_video_shows_nothing(folder) -> None:
@@ -126,26 +134,17 @@ def test_without_a_video_nothing_is_shown(folder, tmp_path) -> None:
 
 def test_views_without_pictures_need_no_video() -> None:
     made, _ = show(None, "steps", clip())
-    assert (made.frames, made.details) == ((), {})
+    assert (made.pieces, made.details) == ((), {})
 
 
 def test_what_is_too_large_is_shrunk_and_told(folder) -> None:
-    media = MediaStore()
-
-    def check(exhibit):
-        n = len(exhibit.frames)
-        return (Excess(what="images", value=n, limit=5),) if n > 5 else ()
-
-    made = ClipExhibitor(ClipView(frames=16), media, Videos(folder)).show(
-        clip(), "compat/m", check, where="q"
-    )
-    assert numbers(made, media) == list(frame_indices(5, FRAMES))
-    assert made.shrunk == "16 → 5 frames (compat: 16 images, at most 5 are taken)"
-    with pytest.raises(TooLargeError):
-        ClipExhibitor(ClipView(frames=16), media, Videos(folder), shrink=False).show(
-            clip(), "compat/m", check, where="q"
-        )
-    with pytest.raises(UserError, match="nothing is left to leave out"):
-        ClipExhibitor(ClipView(frames=2), media, Videos(folder)).show(
-            clip(), "compat/m", lambda e: (Excess(what="images", value=len(e.frames), limit=0),), where="q"
-        )
+    shown = exhibits(library(folder), "frames:16", clip())
+    first = next(shown)
+    much = TooMuch("compat/m", (Excess(what="images", value=len(first.pieces), limit=5),))
+    made = shown.send(much)
+    assert [p.time for p in made.pieces] == [
+        p.time for p in next(exhibits(library(folder), "frames:5", clip())).pieces
+    ]
+    assert made.details["shrunk"] == "16 → 5 frames (compat: 16 images, at most 5 are taken)"
+    with pytest.raises(StopIteration):  # nothing is left to leave out
+        shown.send(TooMuch("compat/m", (Excess(what="images", value=5, limit=0),)))

@@ -9,10 +9,10 @@ from tests.evaluate.letter_replies import COMPLETIONS, OPTIONS, REPLIES
 from tests.metrics.choice import test_reading
 
 from proctor.errors import UserError
-from proctor.evaluate.choice_order import rotations, shown_order, spell_order
-from proctor.evaluate.choice_reading import CUT_OFF, choice_of, read_choice
 from proctor.evaluate.clip_question import ClipQuestion
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.choice_order import rotations, shown_order, spell_order
+from proctor.exam.choice_reading import CUT_OFF, choice_of, read_choice
 from proctor.metrics.choice import LETTERS, parse_letter
 
 QUESTION = ClipQuestion(id="q", question="What?", answer=OPTIONS[2], options=OPTIONS, letter="C")
@@ -55,7 +55,7 @@ def test_completions_of_an_opened_bracket(reply: str, letter: str | None, rule: 
 )
 def test_a_letter_names_the_option_that_was_shown_there(reply: str, letter: str) -> None:
     order = (3, 1, 4, 0, 2)
-    choice = read_choice(reply, QUESTION, order)
+    choice = read_choice(reply, QUESTION.options, QUESTION.letter, order)
     assert choice.shown == letter
     assert choice.printed == LETTERS[order[LETTERS.index(letter)]]
     assert choice.right == (letter == "E")
@@ -63,19 +63,30 @@ def test_a_letter_names_the_option_that_was_shown_there(reply: str, letter: str)
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::7])
 def test_a_quoted_option_is_the_same_option_in_every_order(order: tuple[int, ...]) -> None:
-    choice = read_choice("Grease the baking tin", QUESTION, order)
+    choice = read_choice("Grease the baking tin", QUESTION.options, QUESTION.letter, order)
     assert (choice.printed, choice.right) == ("C", True)
     assert choice.shown == choice.gold_shown == LETTERS[order.index(2)]
 
 
 def test_a_reply_that_was_cut_off_counts_only_for_what_stands_in_front() -> None:
-    assert read_choice("C. The tin is greased and", QUESTION, PRINTED, cut_off=True).right
+    assert read_choice(
+        "C. The tin is greased and", QUESTION.options, QUESTION.letter, PRINTED, cut_off=True
+    ).right
     thinking = read_choice(
-        "At first sight the answer is C, but let me look at", QUESTION, PRINTED, cut_off=True
+        "At first sight the answer is C, but let me look at",
+        QUESTION.options,
+        QUESTION.letter,
+        PRINTED,
+        cut_off=True,
     )
     assert (thinking.printed, thinking.right, thinking.rule) == (None, False, CUT_OFF)
-    assert read_choice("At first sight the answer is C", QUESTION, PRINTED).right
-    assert read_choice("C) Grease", QUESTION, PRINTED, opened_bracket=True, cut_off=True).rule == "bracket"
+    assert read_choice("At first sight the answer is C", QUESTION.options, QUESTION.letter, PRINTED).right
+    assert (
+        read_choice(
+            "C) Grease", QUESTION.options, QUESTION.letter, PRINTED, opened_bracket=True, cut_off=True
+        ).rule
+        == "bracket"
+    )
 
 
 def test_a_prediction_is_read_again_from_its_answer() -> None:
@@ -107,7 +118,9 @@ def test_a_failed_prediction_has_chosen_nothing() -> None:
 
 @given(st.text(max_size=300), st.permutations(range(5)), st.booleans(), st.booleans())
 def test_no_reply_breaks_it(reply: str, order: list[int], opened: bool, cut: bool) -> None:
-    choice = read_choice(reply, QUESTION, tuple(order), opened_bracket=opened, cut_off=cut)
+    choice = read_choice(
+        reply, QUESTION.options, QUESTION.letter, tuple(order), opened_bracket=opened, cut_off=cut
+    )
     assert (choice.shown is None) == (choice.printed is None)
     assert choice.right == (choice.printed == "C")
     if choice.shown is not None:
@@ -117,6 +130,6 @@ def test_no_reply_breaks_it(reply: str, order: list[int], opened: bool, cut: boo
 @given(st.integers(0, 2**32), st.text(min_size=1, max_size=20))
 def test_every_rotation_shows_every_option_once_at_every_letter(seed: int, name: str) -> None:
     question = ClipQuestion(id=name, question="?", answer="x", options=OPTIONS, letter="A")
-    turned = rotations(shown_order(question, seed))
+    turned = rotations(shown_order(question.id, len(question.options), seed))
     for place in range(5):
         assert sorted(order[place] for order in turned) == [0, 1, 2, 3, 4]

@@ -11,10 +11,12 @@ from tests.evaluate.clip_set import Port, question
 from tests.media.make_video import Recipe, make_video
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.choice_predict import ANSWER, CHOICE, ChoicePredictor
 from proctor.evaluate.clip_view import ClipView, frame_indices
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Prediction
+from proctor.exam.kinds.clip import ANSWER, CHOICE, KIND, ClipAsking, clip_items
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters
@@ -25,15 +27,22 @@ MODEL = "compat/toy@http://127.0.0.1:1/v1"
 PROMPTS = evaluation_prompts()
 
 
-def predictor(view: str = "question", **options) -> ChoicePredictor:
-    return ChoicePredictor(
-        model=MODEL,
-        view=ClipView.parse(view),
-        prompts=PROMPTS,
-        secret=FenceSecret(b"0" * 32),
-        media=MediaStore(),
-        **options,
+def predictor(
+    view: str = "question", videos=None, parameters=None, model=MODEL, shrink=True, prompts=PROMPTS, **asking
+):
+    return ModelPredictor(
+        kind=KIND,
+        view=ClipAsking(view=ClipView.parse(view), **asking),
+        models={"answer": model},
+        library=Library(media=MediaStore(), videos=videos),
+        prompts=Prompts(prompts, FenceSecret(b"0" * 32)),
+        parameters=parameters,
+        shrink=shrink,
     )
+
+
+def items(*numbers: int):
+    return clip_items(question(n) for n in numbers)
 
 
 def says(text: str) -> Port:
@@ -55,7 +64,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_reply_becomes_an_answer_with_its_letter() -> None:
-    (made,) = predictor().predict([question(2)], says(" The answer is C. "))
+    (made,) = predictor().predict(items(2), says(" The answer is C. "))
     assert (made.answer, made.failure) == ("The answer is C.", None)
     wanted = {
         "letter": "C", "shown_letter": "C", "rule": "answer", "parser": "letters-1", "order": "ABCDE", "view": "question",
@@ -70,7 +79,7 @@ def test_a_reply_becomes_an_answer_with_its_letter() -> None:
 def test_frames_are_sent_and_recorded(folder) -> None:
     port = says("B")
     who = predictor("frames:8", videos=Videos(folder), style="b")
-    made = who.predict([question(1), question(2), question(5)], port)
+    made = who.predict(items(1, 2, 5), port)
     assert [len(request.media) for request in port.asked] == [8, 8, 8]
     assert [round(t * 10) for t in made[0].frame_times] == list(frame_indices(8, 104))
     assert {
@@ -81,7 +90,7 @@ def test_frames_are_sent_and_recorded(folder) -> None:
         "bracket": "opened",
     }.items() <= made[0].details.items()
     assert made[2].details["video"] == "v1.mp4"
-    assert who.media.encoded == 16
+    assert who.library.media.encoded == 16
     assert port.asked[0].messages[-1].text.endswith("Best option: (")
 
 
@@ -94,19 +103,19 @@ def test_a_shuffle_is_undone_when_the_letter_is_read() -> None:
         return Reply(text=letter_of(request, right[asked]))
 
     port = Port(knows)
-    made = predictor(seed=5).predict(questions, port)
+    made = predictor(shuffle=5).predict(clip_items(questions), port)
     assert [p.details["letter"] for p in made] == [q.letter for q in questions]
     assert len({p.details["order"] for p in made}) > 10
     assert any(p.details["shown_letter"] != p.details["letter"] for p in made)
     # neither order nor company of a question changes how it is asked
     alone = Port(knows)
-    predictor(seed=5).predict([questions[7]], alone)
+    predictor(shuffle=5).predict(clip_items([questions[7]]), alone)
     assert alone.asked[0].key in {request.key for request in port.asked}
 
 
 def test_circular_evaluation_asks_every_rotation() -> None:
     port = says("A")
-    made = predictor(circular=True).predict([question(2)], port)
+    made = predictor(circular=True).predict(items(2), port)
     assert [p.details["rotation"] for p in made] == ["0", "1", "2", "3", "4"]
     assert [p.details["letter"] for p in made] == list("ABCDE")  # who always says A means every option once
     assert [p.details["order"] for p in made] == ["ABCDE", "BCDEA", "CDEAB", "DEABC", "EABCD"]
@@ -116,7 +125,7 @@ def test_circular_evaluation_asks_every_rotation() -> None:
 def test_questions_that_are_asked_alike_share_a_call() -> None:
     twin = msgspec.structs.replace(question(2), id="twin")
     port = says("C")
-    made = predictor().predict([question(2), twin], port)
+    made = predictor().predict(clip_items([question(2), twin]), port)
     assert len(port.asked) == 1
     assert [p.item_id for p in made] == ["q2", "twin"]
 
@@ -139,14 +148,14 @@ def test_questions_that_are_asked_alike_share_a_call() -> None:
     ],
 )
 def test_what_becomes_of_other_outcomes(outcome, answer, failure, rule) -> None:
-    (made,) = predictor().predict([question(2)], Port(lambda r: outcome))
+    (made,) = predictor().predict(items(2), Port(lambda r: outcome))
     assert (made.answer, made.failure, made.details.get("rule")) == (answer, failure, rule)
 
 
 def test_a_missing_extra_is_no_matter_of_one_question(folder, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(MissingExtraError, match=r"proctor-bench\[video\]"):
-        predictor("frames:2", videos=Videos(folder)).predict([question(0)], says("A"))
+        predictor("frames:2", videos=Videos(folder)).predict(items(0), says("A"))
 
 
 def test_what_cannot_be_shown_fails_alone(folder) -> None:
@@ -154,54 +163,51 @@ def test_what_cannot_be_shown_fails_alone(folder) -> None:
     gone = msgspec.structs.replace(
         question(0), id="gone", clip=msgspec.structs.replace(question(0).clip, video_id="zz")
     )
-    made = predictor("frames:2", videos=Videos(folder)).predict([question(0), gone], port)
+    made = predictor("frames:2", videos=Videos(folder)).predict(clip_items([question(0), gone]), port)
     assert made[0].answer == "A"
     assert made[1].failure.startswith("not_shown: there is no video")
     assert made[1].details["calls"] == "0"
     assert len(port.asked) == 1
-    nobody = predictor("frames:2").predict([question(0)], says("A"))
+    nobody = predictor("frames:2").predict(items(0), says("A"))
     assert nobody[0].failure.startswith("not_shown: the clip has no video")
     with pytest.raises(UserError, match="none of the 1 questions can be shown"):
-        list(predictor("frames:2").requests([question(0)]))
+        list(predictor("frames:2").requests(items(0)))
 
 
 def test_open_questions_are_answered_in_words() -> None:
-    open_question = question(2, options=())
-    (made,) = predictor(circular=True).predict([open_question], says("The tin is greased."))
+    open_question = msgspec.structs.replace(question(2, options=()), id="open")
+    (made,) = predictor(circular=True).predict(clip_items([open_question]), says("The tin is greased."))
     assert made.answer == "The tin is greased."
     assert not {"letter", "rule", "order", "rotation"} & set(made.details)
-    (cut,) = predictor().predict([open_question], Port(lambda r: Truncated(text="The tin")))
+    (cut,) = predictor().predict(clip_items([open_question]), Port(lambda r: Truncated(text="The tin")))
     assert cut.failure.startswith("truncated")
     port = says("x")
-    predictor().predict([question(2), open_question], port)
+    predictor().predict(clip_items([question(2), open_question]), port)
     assert {r.parameters.max_tokens for r in port.asked} == {CHOICE.max_tokens, ANSWER.max_tokens}
     own = says("x")
-    predictor(parameters=Parameters(max_tokens=7)).predict([question(2)], own)
+    predictor(parameters=Parameters(max_tokens=7)).predict(items(2), own)
     assert own.asked[0].parameters.max_tokens == 7
 
 
 def test_estimates_are_the_requests_that_are_made(folder) -> None:
-    who = predictor("frames:2", videos=Videos(folder), circular=True, seed=1)
+    who = predictor("frames:2", videos=Videos(folder), circular=True, shuffle=1)
     questions = [question(n) for n in range(3)]
     port = says("A")
-    who.predict(questions, port)
-    assert [r.key for r in who.requests(questions)] == [r.key for r in port.asked]
+    who.predict(clip_items(questions), port)
+    assert [r.key for r in who.requests(clip_items(questions))] == [r.key for r in port.asked]
 
 
 def test_names_tell_systems_apart() -> None:
     base = predictor("frames:8")
-    names = {
-        who.name
-        for who in (
-            base, replace(base, style="a"), replace(base, seed=3), replace(base, circular=True),
-            replace(base, view=ClipView(frames=16)), replace(base, view=ClipView(size="full")), predictor("question"),
-            predictor("steps"),
-        )
-    }  # fmt: skip
+    others = (
+        {"style": "a"}, {"shuffle": 3}, {"circular": True}, {"view": "frames:16"}, {"view": "frames:8@full"},
+        {"view": "question"}, {"view": "steps"},
+    )  # fmt: skip
+    names = {base.name, *(predictor(**{"view": "frames:8", **other}).name for other in others)}
     assert len(names) == 8
     assert base.name == f"{MODEL} (frames-8f-half-side, style d)"
     with pytest.raises(UserError, match="'z' is no style"):
-        replace(base, style="z")
+        predictor(style="z")
 
 
 def test_a_run_that_is_broken_off_keeps_what_is_there() -> None:
@@ -212,12 +218,12 @@ def test_a_run_that_is_broken_off_keeps_what_is_there() -> None:
 
     kept: list[Prediction] = []
     with pytest.raises(KeyboardInterrupt):
-        predictor().predict([question(0), question(1)], broken, interrupted=kept.extend)
+        predictor().predict(items(0, 1), broken, interrupted=kept.extend)
     assert [(p.item_id, p.answer) for p in kept] == [("q0", "A")]
 
 
 def test_calls_that_were_never_made_are_failures() -> None:
-    made = predictor().predict([question(0)], lambda requests: iter(list(requests)[:0]))
+    made = predictor().predict(items(0), lambda requests: iter(()))
     assert made[0].failure.startswith("cancelled")
 
 
@@ -225,17 +231,17 @@ def test_a_template_that_never_works_is_an_error(tmp_path) -> None:
     (tmp_path / "evaluate").mkdir()
     broken = '---\nversion: 1\ndata: question, options\nplain: letters\n---\n=== user ===\n{{ question }} {{ fence_items(options, "o") }} {{ letters }}'
     (tmp_path / "evaluate" / "choice-text.md.j2").write_text(broken)
-    who = replace(predictor(), prompts=evaluation_prompts(tmp_path))
+    who = predictor(prompts=evaluation_prompts(tmp_path))
     with pytest.raises(UserError, match="outside of a fence"):
-        who.predict([question(0), question(1)], says("A"))
+        who.predict(items(0, 1), says("A"))
 
 
 def test_pictures_beyond_a_providers_limit_are_left_out_and_told(folder) -> None:
-    who = replace(predictor("frames:104", videos=Videos(folder)), model="anthropic/claude-toy")
+    who = predictor("frames:104", videos=Videos(folder), model="anthropic/claude-toy")
     port = says("A")
-    (made,) = who.predict([question(0)], port)
+    (made,) = who.predict(items(0), port)
     assert len(port.asked[0].media) == len(made.frame_indices) == 100
     assert [round(t * 10) for t in made.frame_times] == list(frame_indices(100, 104))
     assert made.details["shrunk"].startswith("104 → 100 frames (anthropic: 104 images, at most 100 are taken")
     with pytest.raises(UserError, match="too large"):
-        replace(who, shrink=False).predict([question(0)], says("A"))
+        replace(who, shrink=False).predict(items(0), says("A"))

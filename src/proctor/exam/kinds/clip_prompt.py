@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+import msgspec
+
 from proctor.errors import UserError
-from proctor.evaluate.choice_order import Order
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.generate.instructional.clips import render_step
-from proctor.llm.fence import FenceSecret
+from proctor.exam.choice_order import Order
+from proctor.exam.library import Prompts
+from proctor.exam.question import Choice, Question
 from proctor.llm.message import Media, Message, Text
-from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.prompt import Rendered
 from proctor.metrics.choice import LETTERS
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "STYLE_OF_FAMILY",
     "ChoicePrompt",
     "ChoiceStyle",
+    "ClipFacts",
     "choice_prompt",
     "lettered",
     "open_prompt",
@@ -53,6 +55,18 @@ CHOICE_TEMPLATES: Final = (*(f"choice-{style}" for style in STYLES), "choice-tex
 
 LIMITS: Final = {"question": 4_000, "options": 2_000, "steps": 1_000, "goal": 1_000}
 """Characters that a prompt holds of one text."""
+
+
+class ClipFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the annotation says of a clip; only the floor with the annotated steps is shown it.
+
+    Attributes:
+        steps: one line each, with id and times.
+        goal: of the recording.
+    """
+
+    steps: tuple[str, ...] = ()
+    goal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +99,10 @@ def lettered(options: Sequence[str], order: Order) -> list[str]:
 
 
 def choice_prompt(
-    question: ClipQuestion,
+    question: Question,
     order: Order,
     style: ChoiceStyle,
-    prompts: PromptSet,
-    secret: FenceSecret,
+    prompts: Prompts,
     *,
     frames: int,
 ) -> ChoicePrompt:
@@ -100,7 +113,6 @@ def choice_prompt(
         order: in which they are shown.
         style: one of the four.
         prompts: templates of the room ``evaluate``.
-        secret: of the workspace.
         frames: pictures that are attached.
 
     Raises:
@@ -110,37 +122,34 @@ def choice_prompt(
         raise UserError(f"{style!r} is no style of prompts.", hint=f"choose of {', '.join(STYLES)}")
     if frames < 1:
         raise UserError("there are no frames to show.", where=question.id)
-    rendered = prompts[f"choice-{style}"].render(
-        secret,
-        limits=LIMITS,
-        question=question.question,
-        options=lettered(question.options, order),
+    rendered = prompts.render(
+        f"choice-{style}",
+        LIMITS,
+        question=question.text,
+        options=lettered(_options(question), order),
         letters=list(LETTERS[: len(order)]),
         frames=frames,
     )
     return ChoicePrompt(rendered, opened_bracket=rendered.messages[-1].text.endswith("("))
 
 
-def text_prompt(
-    question: ClipQuestion, order: Order, prompts: PromptSet, secret: FenceSecret, *, steps: bool
-) -> ChoicePrompt:
+def text_prompt(question: Question, order: Order, prompts: Prompts, *, steps: bool) -> ChoicePrompt:
     """Build the prompt of a question with options for a system that sees no picture.
 
     Args:
         question: with options.
         order: in which they are shown.
         prompts: templates of the room ``evaluate``.
-        secret: of the workspace.
         steps: whether it is told the annotated steps; without them it is blind.
 
     Raises:
         UserError: if steps are wanted and the clip is not known.
     """
-    rendered = prompts["choice-text"].render(
-        secret,
-        limits=LIMITS,
-        question=question.question,
-        options=lettered(question.options, order),
+    rendered = prompts.render(
+        "choice-text",
+        LIMITS,
+        question=question.text,
+        options=lettered(_options(question), order),
         letters=list(LETTERS[: len(order)]),
         **(_annotated(question) if steps else {}),
     )
@@ -148,24 +157,29 @@ def text_prompt(
 
 
 def open_prompt(
-    question: ClipQuestion, prompts: PromptSet, secret: FenceSecret, *, frames: int = 0, steps: bool = False
+    question: Question, prompts: Prompts, *, frames: int = 0, steps: bool = False
 ) -> ChoicePrompt:
     """Build the prompt of an open-ended question, with pictures, with the annotated steps, or blind.
 
     Raises:
         UserError: if steps are wanted and the clip is not known.
     """
-    rendered = prompts["choice-open"].render(
-        secret,
-        limits=LIMITS,
-        question=question.question,
+    rendered = prompts.render(
+        "choice-open",
+        LIMITS,
+        question=question.text,
         frames=frames or None,
         **(_annotated(question) if steps else {}),
     )
     return ChoicePrompt(rendered)
 
 
-def _annotated(question: ClipQuestion) -> dict[str, object]:
-    if question.clip is None or not question.clip.steps:
+def _options(question: Question) -> tuple[str, ...]:
+    return question.form.options if isinstance(question.form, Choice) else ()
+
+
+def _annotated(question: Question) -> dict[str, object]:
+    facts = msgspec.convert(question.facts, ClipFacts)
+    if not facts.steps:
         raise UserError("the steps of the question's clip are not known.", where=question.id)
-    return {"steps": [render_step(step) for step in question.clip.steps], "goal": question.clip.task or None}
+    return {"steps": list(facts.steps), "goal": facts.goal or None}

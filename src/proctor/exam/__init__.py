@@ -1,0 +1,1 @@
+"""The exam: questions about anything, who answers them, and who marks the answers."""

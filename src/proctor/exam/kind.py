@@ -1,0 +1,233 @@
+"""What differs between kinds of questions, in one value each: what is shown, how it is asked, how answers are read.
+
+Everything else (shrinking to what a provider takes, sharing equal calls, prices, resuming, run folders, scores) is done by
+the same code for all. Kinds of other packages are found behind the entry point ``proctor.kinds`` (``docs/new-kind.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.question import Item, Value
+from proctor.llm.limits import Excess
+from proctor.llm.message import Media, Message, Parameters
+
+if TYPE_CHECKING:
+    import random
+
+    from proctor.evaluate.prediction import Prediction
+    from proctor.exam.library import Library, Prompts
+
+__all__ = [
+    "Answer",
+    "Call",
+    "Exhibit",
+    "Exhibits",
+    "Floor",
+    "Kind",
+    "Shown",
+    "Talk",
+    "TooMuch",
+    "Turn",
+    "View",
+    "kind_named",
+]
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call of a talk says; the engine makes the request of it.
+
+    Attributes:
+        messages: with their media.
+        parameters: of the protocol; the user's stand over them.
+        role: which of the models is asked: ``answer``, ``lmm``, ``captioner``, ``judge``.
+        draw: number of the repetition.
+        assume: the reply with which a dry run goes on.
+        shared: the call belongs to many questions; it is not counted with each of them.
+    """
+
+    messages: tuple[Message, ...]
+    parameters: Parameters
+    role: str = "answer"
+    draw: int = 0
+    assume: str = ""
+    shared: bool = False
+
+
+class Answer(NamedTuple):
+    """How a talk ends: with the words of an answer and what was read in them, or with a failure.
+
+    Attributes:
+        text: the answer in words; None where there is none.
+        failure: why there is none; its first word is a code that can be counted.
+        value: what was read; None where the words are all there is, or nothing could be read.
+        details: for the record.
+    """
+
+    text: str | None = None
+    failure: str | None = None
+    value: Value | None = None
+    details: Mapping[str, str] = {}
+
+
+Talk: TypeAlias = Generator[Call | tuple[Call, ...], Any, Answer]
+"""Yields a call and is sent its outcome, or a tuple of calls and is sent a tuple of outcomes; ends in an answer."""
+
+
+class Shown(NamedTuple):
+    """One piece of an exhibit.
+
+    Attributes:
+        media: what is attached; None where it is shown in words.
+        text: its words, for the prompt.
+        kind: what it is, in words, for the prompt.
+        time: of a frame, seconds.
+        stamp: of a frame: its presentation time stamp.
+        id: of a source.
+    """
+
+    media: Media | None = None
+    text: str = ""
+    kind: str = ""
+    time: float | None = None
+    stamp: int = 0
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """What is shown of a question, in order.
+
+    Attributes:
+        pieces: pictures, clips, sources, in order.
+        details: what a record says of them.
+        failure: why the question cannot be asked at all, with its code; None when it can.
+    """
+
+    pieces: tuple[Shown, ...] = ()
+    details: Mapping[str, str] = field(default_factory=dict)
+    failure: str | None = None
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """What is attached to the prompt, in order."""
+        return tuple(piece.media for piece in self.pieces if piece.media is not None)
+
+
+class Turn(NamedTuple):
+    """One of the ways in which an item is asked, such as a rotation of its options; what a record says of it."""
+
+    name: str = ""
+    details: Mapping[str, str] = {}
+
+
+class TooMuch(NamedTuple):
+    """Why an exhibit has to be smaller: what its requests have too much of, for which model."""
+
+    model: str
+    excess: tuple[Excess, ...]
+
+
+Exhibits: TypeAlias = Generator[Exhibit, TooMuch, None]
+"""Yields what is shown as asked; is sent what was too much, and yields something smaller, until nothing is left to leave out."""
+
+
+class View(Protocol):
+    """What a system is shown, and how it is asked; goes into its name and every record."""
+
+    @property
+    def label(self) -> str:
+        """Name for people and files."""
+        ...
+
+    @property
+    def privilege(self) -> str:
+        """What it is shown that a system must not know; empty for honest views."""
+        ...
+
+    @property
+    def blind(self) -> bool:
+        """True when nothing of the evidence is shown: such a system is a floor."""
+        ...
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """What every record says of it."""
+        ...
+
+
+V = TypeVar("V", bound=View, contravariant=True)
+
+
+class Floor(NamedTuple):
+    """A system that asks no model.
+
+    Attributes:
+        name: on its predictions.
+        answer: from an item and random numbers of its own to a prediction.
+        privilege: what it is told that a system must not know.
+    """
+
+    name: str
+    answer: Callable[[Item, random.Random], Prediction]
+    privilege: str = ""
+
+
+class Kind(Protocol[V]):
+    """A kind of questions."""
+
+    @property
+    def name(self) -> str:
+        """As it stands in ``Question.kind``."""
+        ...
+
+    def check(self, item: Item, library: Library) -> None:
+        """Refuse what cannot be asked with this library at all, before anything is sent.
+
+        Raises:
+            UserError: for the whole run.
+        """
+        ...
+
+    def turns(self, item: Item, view: V) -> Sequence[Turn]:
+        """Return the ways in which an item is asked: a single one without a name, or one for each rotation of options."""
+        ...
+
+    def exhibits(self, item: Item, view: V, library: Library) -> Exhibits:
+        """Yield what is shown of an item, ever smaller.
+
+        Raises:
+            UserError: if it cannot be shown; the item then failed (``not_shown``), and the others go on.
+        """
+        ...
+
+    def talk(
+        self, item: Item, turn: Turn, exhibit: Exhibit, view: V, library: Library, prompts: Prompts
+    ) -> Talk:
+        """Ask an item once, in as many calls as it takes. It depends on nothing but the arguments and its own outcomes."""
+        ...
+
+
+_GROUP: Final = "proctor.kinds"
+
+
+def kind_named(name: str) -> Kind[Any]:
+    """Return the kind of a name, from whichever package.
+
+    Raises:
+        UserError: if there is none; it names those that there are.
+    """
+    found = {point.name: point for point in entry_points(group=_GROUP)}
+    if name not in found:
+        raise UserError(
+            f"there is no kind of questions '{name[:80]}'.",
+            hint=f"installed are {', '.join(sorted(found)) or 'none'}; others come with packages (entry point {_GROUP})",
+        )
+    kind: Kind[Any] = found[name].load()
+    return kind

@@ -1,0 +1,1 @@
+"""The kinds of questions that come with the package, one module each."""

@@ -1,0 +1,308 @@
+"""Questions about a clip, with options or open-ended (InstructionBench): frames by the published rule, four styles.
+
+One call a question, or one for each rotation of its options (circular evaluation). A reply is kept as the answer, with the letter
+that was read, the rule that read it and the order of the options; a reply without a letter is an answer, and no failure.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.evaluate.answering import why_no_reply
+from proctor.evaluate.clip_question import ClipQuestion
+from proctor.evaluate.clip_view import DIVISORS, ClipView, frame_indices
+from proctor.evaluate.fitting import ever_smaller
+from proctor.evaluate.view import Sampling, View
+from proctor.exam.choice_order import Order, parse_order, rotations, shown_order, spell_order
+from proctor.exam.choice_reading import read_choice
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.kinds.clip_prompt import (
+    STYLES,
+    ChoicePrompt,
+    ChoiceStyle,
+    ClipFacts,
+    choice_prompt,
+    open_prompt,
+    text_prompt,
+)
+from proctor.exam.library import Library, Prompts
+from proctor.exam.question import Choice, Footage, Gold, Item, Open, Part, Pick, Question, Text, part_of
+from proctor.generate.instructional.clips import render_step
+from proctor.llm.message import Parameters
+from proctor.llm.outcome import Outcome, Reply, Truncated
+from proctor.media.sampling import thin
+from proctor.metrics.choice import LETTERS, PARSER
+
+__all__ = ["ANSWER", "CHOICE", "KIND", "ClipAsking", "clip_items", "clip_times"]
+
+CHOICE: Final = Parameters(temperature=0.0, max_tokens=64)
+"""Parameters where a letter is asked for: greedy; room for a few words more than the letter (ours, the paper has none)."""
+ANSWER: Final = Parameters(temperature=0.0, max_tokens=128)
+"""Parameters of open-ended answers (ours, the paper has none)."""
+
+_TOLERANCE: Final = 0.0005
+"""Seconds by which stored times are rounded (Matroska counts milliseconds)."""
+_LOWEST: Final = 16
+"""Pixels of height that a picture has at least."""
+
+
+# -- the view ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipAsking:
+    """What a system is shown of a clip, and how it is asked.
+
+    Attributes:
+        view: frames, the annotated steps, or the question alone.
+        style: of the prompts that go with pictures; text-only views have one of their own.
+        shuffle: seed that shuffles the options of each question; None shows them as printed.
+        circular: asks every rotation of the options.
+
+    Raises:
+        UserError: for a style that is none.
+    """
+
+    view: ClipView
+    style: ChoiceStyle = "d"
+    shuffle: int | None = None
+    circular: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a style that is none before anything is asked."""
+        if self.style not in STYLES:
+            raise UserError(f"{self.style!r} is no style of prompts.", hint=f"choose of {', '.join(STYLES)}")
+
+    @property
+    def label(self) -> str:
+        """What is shown, and all that changes how it is asked."""
+        parts = [self.view.label]
+        if self.view.kind == "frames":
+            parts.append(f"style {self.style}")
+        if self.shuffle is not None:
+            parts.append(f"shuffled {self.shuffle}")
+        if self.circular:
+            parts.append("circular")
+        return ", ".join(parts)
+
+    @property
+    def privilege(self) -> str:
+        """What a system must not know."""
+        return "the annotated steps" if self.view.kind == "steps" else ""
+
+    @property
+    def blind(self) -> bool:
+        """True without pictures."""
+        return self.view.kind != "frames"
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """For every record."""
+        return self.view.details
+
+
+# -- the kind ------------------------------------------------------------------------------------------------------
+
+
+class _Clip:
+    """Questions about a clip."""
+
+    name = "clip"
+
+    def check(self, item: Item, library: Library) -> None:
+        """Refuse nothing: what one question lacks is its own failure."""
+
+    def turns(self, item: Item, view: ClipAsking) -> Sequence[Turn]:
+        """Return the orders of the options; a single turn for open-ended questions."""
+        form = item.question.form
+        if not isinstance(form, Choice):
+            return (Turn(),)
+        order = shown_order(item.question.parent or item.id, len(form.options), view.shuffle)
+        style = {"style": view.style} if view.view.kind == "frames" else {}
+        if not view.circular:
+            return (Turn("", {**style, "order": spell_order(order)}),)
+        return tuple(
+            Turn(str(n), {**style, "order": spell_order(turned), "rotation": str(n)})
+            for n, turned in enumerate(rotations(order))
+        )
+
+    def exhibits(self, item: Item, view: ClipAsking, library: Library) -> Exhibits:
+        """Yield the frames of the published rule, fewer or smaller ones where they are too much; nothing for text-only views."""
+        if view.view.kind != "frames":
+            yield Exhibit()
+            return
+        clip = part_of(item.question, Footage)
+        if clip is None:
+            raise UserError(
+                "the clip of the question is not known, so nothing of it can be shown.", where=item.id
+            )
+        yield from _frames(clip, view.view, library, item.id)
+
+    def talk(
+        self,
+        item: Item,
+        turn: Turn,
+        exhibit: Exhibit,
+        view: ClipAsking,
+        library: Library,  # noqa: ARG002
+        prompts: Prompts,
+    ) -> Talk:
+        """Ask once; read the letter where there are options."""
+        form = item.question.form
+        options = form.options if isinstance(form, Choice) else ()
+        order = parse_order(turn.details.get("order", ""), len(options)) or ()
+        prompt = _prompt(item.question, order, len(exhibit.pieces), view, prompts)
+        outcome: Outcome = yield Call(
+            messages=prompt.messages(exhibit.media), parameters=CHOICE if options else ANSWER
+        )
+        details = prompt.rendered.details
+        if not options or not isinstance(outcome, Reply | Truncated):
+            failure = why_no_reply(outcome)
+            text = outcome.text.strip() if failure is None and isinstance(outcome, Reply) else None
+            return Answer(text, failure, None if text is None else Text(text=text), details)
+        return _chosen(item, order, outcome, prompt)
+
+
+KIND: Final = _Clip()
+
+
+def _prompt(
+    question: Question, order: Order, frames: int, view: ClipAsking, prompts: Prompts
+) -> ChoicePrompt:
+    steps = view.view.kind == "steps"
+    if not order:
+        return open_prompt(question, prompts, frames=frames, steps=steps)
+    if view.view.kind == "frames":
+        return choice_prompt(question, order, view.style, prompts, frames=frames)
+    return text_prompt(question, order, prompts, steps=steps)
+
+
+def _chosen(item: Item, order: Order, outcome: Reply | Truncated, prompt: ChoicePrompt) -> Answer:
+    """Read a letter; an empty reply and one that was cut off are answers without one."""
+    form, text, cut_off = item.question.form, outcome.text.strip(), isinstance(outcome, Truncated)
+    options = form.options if isinstance(form, Choice) else ()
+    right = next((LETTERS[gold.value.option] for gold in item.golds if isinstance(gold.value, Pick)), "A")
+    read = read_choice(text, options, right, order, opened_bracket=prompt.opened_bracket, cut_off=cut_off)
+    details = {
+        **prompt.rendered.details,
+        "letter": read.printed or "",
+        "shown_letter": read.shown or "",
+        "rule": read.rule,
+        "parser": PARSER,
+    }
+    details |= {"bracket": "opened"} if prompt.opened_bracket else {}
+    details |= {"cut_off": "yes"} if cut_off else {}
+    value = None if read.printed is None else Pick(option=LETTERS.index(read.printed))
+    return Answer(text, None, value, details)
+
+
+# -- frames --------------------------------------------------------------------------------------------------------
+
+
+def _frames(clip: Footage, view: ClipView, library: Library, where: str) -> Exhibits:
+    path = _path(clip, library, where)
+    # The rule that shrinks knows heights, not shares of the video's size.
+    height = max(_LOWEST, round(library.frames.height(path) / DIVISORS[view.size]))
+    sampling: Sampling = "fps" if view.sampling == "fps1" else "uniform"
+    video = "" if library.videos is None else library.videos.name(path)
+
+    def show(inner: View) -> Exhibit:
+        times = clip_times(*library.frames.times(path), clip.start, clip.end, inner, where=where)
+        shown = library.frames.at(path, times, inner.height)
+        details = {"height": str(inner.height)} | ({"video": video} if video else {})
+        return Exhibit(tuple(Shown(f.image, time=f.time, stamp=f.index) for f in shown), details)
+
+    return ever_smaller(View(kind="frames", frames=view.frames, height=height, sampling=sampling), show)
+
+
+def _path(clip: Footage, library: Library, where: str) -> Path:
+    found = None if library.videos is None else library.videos.find(clip.recording, clip.video or None)
+    if found is None:
+        raise UserError(
+            "the clip has no video, so nothing of it can be shown.",
+            where=where,
+            hint="say where the videos are (--videos FOLDER), or show the steps or the question only",
+        )
+    return found
+
+
+def clip_times(
+    times: Sequence[float], ends: float, start: float, end: float, view: View, *, where: str = ""
+) -> tuple[float, ...]:
+    """Return moments (seconds) at which the frames that the rule chooses of a clip ``[start, end)`` are on screen.
+
+    Frames are counted as the file lists them: those of the clip appear in it, and the rule chooses among them by index. One a
+    second is the frame on screen at the clip's start, a second later, and so on.
+
+    Args:
+        times: when each frame of the video appears, increasing.
+        ends: when the last one ends.
+        start: of the clip, seconds of the video.
+        end: of the clip, exclusive; what lies behind the video's end is not there.
+        view: number of frames and sampling (``uniform`` or ``fps``).
+        where: the clip, for messages.
+
+    Raises:
+        UserError: if no frame of the video appears in the clip.
+    """
+    first, stop = bisect_left(times, start - _TOLERANCE), bisect_left(times, end - _TOLERANCE)
+    if stop <= first:
+        raise UserError(
+            f"the video ends at {ends:.1f} s and shows nothing of the clip ({start:.1f} to {end:.1f} s).",
+            where=where or None,
+            hint="is it the video that was annotated?",
+        )
+    if view.sampling == "fps":
+        last = min(end, max(ends, times[stop - 1]))
+        seconds = max(1, math.ceil(last - start - _TOLERANCE))
+        on_screen = [max(first, bisect_right(times, start + i + _TOLERANCE) - 1) for i in range(seconds)]
+        chosen = thin(on_screen, view.frames)
+    else:
+        chosen = [first + index for index in frame_indices(view.frames, stop - first)]
+    # Between its own time and the next frame's, so that no rounding shows a neighbour.
+    return tuple((times[i] + times[i + 1]) / 2 if i + 1 < len(times) else times[i] for i in chosen)
+
+
+# -- items ---------------------------------------------------------------------------------------------------------
+
+
+def clip_items(questions: Iterable[ClipQuestion]) -> list[Item]:
+    """Return questions about clips as items of an exam."""
+    return [_item(question) for question in questions]
+
+
+def _item(q: ClipQuestion) -> Item:
+    evidence: tuple[Part, ...] = ()
+    facts = ClipFacts()
+    if (clip := q.clip) is not None:
+        evidence = (
+            Footage(
+                recording=clip.video_id,
+                start=clip.start,
+                end=clip.end,
+                video=clip.video or "",
+                dataset=clip.dataset,
+            ),
+        )
+        facts = ClipFacts(steps=tuple(render_step(step) for step in clip.steps), goal=clip.task)
+    facets = {"dataset": q.dataset, "level": q.level, "category": q.category, "position": q.position}
+    question = Question(
+        id=q.id,
+        kind=KIND.name,
+        text=q.question,
+        form=Choice(options=q.options) if q.options else Open(),
+        evidence=evidence,
+        facts=msgspec.to_builtins(facts),
+        facets={name: value for name, value in facets.items() if value},
+        cluster=q.cluster,
+    )
+    right = Pick(option=LETTERS.index(q.letter)) if q.letter else Text(text=q.answer)
+    return Item(question=question, golds=(Gold(value=right),))

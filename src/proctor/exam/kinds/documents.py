@@ -1,0 +1,158 @@
+"""Questions about documents (SMMQG): answered from the cited sources alone, or from what a retriever found.
+
+A question of which any shown source is an image goes to the model that takes images (role ``lmm``), every other one to the language
+model; both may be the same. Greedy, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from proctor.corpus.source import Source as CorpusSource
+from proctor.errors import UserError
+from proctor.evaluate.answering import why_no_reply
+from proctor.evaluate.source_question import SourceQuestion
+from proctor.evaluate.source_showing import SOURCE_LIMIT, find_sources, show_sources
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.library import Library, Prompts
+from proctor.exam.question import Gold, Item, Open, Question, Source, Text
+from proctor.llm.message import Parameters
+from proctor.llm.outcome import Outcome, Reply
+
+__all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking", "document_items"]
+
+ANSWER_TOKENS: Final = 512
+GREEDY: Final = Parameters(temperature=0.0, max_tokens=ANSWER_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsAsking:
+    """From which sources a question is answered.
+
+    Attributes:
+        retriever: whose ranking is shown; empty for the cited sources.
+        most: at most so many of its sources, at least 1.
+
+    Raises:
+        UserError: for fewer than one source.
+    """
+
+    retriever: str = ""
+    most: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a ranking of which nothing is shown."""
+        if self.retriever and self.most < 1:
+            raise UserError(f"at least one source is shown, got {self.most}.")
+
+    @property
+    def label(self) -> str:
+        """``gold``, or such as ``bm25@5``."""
+        return f"{self.retriever}@{self.most}" if self.retriever else "gold"
+
+    @property
+    def privilege(self) -> str:
+        """None: the cited sources are the published task."""
+        return ""
+
+    @property
+    def blind(self) -> bool:
+        """Never: sources are always shown."""
+        return False
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """For every record."""
+        return {"system": self.label}
+
+
+class _Documents:
+    """Questions about the sources of a corpus."""
+
+    name = "documents"
+
+    def check(self, item: Item, library: Library) -> None:
+        """Refuse nothing: what one question lacks is its own failure."""
+
+    def turns(self, item: Item, view: DocumentsAsking) -> Sequence[Turn]:  # noqa: ARG002
+        """Return a single turn."""
+        return (Turn(),)
+
+    def exhibits(self, item: Item, view: DocumentsAsking, library: Library) -> Exhibits:
+        """Yield the sources; a question without any has failed (``no_source``, ``no_ranking``)."""
+        found = _ranked(item, view, library) if view.retriever else _cited(item, library)
+        if isinstance(found, str):
+            yield Exhibit(failure=found)
+            return
+        shown = show_sources(found, library.picture)
+        pictures = iter(shown.pictures)
+        pieces = (
+            Shown(next(pictures) if kind.startswith("picture") else None, text, kind, id=id_)
+            for id_, text, kind in zip(shown.ids, shown.texts, shown.kinds, strict=True)
+        )
+        images = any(source.modality == "image" for source in found)
+        yield Exhibit(tuple(pieces), {"route": "lmm" if images else "llm", **shown.details})
+
+    def talk(
+        self,
+        item: Item,
+        turn: Turn,  # noqa: ARG002
+        exhibit: Exhibit,
+        view: DocumentsAsking,  # noqa: ARG002
+        library: Library,  # noqa: ARG002
+        prompts: Prompts,
+    ) -> Talk:
+        """Ask once."""
+        rendered = prompts.render(
+            "source-answer",
+            {"sources": SOURCE_LIMIT},
+            question=item.question.text,
+            sources=[piece.text for piece in exhibit.pieces],
+            kinds=[piece.kind for piece in exhibit.pieces],
+            pictures=len(exhibit.media),
+        )
+        outcome: Outcome = yield Call(
+            messages=rendered.with_media(exhibit.media) if exhibit.media else rendered.messages,
+            parameters=GREEDY,
+            role="lmm" if exhibit.details["route"] == "lmm" else "answer",
+        )
+        failure = why_no_reply(outcome)
+        text = outcome.text.strip() if failure is None and isinstance(outcome, Reply) else None
+        return Answer(text, failure, None if text is None else Text(text=text), rendered.details)
+
+
+KIND: Final = _Documents()
+
+
+def _cited(item: Item, library: Library) -> tuple[CorpusSource, ...] | str:
+    return find_sources((p.id for p in item.question.evidence if isinstance(p, Source)), library.corpus)
+
+
+def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[CorpusSource, ...] | str:
+    ranking = library.rankings.get(item.id)
+    if ranking is None:
+        return f"no_ranking: {view.retriever} has not searched for this question"
+    if ranking.failure is not None:
+        return f"no_ranking: {ranking.failure}"
+    return find_sources(ranking.ids, library.corpus, most=view.most) if ranking.ids else ()
+
+
+def document_items(questions: Iterable[SourceQuestion]) -> list[Item]:
+    """Return questions about sources as items of an exam; all of an answer's parts have to be given."""
+    return [
+        Item(
+            question=Question(
+                id=q.id,
+                kind=KIND.name,
+                text=q.question,
+                form=Open(need="all"),
+                evidence=tuple(Source(id=id_) for id_ in q.gold),
+                facets={"style": q.style, "combination": q.combination},
+                provenance={"generator": q.generator, "retriever": q.chosen_by},
+            ),
+            golds=(Gold(value=Text(text=q.answer, cites=q.gold)),) if q.answer else (),
+        )
+        for q in questions
+    ]

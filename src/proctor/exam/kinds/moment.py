@@ -1,0 +1,262 @@
+"""Questions about a moment of a recording (ProMQA): what is shown lies before it, and is as honest as its view.
+
+``question`` and ``recipe`` see nothing of the recording, ``captions`` is a Socratic system (another model describes frames),
+``frames`` sees pictures, ``video`` the clip itself. Greedy and short, as published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.benchmark.item import Item as Verified
+from proctor.errors import UserError
+from proctor.evaluate.answering import why_no_reply
+from proctor.evaluate.fitting import ever_smaller
+from proctor.evaluate.predict import Task
+from proctor.evaluate.predict_prompt import (
+    caption_prompt,
+    captions_prompt,
+    frames_prompt,
+    question_prompt,
+    recipe_prompt,
+    video_prompt,
+)
+from proctor.evaluate.view import View, frame_times
+from proctor.exam.frames import ShownFrame
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.library import Library, Prompts
+from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Question, Text, part_of
+from proctor.examples.example import Example
+from proctor.llm.limits import takes
+from proctor.llm.message import Parameters
+from proctor.llm.outcome import Outcome, Reply
+from proctor.llm.prompt import Rendered
+
+__all__ = [
+    "ANSWER_TOKENS",
+    "KIND",
+    "PUBLISHED",
+    "moment_items",
+    "require_takes",
+    "shown_frames",
+    "step_times",
+    "video_of",
+]
+
+ANSWER_TOKENS: Final = 128
+"""Limit of the published predictions; a reply that is longer is cut off, and then no answer."""
+CAPTION_TOKENS: Final = 160
+PUBLISHED: Final = Parameters(temperature=0.0, max_tokens=ANSWER_TOKENS)
+
+
+def require_takes(model: str, view: View) -> None:
+    """Refuse a view that the provider cannot take.
+
+    Raises:
+        UserError: for a clip, where no video is taken.
+    """
+    if view.kind == "video" and not takes(model, "video/mp4"):
+        raise UserError(
+            f"{model.partition('/')[0]} takes no video.",
+            where=model,
+            hint="show frames (--show frames), or ask a model of google or of a compatible server",
+        )
+
+
+class _Moment:
+    """Questions about a moment of a recording."""
+
+    name = "moment"
+
+    def check(self, item: Item, library: Library) -> None:
+        """Refuse an item whose activity has no task graph."""
+        library.graph(item.question)
+
+    def turns(self, item: Item, view: View) -> Sequence[Turn]:  # noqa: ARG002
+        """Return a single turn."""
+        return (Turn(),)
+
+    def exhibits(self, item: Item, view: View, library: Library) -> Exhibits:
+        """Yield frames or the clip, smaller where they are too much; nothing for views without the recording."""
+        if not view.sees_video:
+            yield Exhibit()
+            return
+        footage = part_of(item.question, Footage)
+        path = video_of(footage, view, library, item.id)
+        end = footage.end if footage is not None else 0.0
+        steps = step_times(msgspec.convert(item.question.facts, Example)) if view.sampling == "steps" else ()
+        details = {} if library.videos is None else {"video": library.videos.name(path)}
+
+        def show(inner: View) -> Exhibit:
+            if inner.kind == "video":
+                clip = library.frames.clip(path, end, inner.height)
+                return Exhibit((Shown(clip),), details | {"seconds": f"{clip.seconds:.2f}"})
+            frames = shown_frames(library, path, end, inner, steps, where=item.id)
+            return Exhibit(tuple(Shown(f.image, time=f.time, stamp=f.index) for f in frames), details)
+
+        yield from ever_smaller(view, show)
+
+    def talk(
+        self,
+        item: Item,
+        turn: Turn,  # noqa: ARG002
+        exhibit: Exhibit,
+        view: View,
+        library: Library,
+        prompts: Prompts,
+    ) -> Talk:
+        """Ask once; for a Socratic system after each frame has been described, once for all questions that show it."""
+        task = _task(item, library)
+        captions: list[str] = []
+        if view.kind == "captions":
+            outcomes: tuple[Outcome, ...] = yield tuple(_describe(task, exhibit, prompts))
+            if failed := [why for outcome in outcomes if (why := why_no_reply(outcome))]:
+                code, _, message = failed[0].partition(": ")
+                count = f"{len(failed)} of {len(outcomes)} frames could not be described"
+                return Answer(failure=f"{code}: {count}, the first: {message}")
+            captions = [outcome.text.strip() for outcome in outcomes if isinstance(outcome, Reply)]
+        rendered = _rendered(task, exhibit, view, prompts, captions)
+        media = () if view.kind == "captions" else exhibit.media
+        outcome: Outcome = yield Call(
+            messages=rendered.with_media(media) if media else rendered.messages, parameters=PUBLISHED
+        )
+        failure = why_no_reply(outcome)
+        text = outcome.text.strip() if failure is None and isinstance(outcome, Reply) else None
+        return Answer(text, failure, None if text is None else Text(text=text), rendered.details)
+
+
+KIND: Final = _Moment()
+
+
+def video_of(footage: Footage | None, view: View, library: Library, where: str) -> Path:
+    """Return the video of a recording, the smallest that is as high as the view.
+
+    Raises:
+        UserError: if there is none.
+    """
+    path = None
+    if footage is not None and library.videos is not None:
+        path = library.videos.find(footage.recording, footage.video or None, height=view.height)
+    if path is None:
+        raise UserError(
+            "the item has no video, so nothing of it can be shown.",
+            where=where,
+            hint="say where the videos are (--videos FOLDER), or show the recipe or the question only (--show recipe)",
+        )
+    return path
+
+
+def shown_frames(
+    library: Library,
+    path: Path,
+    end: float,
+    view: View,
+    steps: Sequence[tuple[float, float]] = (),
+    *,
+    where: str,
+) -> tuple[ShownFrame, ...]:
+    """Return the frames at the view's moments before ``end`` (seconds), each once, in order of time.
+
+    Args:
+        library: that decodes them.
+        path: of the video.
+        end: seconds; nothing from then on is shown.
+        view: how many frames, how high, at which moments.
+        steps: start and end (seconds) of the performed steps, for views that look at these.
+        where: the question, for messages.
+
+    Raises:
+        UserError: if nothing lies before ``end``, or the video cannot be read.
+    """
+    found = library.frames.at(path, frame_times(view, end, steps), view.height, before=end)
+    if not found:
+        raise UserError("the video shows nothing before the moment of the question.", where=where)
+    once = {frame.index: frame for frame in found}
+    return tuple(sorted(once.values(), key=lambda frame: frame.time))
+
+
+def step_times(example: Example) -> tuple[tuple[float, float], ...]:
+    """Return start and end (seconds) of the performed steps whose times are known."""
+    return tuple(
+        (step.start, step.end)
+        for step in example.performed
+        if step.start is not None and step.end is not None
+    )
+
+
+def _describe(task: Task, exhibit: Exhibit, prompts: Prompts) -> Iterable[Call]:
+    """Yield the calls that have each frame described."""
+    rendered = caption_prompt(prompts.templates, prompts.secret, activity=task.activity_name)
+    parameters = Parameters(temperature=0.0, max_tokens=CAPTION_TOKENS)
+    for picture in exhibit.media:
+        yield Call(
+            messages=rendered.with_media([picture]),
+            parameters=parameters,
+            role="captioner",
+            assume="…",
+            shared=True,
+        )
+
+
+def _rendered(
+    task: Task, exhibit: Exhibit, view: View, prompts: Prompts, captions: Sequence[str]
+) -> Rendered:
+    templates, secret = prompts.templates, prompts.secret
+    if view.kind == "question":
+        return question_prompt(task, templates, secret)
+    if view.kind == "recipe":
+        return recipe_prompt(task, templates, secret)
+    if view.kind == "video":
+        return video_prompt(task, templates, secret)
+    times = [piece.time for piece in exhibit.pieces if piece.time is not None]
+    stamps = [piece.stamp for piece in exhibit.pieces]
+    if view.kind == "frames":
+        return frames_prompt(task, templates, secret, times=times, indices=stamps)
+    return captions_prompt(task, templates, secret, captions=captions, times=times, indices=stamps)
+
+
+def _task(item: Item, library: Library) -> Task:
+    question = item.question
+    procedure, footage = part_of(question, Procedure), part_of(question, Footage)
+    title = "" if procedure is None else procedure.title
+    return Task(
+        item.id, question.text, title, library.graph(question), 0.0 if footage is None else footage.end
+    )
+
+
+def moment_items(items: Iterable[Verified]) -> list[Item]:
+    """Return verified questions about moments as items of an exam."""
+    return [_item(item) for item in items]
+
+
+def _item(item: Verified) -> Item:
+    example = item.example
+    question = Question(
+        id=item.id,
+        kind=KIND.name,
+        text=item.question,
+        form=Open(),
+        evidence=(
+            Footage(recording=example.recording_id, end=example.end, video=example.video or ""),
+            Procedure(id=example.activity_id, title=example.activity_name),
+        ),
+        facts=msgspec.to_builtins(example),
+        facets={"type": example.type},
+        cluster=example.recording_id,
+        place=example.end,
+    )
+    golds = tuple(
+        Gold(
+            value=Text(text=gold.text, kind=gold.kind, cites=gold.step_ids),
+            written_by=gold.source,
+            approved_by=gold.approved_by,
+        )
+        for gold in item.golds
+    )
+    return Item(
+        question=question, golds=golds, approved_by=item.question_approved_by, seen=item.candidate_hash
+    )

@@ -1,0 +1,92 @@
+"""What questions name and do not hold: task graphs, videos, corpora, pictures. A lack is an error of that question alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from proctor.errors import UserError
+from proctor.exam.frames import Frames
+from proctor.exam.question import Procedure, Question, part_of
+from proctor.llm.fence import FenceSecret
+from proctor.llm.media import MediaStore
+from proctor.llm.prompt import PromptSet, Rendered
+
+if TYPE_CHECKING:
+    from proctor.corpus.collection import Corpus
+    from proctor.evaluate.retrieval import Ranking
+    from proctor.evaluate.source_showing import FindPicture
+    from proctor.procedure.graph import TaskGraph
+
+__all__ = ["Library", "Prompts", "VideoFinder"]
+
+
+class VideoFinder(Protocol):
+    """Knows where the videos of recordings are (``proctor.stages.videos.Videos``)."""
+
+    def find(self, recording_id: str, named: str | None = None, *, height: int | None = None) -> Path | None:
+        """Return the video of a recording, None when there are no videos at all."""
+        ...
+
+    def name(self, path: Path) -> str:
+        """Return a video's path as records keep it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The templates of a room, with the workspace's secret for their fences."""
+
+    templates: PromptSet
+    secret: FenceSecret
+
+    def render(self, name: str, limits: Mapping[str, int] | None = None, **values: Any) -> Rendered:
+        """Fill a template.
+
+        Raises:
+            UserError: if a template of the user's cannot be filled.
+        """
+        return self.templates[name].render(self.secret, limits=limits or {}, **values)
+
+
+@dataclass(slots=True, kw_only=True)
+class Library:
+    """What a run can look up; questions that share a clip or a picture share what was made of it.
+
+    Attributes:
+        media: where pictures and clips are kept.
+        graphs: task graph of each procedure.
+        videos: finds the recordings' videos; None where there are none.
+        corpus: the sources; None where there are none.
+        rankings: what a retriever found, by question, for views that show it.
+        picture: finds the pixels of a corpus's images; None shows them by words.
+        root: folder that paths of pictures are relative to.
+    """
+
+    media: MediaStore
+    graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
+    videos: VideoFinder | None = None
+    corpus: Corpus | None = None
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    picture: FindPicture | None = None
+    root: Path = Path()
+    frames: Frames = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Decode each frame once for all questions."""
+        self.frames = Frames(self.media)
+
+    def graph(self, question: Question) -> TaskGraph:
+        """Return the task graph of a question's procedure.
+
+        Raises:
+            UserError: if there is none.
+        """
+        procedure = part_of(question, Procedure)
+        found = None if procedure is None else self.graphs.get(procedure.id)
+        if found is None:
+            name = "" if procedure is None else procedure.id
+            raise UserError(f"the activity '{name}' has no task graph.", where=question.id)
+        return found

@@ -1,0 +1,280 @@
+"""A model marks answers to items of any kind: a prompt, a reply that is read, once more where it holds no mark. Never a guess.
+
+The marker says what is asked and how a reply is read; everything else is the same for all. A failed prediction is not marked, and a
+reply that cannot be read leaves the answer unmarked with its reason: it is counted, and never a 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+from proctor.errors import UserError
+from proctor.evaluate.answering import call_details, why_no_reply
+from proctor.evaluate.judge import ANSWER_LIMIT
+from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.library import Library, Prompts
+from proctor.exam.question import Item
+from proctor.llm.converse import Conversation, converse
+from proctor.llm.message import Media, Message, Parameters, Request
+from proctor.llm.outcome import Ask, Outcome, Reply
+from proctor.llm.prompt import Rendered
+from proctor.llm.structured import Unreadable, repair_messages
+
+__all__ = ["MarkPrompt", "Marker", "ModelMarker", "Reading"]
+
+_UNASKED: Final = "cancelled: the run ended before it was asked"
+_Marked = Callable[[Sequence[Judgement]], None]
+
+
+class Reading(NamedTuple):
+    """What a reply says.
+
+    Attributes:
+        level: on the marker's scale, 0 for wrong; None when it holds no mark.
+        rationale: why, for people.
+        problem: why it is asked for once more; None when it was read, or asking again would not help.
+        failure: code and what was seen, where there is no level.
+    """
+
+    level: int | None
+    rationale: str = ""
+    problem: Unreadable | None = None
+    failure: str = ""
+
+
+class MarkPrompt(NamedTuple):
+    """What is asked about one answer; ``details`` go into its record."""
+
+    rendered: Rendered
+    media: tuple[Media, ...] = ()
+    details: Mapping[str, str] = {}
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The prompt with its pictures."""
+        return self.rendered.with_media(self.media) if self.media else self.rendered.messages
+
+
+class Marker(Protocol):
+    """One way to mark answers of a kind by a model."""
+
+    @property
+    def name(self) -> str:
+        """Of the rubric; part of the judge's name."""
+        ...
+
+    @property
+    def template(self) -> str:
+        """Name of its template."""
+        ...
+
+    @property
+    def scale(self) -> str:
+        """``binary`` or ``ternary``."""
+        ...
+
+    @property
+    def parameters(self) -> Parameters:
+        """Of the calls."""
+        ...
+
+    @property
+    def form(self) -> str:
+        """The wanted form of a reply in words, for the second round."""
+        ...
+
+    @property
+    def empty(self) -> str:
+        """Code before that of an empty reply; empty where it has none of its own."""
+        ...
+
+    def prompt(
+        self, item: Item, prediction: Prediction, library: Library, prompts: Prompts
+    ) -> MarkPrompt | str:
+        """Return what is asked, or why nothing can be.
+
+        Raises:
+            UserError: if the library lacks what every item needs.
+        """
+        ...
+
+    def read(self, reply: str) -> Reading:
+        """Read a reply; any text is fine."""
+        ...
+
+
+_TOP: Final = {"binary": 1, "ternary": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMarker:
+    """A model that marks answers.
+
+    Attributes:
+        model: full name.
+        marker: what is asked, and how replies are read.
+        library: what items name and do not hold.
+        prompts: templates of the marker's room.
+        repeat: number of the repetition, 0 for the first.
+        price: nano-dollars of a reply, None when not known.
+    """
+
+    model: str
+    marker: Marker
+    library: Library
+    prompts: Prompts
+    repeat: int = 0
+    price: Callable[[str, Outcome], int | None] = field(default=lambda _model, _outcome: None)
+
+    @property
+    def name(self) -> str:
+        """Name on the marks: model, rubric and the hash of its template."""
+        template = self.prompts.templates[self.marker.template]
+        again = f"#{self.repeat}" if self.repeat else ""
+        return f"{self.model} ({self.marker.name} {template.hash[:8]}){again}"
+
+    def mark(
+        self,
+        items: Sequence[Item],
+        predictions: Sequence[Prediction],
+        ask: Ask,
+        *,
+        interrupted: _Marked | None = None,
+    ) -> list[Judgement]:
+        """Mark predictions, in their order.
+
+        Args:
+            items: the benchmark.
+            predictions: answers to them.
+            ask: makes the calls; equal ones are made once.
+            interrupted: called with the marks that are there when the run ends early, which is then raised.
+
+        Raises:
+            UserError: if a prediction answers no item, or two are of one predictor, item and turn.
+        """
+        by_id = {item.id: item for item in items}
+        names = [_name(prediction) for prediction in predictions]
+        if twice := [name for name, n in Counter(names).items() if n > 1]:
+            raise UserError("a predictor has two answers to one question.", where=twice[0].split("\n")[1])
+        for prediction in predictions:
+            if prediction.item_id not in by_id:
+                raise UserError(f"there is no item '{prediction.item_id}'.", where="predictions")
+        talks = ((n, self._talk(by_id[p.item_id], p)) for n, p in zip(names, predictions, strict=True))
+        done: dict[str, Judgement] = {}
+        try:
+            for name, made in converse(talks, ask, known={}):
+                done[name] = made  # noqa: PERF403 - what is there so far has to be kept when the run ends early
+        except BaseException:
+            if interrupted is not None:
+                interrupted([done[name] for name in names if name in done])
+            raise
+        pairs = zip(names, predictions, strict=True)
+        return [done[name] if name in done else self._unmarked(p, _UNASKED) for name, p in pairs]
+
+    def requests(self, items: Sequence[Item], predictions: Sequence[Prediction]) -> Iterator[Request]:
+        """Yield the first round's requests without sending any, for estimates."""
+        by_id = {item.id: item for item in items}
+        for prediction in predictions:
+            item = by_id.get(prediction.item_id)
+            prompt = None if item is None else self._prompt(item, prediction)
+            if isinstance(prompt, MarkPrompt):
+                yield self._request(prompt.messages)
+
+    def _talk(self, item: Item, prediction: Prediction) -> Conversation[Judgement]:
+        prompt = self._prompt(item, prediction)
+        if isinstance(prompt, Judgement):
+            return prompt
+        messages, outcomes = prompt.messages, list[Outcome]()
+        while True:
+            outcome: Outcome = yield self._request(messages)
+            outcomes.append(outcome)
+            if not isinstance(outcome, Reply):
+                break
+            reading = self.marker.read(outcome.text)
+            if reading.problem is None or len(outcomes) > 1:
+                break
+            messages = repair_messages(prompt.messages, outcome.text, reading.problem, self.marker.form)
+        return self._judgement(prediction, prompt, outcomes)
+
+    def _prompt(self, item: Item, prediction: Prediction) -> MarkPrompt | Judgement:
+        """Return what is asked, or the mark that needs no model."""
+        if prediction.failure is not None or prediction.answer is None:
+            why = prediction.failure or "there is no answer"
+            return self._unmarked(prediction, f"prediction failed: {why}")
+        if len(prediction.answer) > ANSWER_LIMIT:
+            # Leaving a flood unmarked would reward whoever floods the judge.
+            why = f"The answer has {len(prediction.answer):,} characters; it was not read."
+            return self._record(prediction, score=0, rationale=why)
+        prompt = self.marker.prompt(item, prediction, self.library, self.prompts)
+        return self._unmarked(prediction, prompt) if isinstance(prompt, str) else prompt
+
+    def _request(self, messages: tuple[Message, ...]) -> Request:
+        return Request(
+            model=self.model, messages=messages, parameters=self.marker.parameters, draw=self.repeat
+        )
+
+    def _judgement(
+        self, prediction: Prediction, prompt: MarkPrompt, outcomes: Sequence[Outcome]
+    ) -> Judgement:
+        last = outcomes[-1]
+        details = {
+            **prompt.details,
+            **prompt.rendered.details,
+            **call_details(last, cost=self._cost(outcomes)),
+            "calls": str(len(outcomes)),
+        }
+        why = why_no_reply(last)
+        if why is not None or not isinstance(last, Reply):
+            code = self.marker.empty if isinstance(last, Reply) else ""
+            return self._unmarked(prediction, f"{code}: {why}" if code else why or "", details)
+        reading = self.marker.read(last.text)
+        if reading.level is None:
+            return self._unmarked(prediction, reading.failure, details)
+        # Records know one scale: on the binary one the best verdict is a match.
+        score = reading.level * 2 // _TOP[self.marker.scale]
+        return self._record(prediction, score=score, rationale=reading.rationale, details=details)
+
+    def _unmarked(
+        self, prediction: Prediction, why: str, details: Mapping[str, str] | None = None
+    ) -> Judgement:
+        return self._record(prediction, failure=why, details=details)
+
+    def _record(
+        self,
+        prediction: Prediction,
+        *,
+        score: int | None = None,
+        rationale: str = "",
+        failure: str | None = None,
+        details: Mapping[str, str] | None = None,
+    ) -> Judgement:
+        template = self.prompts.templates[self.marker.template]
+        own = {
+            "model": self.model,
+            "rubric": self.marker.name,
+            "scale": self.marker.scale,
+            "template": f"{template.name}@{template.version}",
+            "template_hash": template.hash,
+        }
+        own |= {"repeat": str(self.repeat)} if self.repeat else {}
+        return Judgement(
+            item_id=prediction.item_id,
+            predictor=prediction.predictor,
+            judge=self.name,
+            score=score,
+            rationale=rationale,
+            failure=failure,
+            details={**own, **(details or {})},
+        )
+
+    def _cost(self, outcomes: Sequence[Outcome]) -> int | None:
+        prices = [self.price(self.model, outcome) for outcome in outcomes]
+        known = [p for p in prices if p is not None]
+        return sum(known) if len(known) == len(prices) else None
+
+
+def _name(prediction: Prediction) -> str:
+    return f"{prediction.predictor}\n{prediction.item_id}\n{prediction.details.get('rotation', '')}"

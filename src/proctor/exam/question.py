@@ -1,0 +1,288 @@
+"""The record of an exam: a question about anything, with what may be shown of it, in which form it is answered, and its golds.
+
+A question is made of *parts*: what it is about is a tuple of them (``evidence``), not a record for each kind of question. A kind
+(``proctor.exam.kind``) composes them, and says what of them is shown, how it is asked and what is accepted. What many questions
+share (task graphs, corpora, rankings) is named here and kept in a library (``proctor.exam.library``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.records import content_hash
+
+__all__ = [
+    "Choice",
+    "Footage",
+    "Form",
+    "Gold",
+    "Item",
+    "Open",
+    "Part",
+    "Pick",
+    "Picture",
+    "Procedure",
+    "Proposed",
+    "Question",
+    "Source",
+    "Text",
+    "Value",
+    "Words",
+    "check_questions",
+    "part_of",
+    "seen_hash",
+]
+
+
+# -- evidence: what a question is about ----------------------------------------------------------------------------
+
+
+class Footage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="footage"):
+    """A recording from ``start`` to ``end``.
+
+    Attributes:
+        recording: its id.
+        end: seconds, exclusive.
+        start: seconds.
+        video: path of the video relative to the data set's root, where it is known.
+        dataset: name of the reader.
+    """
+
+    recording: str
+    end: float
+    start: float = 0.0
+    video: str = ""
+    dataset: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep times as floats: ``9`` and ``9.0`` are one time, and have one hash."""
+        for name in ("start", "end"):
+            msgspec.structs.force_setattr(self, name, float(getattr(self, name)))
+
+
+class Procedure(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="procedure"
+):
+    """The procedure that is followed; its task graph is in the library.
+
+    Attributes:
+        id: of the graph.
+        title: as people call it.
+    """
+
+    id: str
+    title: str = ""
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="source"):
+    """A text, table or image of a corpus; its content is in the library.
+
+    Attributes:
+        id: in its corpus.
+        corpus: which; empty for the workspace's only one.
+        hash: of the content that was seen, where it is kept.
+    """
+
+    id: str
+    corpus: str = ""
+    hash: str = ""
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="picture"):
+    """A picture.
+
+    Attributes:
+        path: of the file, relative to the workspace.
+        sha256: of its bytes, where it is kept.
+        caption: in words.
+    """
+
+    path: str
+    sha256: str = ""
+    caption: str = ""
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="words"):
+    """A text that belongs to this question alone, such as a step that is to be put into order."""
+
+    id: str
+    text: str
+
+
+Part = Footage | Procedure | Source | Picture | Words
+
+
+# -- form: how a question is answered; values: what an answer is ---------------------------------------------------
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="open"):
+    """Answered in words. ``need`` says whether any one gold suffices or all of them have to be given."""
+
+    need: Literal["any", "all"] = "any"
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="choice"):
+    """Answered by one of the options, in the order in which they are printed."""
+
+    options: tuple[str, ...]
+
+
+Form = Open | Choice
+
+
+class Text(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="text"):
+    """An answer in words; ``kind`` and ``cites`` (steps, sources) as generation knows them."""
+
+    text: str
+    kind: str = "direct"
+    cites: tuple[str, ...] = ()
+
+
+class Pick(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag="pick"):
+    """An option by its place as printed, from 0."""
+
+    option: int
+
+
+Value = Text | Pick
+
+
+class Proposed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that generation claims to be right or wrong; verdicts are parallel to these. ``origin`` says where it came from."""
+
+    value: Value
+    claim: Literal["right", "wrong"] = "right"
+    origin: str = ""
+
+
+class Gold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that counts as right: who wrote it, who let it pass, and which proposal it was."""
+
+    value: Value
+    written_by: str = "machine"
+    approved_by: str = "annotator"
+    proposal: int | None = None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question with everything that is known of it.
+
+    Attributes:
+        id: unique in the workspace.
+        kind: name of its kind.
+        text: as asked.
+        form: how it is answered.
+        evidence: what it is about, and what may be shown.
+        proposals: values that generation proposes, to be verified.
+        facts: what decides the answer, typed by the kind (``Kind.facts``). Who answers sees them only under a view with a
+            privilege, which is shown beside the score.
+        facets: what tables slice by.
+        cluster: what intervals cluster by.
+        place: orders the questions of one cluster: nobody is shown a later place first.
+        parent: the same question in another form; seeds use it in place of the id.
+        provenance: who made it, as text.
+    """
+
+    id: str
+    kind: str
+    text: str
+    form: Form
+    evidence: tuple[Part, ...] = ()
+    proposals: tuple[Proposed, ...] = ()
+    facts: dict[str, Any] = {}
+    facets: Mapping[str, str] = {}
+    cluster: str = ""
+    place: float | None = None
+    parent: str = ""
+    provenance: Mapping[str, str] = {}
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A verified question with what counts as right.
+
+    Attributes:
+        question: what is asked.
+        golds: accepted values.
+        approved_by: who let the question pass.
+        seen: hash of what was verified (``seen_hash``).
+    """
+
+    question: Question
+    golds: tuple[Gold, ...]
+    approved_by: str = "annotator"
+    seen: str = ""
+
+    @property
+    def id(self) -> str:
+        """Of the question."""
+        return self.question.id
+
+
+P = TypeVar("P", bound=Part)
+
+
+def part_of(question: Question, kind: type[P]) -> P | None:
+    """Return the first part of a kind among the evidence; None where there is none.
+
+    Example:
+        >>> part_of(Question(id="q", kind="k", text="?", form=Open(), evidence=(Words(id="a", text="Stir."),)), Words).text
+        'Stir.'
+    """
+    return next((part for part in question.evidence if isinstance(part, kind)), None)
+
+
+def seen_hash(question: Question) -> str:
+    """Return the hash of what people see when they verify: words, form, evidence and proposals, and nothing of where it came from."""
+    seen = (question.text, question.form, question.evidence, [(p.value, p.claim) for p in question.proposals])
+    return content_hash(msgspec.to_builtins(seen))
+
+
+# -- checks that need no kind --------------------------------------------------------------------------------------
+
+
+def check_questions(questions: Iterable[Question]) -> None:
+    """Refuse what cannot be asked, whatever its kind.
+
+    Raises:
+        UserError: for an id that is empty or there twice, an empty question, fewer than two or equal options, a proposal that is
+            no option, or footage whose times are not finite, negative or swapped; it names the question.
+    """
+    ids: Counter[str] = Counter()
+    for question in questions:
+        ids[question.id] += 1
+        if why := _wrong(question):
+            raise UserError(why, where=question.id[:200] or question.text[:80])
+        if ids[question.id] > 1:
+            raise UserError("two questions have this id.", where=question.id[:200], hint="ids must be unique")
+
+
+def _wrong(question: Question) -> str:
+    if not question.id.strip():
+        return "a question has no id."
+    if not question.text.strip():
+        return "the question is empty."
+    if isinstance(question.form, Choice) and (why := _wrong_options(question.form.options)):
+        return why
+    for part in question.evidence:
+        if isinstance(part, Footage) and not (math.isfinite(part.end) and 0 <= part.start < part.end):
+            return f"the footage is from {part.start} to {part.end} s."
+    for proposal in question.proposals:
+        if isinstance(proposal.value, Pick) and not _is_option(proposal.value, question.form):
+            return f"option {proposal.value.option} is proposed, which the question does not have."
+    return ""
+
+
+def _wrong_options(options: Sequence[str]) -> str:
+    if len(options) < 2:
+        return f"the question has {len(options)} options."
+    return "two options are the same." if len(set(options)) < len(options) else ""
+
+
+def _is_option(value: Pick, form: Form) -> bool:
+    return isinstance(form, Choice) and 0 <= value.option < len(form.options)
