@@ -6,15 +6,25 @@ from tests.evaluate.clip_set import question
 
 from proctor.errors import UserError
 from proctor.evaluate.clip_scores import Resampling
-from proctor.evaluate.open_scores import judge_open, open_requests, score_open
+from proctor.evaluate.open_scores import score_open
 from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.generate.instructional.consistency import ConsistencyJudge
+from proctor.exam.kinds.clip import clip_items
+from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
+from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import ModelMarker
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.fence import FenceSecret
+from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Usage
 
 QUESTIONS = [msgspec.structs.replace(question(n, options=()), answer=f"answer {n}") for n in range(8)]
-JUDGE = ConsistencyJudge("compat/judge@http://127.0.0.1:1/v1", generation_prompts(), FenceSecret(b"0" * 32))
+JUDGE = ModelMarker(
+    model="compat/judge@http://127.0.0.1:1/v1",
+    marker=CONSISTENCY_MARKER,
+    library=Library(media=MediaStore()),
+    prompts=Prompts(generation_prompts(), FenceSecret(b"0" * 32)),
+)
+ITEMS = clip_items(QUESTIONS)
 NONE = Resampling(resamples=0)
 
 
@@ -51,7 +61,7 @@ def by_number(request):
 def test_the_share_that_means_the_same() -> None:
     predictions = [answer(n) for n in range(6)]
     port = Port(by_number)
-    judgements = judge_open(QUESTIONS, predictions, JUDGE, port)
+    judgements = JUDGE.mark(ITEMS, predictions, port)
     assert [j.item_id for j in judgements] == [f"q{n}" for n in range(6)]
     assert [j.score for j in judgements] == [2, 0, 2, 0, 2, 0]
     assert {j.rationale for j in judgements} == {"Because."}
@@ -64,7 +74,7 @@ def test_the_share_that_means_the_same() -> None:
     assert table.counts == {
         "questions": 8, "not asked": 2, "consistent": 3, "inconsistent": 3, "failed": 0, "unmarked": 0,
     }  # fmt: skip
-    assert {r.key for r in open_requests(QUESTIONS, predictions, JUDGE)} == {r.key for r in port.asked}
+    assert {r.key for r in JUDGE.requests(ITEMS, predictions)} == {r.key for r in port.asked}
 
 
 def test_failed_answers_are_not_judged_and_unmarked_ones_are_in_no_mean() -> None:
@@ -80,7 +90,7 @@ def test_failed_answers_are_not_judged_and_unmarked_ones_are_in_no_mean() -> Non
 
     predictions = [answer(0), answer(1), answer(2), answer(3), answer(4, None)]
     port = Port(talk)
-    judgements = judge_open(QUESTIONS, predictions, JUDGE, port)
+    judgements = JUDGE.mark(ITEMS, predictions, port)
     assert [j.score for j in judgements] == [2, None, None, None, None]
     assert [j.failure and j.failure.partition(":")[0] for j in judgements] == [
         None, "overload", "unparsed", "refusal", "prediction failed",
@@ -96,7 +106,7 @@ def test_failed_answers_are_not_judged_and_unmarked_ones_are_in_no_mean() -> Non
 
 def test_an_answer_without_a_judgement_has_no_mark() -> None:
     predictions = [answer(0), answer(1)]
-    judgements = judge_open(QUESTIONS, predictions, JUDGE, Port(by_number))[:1]
+    judgements = JUDGE.mark(ITEMS, predictions, Port(by_number))[:1]
     table = score_open(QUESTIONS, predictions, judgements, benchmark="toy", resampling=NONE)
     assert table.counts["unmarked: not judged"] == 1
     assert table.row().n == 1
@@ -110,13 +120,13 @@ def test_a_run_that_is_broken_off_keeps_what_is_there() -> None:
 
     kept: list[Judgement] = []
     with pytest.raises(KeyboardInterrupt):
-        judge_open(QUESTIONS, [answer(0), answer(1), answer(2, None)], JUDGE, broken, interrupted=kept.extend)
+        JUDGE.mark(ITEMS, [answer(0), answer(1), answer(2, None)], broken, interrupted=kept.extend)
     assert [(j.item_id, j.score) for j in kept] == [("q0", 2), ("q2", None)]
 
 
 def test_what_cannot_be_scored() -> None:
     predictions = [answer(0)]
-    judgements = judge_open(QUESTIONS, predictions, JUDGE, Port(by_number))
+    judgements = JUDGE.mark(ITEMS, predictions, Port(by_number))
     with pytest.raises(UserError, match="of 0 judges"):
         score_open(QUESTIONS, predictions, [], benchmark="toy")
     other = msgspec.structs.replace(judgements[0], judge="another")
@@ -133,6 +143,6 @@ def test_equal_answers_to_one_question_are_judged_once() -> None:
     twin = msgspec.structs.replace(QUESTIONS[0], id="twin")
     port = Port(by_number)
     predictions = [answer(0), msgspec.structs.replace(answer(0), item_id="twin")]
-    made = judge_open([*QUESTIONS, twin], predictions, JUDGE, port)
+    made = JUDGE.mark(clip_items([*QUESTIONS, twin]), predictions, port)
     assert [j.score for j in made] == [2, 2]
     assert len(port.asked) == 1

@@ -23,13 +23,14 @@ from proctor.evaluate.rerank import ModelReranker, RerankTask, rerank_run
 from proctor.evaluate.retrieval import retrieve
 from proctor.evaluate.retrieval_scores import score_retrieval
 from proctor.evaluate.retrievers import LexicalRetriever
-from proctor.evaluate.source_judge import SourceJudge
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_scores import rouge_column, score_answers
 from proctor.evaluate.source_showing import CorpusPictures
 from proctor.evaluate.style_overlap import StyleClassifier, score_overlap
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import ModelMarker
 from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.media import MediaStore
@@ -100,13 +101,16 @@ def run_everything(workspace, standin, lakes, questions):
             )  # fmt: skip
             answers = answerer.predict(document_items(questions), models.ask("answer"))
             judges = {
-                kind: SourceJudge(
-                    model=model("marker"), kind=kind, corpus=lakes, prompts=prompts, secret=models.secret,
-                    picture=pictures,
+                kind: ModelMarker(
+                    model=model("marker"), marker=SourceMarker(kind), library=library,
+                    prompts=Prompts(prompts, models.secret),
                 )
                 for kind in ("source", "reference")
             }  # fmt: skip
-            marks = {kind: j.judge(questions, answers, models.ask("judge")) for kind, j in judges.items()}
+            marks = {
+                kind: j.mark(document_items(questions), answers, models.ask("judge"))
+                for kind, j in judges.items()
+            }
             tables.append((answers, marks, score_answers(
                 questions, answers, marks, [rouge_column(questions, answers)], resamples=100
             )))  # fmt: skip
@@ -177,8 +181,10 @@ def prompts_of(text):
     )  # fmt: skip
     yield from answerer.requests(document_items([question]))
     for kind in ("source", "reference"):
-        judge = SourceJudge(model="openai/x", kind=kind, corpus=corpus, prompts=room, secret=SECRET)
-        yield from judge.requests([question], [prediction])
+        judge = ModelMarker(
+            model="openai/x", marker=SourceMarker(kind), library=answerer.library, prompts=answerer.prompts
+        )
+        yield from judge.requests(document_items([question]), [prediction])
     yield from ModelReranker("openai/x", room, SECRET, iter).requests([RerankTask(question, corpus.sources)])
     yield from StyleClassifier("openai/x", {text: f"d{text}"}, room, SECRET).requests([question])
 

@@ -22,6 +22,15 @@ def _same(names: str) -> dict[str, Place]:
     return {name: name for name in names.split()}
 
 
+def _details(record: Mapping[str, Any]) -> Any:
+    """A question about a moment of which nothing was asked said ``calls: 1``; questions about clips said 0, as all do now."""
+    details = record.get("details")
+    if details is None:
+        return None
+    nothing = details.get("calls") == "0" and "resolution" in details
+    return {**details, "calls": "1"} if nothing else details
+
+
 LEFT_OUT: Final[Mapping[str, str]] = {
     "verdicts.jsonl at": "when a verdict was given",
     "run.json proctor": "the version of Proctor",
@@ -45,7 +54,8 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields that name a record, by file; records of other files are compared in their order."""
 
 FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
-    "predictions.jsonl": _same("item_id predictor answer failure frame_indices frame_times details"),
+    "predictions.jsonl": _same("item_id predictor answer failure frame_indices frame_times")
+    | {"details": _details},
     "judgements.jsonl": _same("item_id predictor judge score rationale gold failure details"),  # score: 0, 1, 2; None: unscored
     "run.json": _same("predictor role privilege seed items view"),
     "scores.json": _same("benchmark judge predictor privilege recordings rows item_marks"),  # marks: 0, 50, 100

@@ -18,8 +18,8 @@ from proctor.errors import UserError
 from proctor.evaluate.cells import Cell, cell_of, slices_of
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.self_preference import model_family
-from proctor.evaluate.source_judge import UNPARSED
 from proctor.evaluate.source_question import SourceQuestion
+from proctor.exam.kinds.documents_marker import UNPARSED
 from proctor.metrics.answer import mean_score, points
 from proctor.metrics.answer_text import Tokeniser, rouge_1_overlap
 from proctor.metrics.errors import MetricInputError

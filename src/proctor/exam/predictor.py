@@ -237,6 +237,8 @@ class _Run(Generic[V]):
     def _prediction(
         self, asked: _Asked, exhibit: Exhibit, answer: Answer, made: Sequence[tuple[Request, Outcome]]
     ) -> Prediction:
+        if answer.failure is not None and not made:
+            return self.failed(asked, answer.failure)
         frames = [piece for piece in exhibit.pieces if piece.time is not None]
         details = {
             **self._own_details(asked),

@@ -15,9 +15,12 @@ from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
 from proctor.evaluate.judge import RuleJudge, judge_predictions
 from proctor.evaluate.judge_prompt import SCALES, Rubric
-from proctor.evaluate.model_judge import ModelJudge
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.verdict import read_verdict
+from proctor.exam.kinds.moment import moment_items
+from proctor.exam.kinds.moment_marker import RubricMarker
+from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import ModelMarker
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph
@@ -158,13 +161,13 @@ def _judge_with_model(
 ) -> dict[str, Any]:
     result: dict[str, dict[str, int]] = {}
     with open_models(workspace, limits) as models:
-        judges = model_judges(models, model, rubric, graphs, repeats)
+        judges, asked = model_judges(models, model, rubric, graphs, repeats), moment_items(items)
         for name in chosen_runs(workspace, runs):
             folder = workspace.run_folder(name)
             _require_same_items(folder, items)
             predictions = load_predictions(folder, items)
             for who in reversed(judges):  # the first one is the one that scores are made of
-                marks = who.judge(items, predictions, models.ask(f"judge/{name}", seen))
+                marks = who.mark(asked, predictions, models.ask(f"judge/{name}", seen))
                 write_jsonl(folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
             write_jsonl(folder / "judgements.jsonl", marks)
             result[name] = _count(marks)
@@ -200,7 +203,7 @@ def estimate_judging(
     if not _is_model(judge):
         return None
     with open_models(workspace, limits) as models:
-        judges = model_judges(models, judge, rubric or Rubric(), graphs, repeats)
+        judges, asked = model_judges(models, judge, rubric or Rubric(), graphs, repeats), moment_items(items)
 
         def stages() -> Iterator[tuple[str, Iterable[Request]]]:
             for name in chosen_runs(workspace, runs):
@@ -208,14 +211,14 @@ def estimate_judging(
                 _require_same_items(folder, items)
                 predictions = load_predictions(folder, items)
                 for who in judges:
-                    yield f"judge/{name}", who.requests(items, predictions)
+                    yield f"judge/{name}", who.requests(asked, predictions)
 
         return models.estimate(stages())
 
 
 def model_judges(
     models: Models, model: str, rubric: Rubric, graphs: Mapping[str, TaskGraph], repeats: int = 1
-) -> list[ModelJudge]:
+) -> list[ModelMarker]:
     """Return a model as judge of this workspace, once for each repetition.
 
     Raises:
@@ -223,8 +226,16 @@ def model_judges(
     """
     if repeats < 1:
         raise UserError(f"{repeats} repeats were asked for, but at least one is needed.")
+    library, prompts = Library(media=models.media, graphs=graphs), Prompts(models.prompts, models.secret)
     return [
-        ModelJudge(model, rubric, models.prompts, models.secret, graphs, repeat=k, price=models.price)
+        ModelMarker(
+            model=model,
+            marker=RubricMarker(rubric),
+            library=library,
+            prompts=prompts,
+            repeat=k,
+            price=models.price,
+        )
         for k in range(repeats)
     ]
 

@@ -23,6 +23,8 @@ from proctor.llm.structured import Unreadable, read_object, spoken_text
 __all__ = [
     "CONSISTENCY",
     "CONSISTENCY_FORM",
+    "CONSISTENCY_LIMITS",
+    "CONSISTENCY_TEMPLATE",
     "Consistency",
     "ConsistencyJudge",
     "consistency_schema",
@@ -37,8 +39,8 @@ CONSISTENCY_FORM: Final = (
 )
 """The wanted form in words, for the repair round."""
 
-TEMPLATE: Final = "filter-consistency"
-_LIMITS: Final = {"question": 4_000, "golds": 4_000, "prediction": 4_000}
+CONSISTENCY_TEMPLATE: Final = "filter-consistency"
+CONSISTENCY_LIMITS: Final = {"question": 4_000, "golds": 4_000, "prediction": 4_000}
 _REASON: Final = 500
 _ALONE = re.compile(r"[\W_]*(yes|no)[\W_]*", re.IGNORECASE)
 
@@ -114,7 +116,7 @@ class ConsistencyJudge:
     def name(self) -> str:
         """Name on verdicts and judgements: the model and the hash of the template."""
         again = f"#{self.draw}" if self.draw else ""
-        return f"{self.model} (consistency {self.prompts[TEMPLATE].hash[:8]}){again}"
+        return f"{self.model} (consistency {self.prompts[CONSISTENCY_TEMPLATE].hash[:8]}){again}"
 
     def prompt(self, question: str, golds: Sequence[str], prediction: str) -> Rendered:
         """Return the prompt.
@@ -124,8 +126,12 @@ class ConsistencyJudge:
             golds: accepted answers, of which one suffices.
             prediction: the answer to be judged.
         """
-        return self.prompts[TEMPLATE].render(
-            self.secret, limits=_LIMITS, question=question, golds=list(golds), prediction=prediction
+        return self.prompts[CONSISTENCY_TEMPLATE].render(
+            self.secret,
+            limits=CONSISTENCY_LIMITS,
+            question=question,
+            golds=list(golds),
+            prediction=prediction,
         )
 
     def request(self, question: str, golds: Sequence[str], prediction: str) -> Request:

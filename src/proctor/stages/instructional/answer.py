@@ -16,13 +16,14 @@ from proctor.evaluate.choice_scores import ChoiceTable, score_choices
 from proctor.evaluate.clip_question import ClipQuestion, choice_questions, open_questions
 from proctor.evaluate.clip_scores import ClipTable, Resampling
 from proctor.evaluate.clip_view import ClipView
-from proctor.evaluate.open_scores import judge_open, score_open
+from proctor.evaluate.open_scores import score_open
 from proctor.evaluate.prediction import Prediction
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.kinds.clip_prompt import ChoiceStyle
 from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import ModelMarker
 from proctor.exam.predictor import ModelPredictor
-from proctor.generate.instructional.consistency import ConsistencyJudge
 from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
@@ -147,10 +148,11 @@ def predict(
         raise UserError("open-ended answers need a judge.", hint="name a model: --judge MODEL")
     workspace = Workspace(root)
     questions = questions_of_form(workspace, options.form, limit=options.limit)
+    items = clip_items(questions)
     with open_models(workspace, limits) as models:
         models.require_prices(options.model, *([options.judge] if options.judge else []))
         who = _predictor(workspace, models, options, questions)
-        predictions = who.predict(clip_items(questions), models.ask(f"predict/{who.view.view.kind}", seen))
+        predictions = who.predict(items, models.ask(f"predict/{who.view.view.kind}", seen))
         how = Resampling(resamples=options.resamples, seed=options.seed)
         benchmark = _benchmark(workspace, options.form, questions)
         table: ClipTable
@@ -160,10 +162,14 @@ def predict(
                 questions, predictions, benchmark=benchmark, privilege=who.view.privilege, resampling=how
             )
         else:
-            judge = _judge(models, options.judge or "", limits)
-            judgements = judge_open(
-                questions, predictions, judge, models.ask("judge", seen), price=models.price
+            judge = ModelMarker(
+                model=options.judge or "",
+                marker=CONSISTENCY_MARKER,
+                library=who.library,
+                prompts=Prompts(generation_prompts(limits.prompts if limits else None), models.secret),
+                price=models.price,
             )
+            judgements = judge.mark(items, predictions, models.ask("judge", seen))
             write_jsonl(folder / "judgements.jsonl", judgements)
             table = score_open(questions, predictions, judgements, benchmark=benchmark, resampling=how)
         calls = models.closing()
@@ -277,10 +283,6 @@ def require_videos(workspace: Workspace, folder: Path | None, clips: Sequence[Sh
         where=(first.where if first else None) or str(workspace.root),
         hint="say where the videos are (--videos FOLDER), or show the steps or the question only (--show)",
     )
-
-
-def _judge(models: Models, name: str, limits: Limits | None) -> ConsistencyJudge:
-    return ConsistencyJudge(name, generation_prompts(limits.prompts if limits else None), models.secret)
 
 
 def _benchmark(workspace: Workspace, form: Form, questions: Sequence[ClipQuestion]) -> str:

@@ -14,7 +14,6 @@ from proctor.errors import UserError
 from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.evaluate.prediction import Judgement, Prediction
 from proctor.evaluate.retrieval import Ranking
-from proctor.evaluate.source_judge import SourceJudge
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_scores import (
     SourceTable,
@@ -26,8 +25,10 @@ from proctor.evaluate.source_scores import (
 from proctor.evaluate.source_showing import CorpusPictures
 from proctor.evaluate.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library as ExamLibrary
 from proctor.exam.library import Prompts
+from proctor.exam.marker import ModelMarker
 from proctor.exam.predictor import ModelPredictor
 from proctor.generate.styled.style import load_styles
 from proctor.llm.estimate import Estimate
@@ -113,16 +114,17 @@ def answer(
     library = Library(workspace)
     questions = load_questions(workspace, options.questions, limit=options.limit)
     view, rankings = _sources(workspace, questions, options)
+    items = document_items(questions)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
         who = _answerer(library, models, options, view, rankings)
         folder = workspace.file(ANSWERS) / options.questions / _safe(who.name)
-        predictions = who.predict(document_items(questions), models.ask(f"answer/{options.sources}", seen))
+        predictions = who.predict(items, models.ask(f"answer/{options.sources}", seen))
         write_jsonl(folder / "predictions.jsonl", predictions)
         judgements: dict[str, list[Judgement]] = {}
         written: set[str] = set()
-        for judge in _judges(library, models, options, limits):
-            made = judge.judge(questions, predictions, models.ask(f"judge/{judge.kind}", seen))
+        for judge in _judges(who.library, models, options):
+            made = judge.mark(items, predictions, models.ask(f"judge/{judge.marker.name}", seen))
             write_jsonl(folder / f"judgements.{_safe(judge.name)}.jsonl", made)
             judgements[_column_name(judge, judgements)] = made
             written.add(f"judgements.{_safe(judge.name)}.jsonl")
@@ -168,15 +170,16 @@ def estimate_answers(root: Path, options: AnswerOptions, *, limits: Limits | Non
     library = Library(workspace)
     questions = load_questions(workspace, options.questions, limit=options.limit)
     view, rankings = _sources(workspace, questions, options)
+    items = document_items(questions)
     with open_models(workspace, limits) as models:
         who = _answerer(library, models, options, view, rankings)
         foreseen = [
             Prediction(item_id=q.id, predictor=who.name, answer=q.answer or q.question) for q in questions
         ]
-        stages = [(f"answer/{options.sources}", who.requests(document_items(questions)))]
+        stages = [(f"answer/{options.sources}", who.requests(items))]
         stages += [
-            (f"judge/{judge.kind}", judge.requests(questions, foreseen))
-            for judge in _judges(library, models, options, limits)
+            (f"judge/{judge.marker.name}", judge.requests(items, foreseen))
+            for judge in _judges(who.library, models, options)
         ]
         return models.estimate(stages)
 
@@ -229,26 +232,19 @@ def _answerer(
     )
 
 
-def _judges(
-    library: Library, models: Models, options: AnswerOptions, limits: Limits | None
-) -> list[SourceJudge]:
-    prompts = evaluation_prompts(limits.prompts if limits else None)
-    pictures = CorpusPictures(library.corpus, models.media)
-    named = [("source", name) for name in options.judges] + [
-        ("reference", name) for name in options.reference_judges
-    ]
+def _judges(library: ExamLibrary, models: Models, options: AnswerOptions) -> list[ModelMarker]:
+    markers = [(SourceMarker("source"), name) for name in options.judges]
+    markers += [(SourceMarker("reference"), name) for name in options.reference_judges]
+    prompts = Prompts(models.prompts, models.secret)
     return [
-        SourceJudge(
-            model=name, kind=kind, corpus=library.corpus, prompts=prompts, secret=models.secret,  # type: ignore[arg-type]
-            picture=pictures, price=models.price,
-        )
-        for kind, name in named
-    ]  # fmt: skip
+        ModelMarker(model=name, marker=marker, library=library, prompts=prompts, price=models.price)
+        for marker, name in markers
+    ]
 
 
-def _column_name(judge: SourceJudge, there: dict[str, list[Judgement]]) -> str:
+def _column_name(judge: ModelMarker, there: dict[str, list[Judgement]]) -> str:
     """The first judge of a kind gives its name to the column; further ones stand under their own."""
-    usual = judge_measure(judge.kind)
+    usual = judge_measure(judge.marker.name)
     return usual if usual not in there else f"{usual} {judge.model}"
 
 
