@@ -61,10 +61,10 @@ def test_bounds_and_choices_hold_in_python(given, message):
 
 def test_what_was_given_comes_before_the_file_and_that_before_the_struct(tmp_path):
     (tmp_path / "proctor.toml").write_text('[cut]\ndraws = 4\nk = 7\nkind = "long"\nrate = 2\n')
-    found = Workspace(tmp_path).resolve(Cut, {"kind": "short", "k": ()})
+    found = Workspace(tmp_path).resolve(Cut, kind="short", k=())
     assert found == Cut(draws=4, k=(7,), kind="short", rate=2.0)
     assert isinstance(found.rate, float)
-    assert Workspace(tmp_path / "other").resolve(Cut, {}) == Cut()
+    assert Workspace(tmp_path / "other").resolve(Cut) == Cut()
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_was_given_comes_before_the_file_and_that_before_the_struct(tmp_pat
 def test_the_file_is_named_where_it_is_wrong(tmp_path, line, message):
     (tmp_path / "proctor.toml").write_text(f"[cut]\n{line}\n")
     with pytest.raises(UserError, match=message) as caught:
-        Workspace(tmp_path).resolve(Cut, {})
+        Workspace(tmp_path).resolve(Cut)
     assert "proctor.toml: [cut]" in caught.value.render()
 
 

@@ -228,23 +228,26 @@ class Workspace:
                 )
         return {**defaults, **table, **{k: v for k, v in given.items() if v is not None}}
 
-    def resolve(self, settings: type[S], given: Mapping[str, Any]) -> S:
+    def resolve(self, settings: type[S], **given: Any) -> S:
         """Return the settings of a stage: what was given, then ``proctor.toml``, then the defaults of the struct.
 
         Args:
             settings: a struct with a ``section``.
-            given: values of its fields that were typed, or passed in Python.
+            **given: values of its fields that were typed, or passed in Python; None is none.
 
         Raises:
             UserError: as ``settings`` above, or if a value there is out of its bounds or none of its choices.
         """
-        fields = fields_of(settings)
+        declared = {field.name: field for field in fields_of(settings)}
         plain = {
-            f.name: list(f.default) if f.several and f.default is not None else f.default for f in fields
+            f.name: None if f.default is msgspec.NODEFAULT else f.default
+            for f in msgspec.structs.fields(settings)
         }
-        found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, plain)
+        defaults = {n: list(value) if isinstance(value, tuple) else value for n, value in plain.items()}
+        found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, defaults)
+        values = {n: declared[n].read(value) if n in declared else value for n, value in found.items()}
         try:
-            return settings(**{f.name: f.read(found[f.name]) for f in fields})
+            return settings(**values)
         except UserError as error:
             where = f"{self.file('proctor.toml')}: [{settings.section}]"
             raise UserError(error.message, where=where, hint=_FIX_SETTINGS) from None

@@ -25,6 +25,7 @@ from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score
+from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import verify_with_model
 from proctor_rehearsal.standin import Answer, Call
 
@@ -169,13 +170,13 @@ def test_marks_are_those_of_harmless_texts_and_the_page_shows_text(
     for run in ("bad", "good"):
         row = tables[run].rows[0]
         assert (row.value, row.failed) == (0.0, 0)
-    report(hostile, title="</title><script>alert(0)</script>{{7*7}}")
+    report(hostile, ReportSettings(title="</title><script>alert(0)</script>{{7*7}}"))
     plain = Path(shutil.copytree(built, tmp_path / "plain"))
     predict(plain, play.name("harmless"), run="good")
     predict(plain, play.name("harmless-too"), run="bad")
     judge(plain, judge=play.name("marker"))
     score(plain, resamples=100)
-    report(plain, title="Plain")
+    report(plain, ReportSettings(title="Plain"))
     pages = [next(root.glob("**/report.html")) for root in (hostile, plain)]
     seen, expected = (Page(path.read_text()) for path in pages)
     assert seen.scripts == expected.scripts  # the page's own, and data that are no code

@@ -24,6 +24,7 @@ from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score
+from proctor.stages.settings import DeriveSettings, ReadSettings, ReportSettings
 from proctor.stages.verify import verify
 
 Stage = Callable[[Path], Any]
@@ -37,20 +38,22 @@ BEFORE: dict[str, Stage] = {
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=1),
     "judge": lambda home: judge(home / "bench"),
     "score": lambda home: score(home / "bench", resamples=200),
-    "report": lambda home: report(home / "bench", title="First"),
+    "report": lambda home: report(home / "bench", ReportSettings(title="First")),
 }
 """The stages as the workspace was made."""
 
 AGAIN: dict[str, Stage] = {
     **BEFORE,
-    "read": lambda home: read("plain", home / "sample", home / "bench", "published"),
-    "derive": lambda home: derive(home / "bench", "published"),
+    "read": lambda home: read(
+        "plain", home / "sample", home / "bench", ReadSettings(corrections="published")
+    ),
+    "derive": lambda home: derive(home / "bench", DeriveSettings(protocol="published")),
     "generate": lambda home: generate(home / "bench", sample="all", limit=50, seed=2),
     "verify": lambda home: verify(home / "bench", threshold=0.95),
     "build": lambda home: build(home / "bench", name="second", min_confidence=0.9),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=2),
     "score": lambda home: score(home / "bench", resamples=300),
-    "report": lambda home: report(home / "bench", title="Second"),
+    "report": lambda home: report(home / "bench", ReportSettings(title="Second")),
 }
 """The same with other settings, so that each file that is written differs from the one that is there."""
 

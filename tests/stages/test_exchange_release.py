@@ -50,7 +50,7 @@ def test_items_and_scores_are_the_same_elsewhere(built: Path, tmp_path: Path) ->
 def test_the_report_works_from_a_release_alone(built: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
     import_release(built / "release", there)
-    page = Path(report(there)["report"]).read_text(encoding="utf-8")
+    page = Path(report(there).report).read_text(encoding="utf-8")
     assert "tiny" in page
     assert "1.2.3" in page
 
@@ -85,6 +85,6 @@ def test_page_and_scores_show_the_same_interval(built: Path, tmp_path: Path) -> 
     usual = score(tmp_path / "there", confidence=0.95, resamples=300, seed=4).tables["recipe-text"].row("all")
     assert (row.low, row.high) != (usual.low, usual.high)
     score(there, confidence=0.5)
-    page = Path(report(there)["report"]).read_text(encoding="utf-8")
+    page = Path(report(there).report).read_text(encoding="utf-8")
     assert f"{row.low:.1f}–{row.high:.1f}" in page
     assert f"{usual.low:.1f}–{usual.high:.1f}" not in page

@@ -326,7 +326,7 @@ def bare(tmp_path: Path) -> Path:
 
 
 def test_induced_graphs_go_into_a_workspace_and_lead_to_questions(bare: Path) -> None:
-    assert derive(bare)["examples"] == 0
+    assert derive(bare).examples == 0
     result = induce_graphs(bare, write=True)
     assert result["written"] == ["g", "h"]
     assert result["agreement"] is None
@@ -339,7 +339,7 @@ def test_induced_graphs_go_into_a_workspace_and_lead_to_questions(bare: Path) ->
     assert Workspace(bare).stale() == [
         "graphs.json changed after 'derive' had read it: run 'proctor derive' again"
     ]
-    assert derive(bare)["examples"] > 0
+    assert derive(bare).examples > 0
     assert Workspace(bare).stale() == []
 
 
@@ -350,7 +350,7 @@ def test_steps_of_recordings_without_a_say_are_in_the_graph(bare: Path) -> None:
     graph = Workspace(bare).graphs()["g"]
     assert {s.id for s in graph.actions} == {"a", "b", "z"}
     assert graph.start is not None
-    assert derive(bare)["recordings"] == 2
+    assert derive(bare).recordings == 2
 
 
 def test_what_was_induced_may_be_induced_again_and_is_no_reference(bare: Path) -> None:

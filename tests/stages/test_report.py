@@ -12,6 +12,7 @@ import pytest
 from proctor.benchmark.item import Item
 from proctor.media import frames as media_frames
 from proctor.stages import report
+from proctor.stages.settings import ReportSettings
 
 RATE = 10
 
@@ -51,5 +52,5 @@ def test_the_moments_own_picture_is_there_and_last(
     recording: None, runs: tuple[Any, ...], count: int, shown: list[float]
 ) -> None:
     times = report._times([_item(10.0)], runs, count)
-    found = report._frames_of(Path("r.mp4"), [_item(10.0)], times, {"height": 16})["i"]
+    found = report._frames_of(Path("r.mp4"), [_item(10.0)], times, ReportSettings(height=16))["i"]
     assert [frame.time for frame in found] == shown

@@ -29,7 +29,7 @@ def test_a_report_without_the_extra_says_how_to_have_pictures(
     for one in read_jsonl(bench / "recordings.jsonl", Recording):
         (videos / f"{one.id}.mp4").write_bytes(b"x")
     monkeypatch.setitem(sys.modules, "av", None)
-    (reason,) = report(bench, videos=videos)["without_frames"]
+    (reason,) = report(bench, videos=videos).without_frames
     assert reason.endswith("pip install 'proctor-bench[video]'")
 
 

@@ -96,7 +96,7 @@ def calibrate(
     if report:
         from proctor.stages.report import report as write_report
 
-        found["report"] = write_report(workspace)["report"]
+        found["report"] = write_report(workspace).report
         parts.append(f"report: {found['report']}")
     else:
         parts.append(f"next: proctor report {workspace}")

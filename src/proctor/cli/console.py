@@ -76,7 +76,7 @@ def command_app(*, help: str | None = None) -> typer.Typer:
     )
 
 
-def emit(result: Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
+def emit(result: msgspec.Struct | Mapping[str, Any] | Sequence[Any], text: str, *, as_json: bool) -> None:
     """Print the result of a command: JSON for machines, the text for people.
 
     Neither can steer a terminal, whatever the data say: what does not print is escaped.

@@ -73,7 +73,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
                 from proctor.workspace import Workspace
 
                 given = {key: value for key, value in typed.items() if _is_given(typed_in, key)}
-                values[name] = Workspace(values["workspace"]).resolve(struct, given)
+                values[name] = Workspace(values["workspace"]).resolve(struct, **given)
             else:
                 values[name] = struct(**typed)
         command(**values)

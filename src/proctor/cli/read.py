@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, table, warn
+from proctor.cli.console import command_app, emit, table, warn
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.stages.settings import ReadSettings
 
 app = command_app()
 
@@ -16,20 +18,16 @@ _SHOWN = 5
 
 
 @app.command()
+@with_settings
 def read(
     dataset: Annotated[
         str, typer.Argument(help="Name of the data set: captaincook4d, plain, or a plugin's.")
     ],
     folder: Annotated[Path, typer.Argument(help="Folder with the data set's files.")],
     workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark in the making; made if needed.")],
-    corrections: Annotated[
-        str | None,
-        typer.Option(
-            help="'corrected' fixes known mistakes of the annotations (default); 'published' keeps the release's."
-        ),
-    ] = None,
-    workers: WorkersOption = None,
-    as_json: JsonFlag = False,
+    settings: ReadSettings,
+    spread: Spread,
+    output: Output,
 ) -> None:
     """Read recordings and task graphs, correct what is known to be wrong, and say what was found.
 
@@ -41,14 +39,14 @@ def read(
     from proctor.compute import place_of
     from proctor.stages import read as stage
 
-    result = stage.read(dataset, folder, workspace, corrections, place=place_of(workers))
-    counts = result["counts"]
+    result = stage.read(dataset, folder, workspace, settings, place=place_of(spread.workers))
+    counts = result.counts
     rows = [
         (key.replace("_", " "), counts[key])
         for key in ("recordings", "activities", "steps", "steps_kept", "corrections", "dropped")
         if key in counts
     ]
-    found = result["findings"]
+    found = result.findings
     for sentence in found[:_SHOWN]:
         warn(sentence)
     if len(found) > _SHOWN:
@@ -60,4 +58,4 @@ def read(
         )
     following = "derive {}" if counts["task_graphs"] else "graph induce {} --write"
     text = table(rows) + f"\n\nnext: proctor {following.format(workspace)}"
-    emit(result, text, as_json=as_json)
+    emit(result, text, as_json=output.as_json)

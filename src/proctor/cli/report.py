@@ -7,24 +7,19 @@ from typing import Annotated
 
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress
+from proctor.cli.options import Output, with_settings
+from proctor.stages.settings import ReportFiles, ReportSettings
 
 app = command_app()
 
 
 @app.command()
+@with_settings
 def report(
     workspace: WorkspaceArgument,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file (default: report.html in the workspace).")
-    ] = None,
-    frames: Annotated[
-        int | None, typer.Option(min=0, help="Pictures for each item where its video exists (default 4).")
-    ] = None,
-    videos: Annotated[
-        Path | None, typer.Option(help="Folder of the recordings' videos (default: the data set's).")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    files: ReportFiles,
+    settings: ReportSettings,
     styled: Annotated[
         bool,
         typer.Option(
@@ -32,28 +27,29 @@ def report(
             help="Report on the questions about a corpus (without being asked where there are no others).",
         ),
     ] = False,
-    as_json: JsonFlag = False,
+    *,
+    output: Output,
 ) -> None:
     """Write everything about the benchmark and its runs as one page that works offline, in light, dark and print.
 
     Example: proctor report bench --title "Kitchen questions" --output kitchen.html
     """
     if styled or _has_only(workspace, "styled.jsonl"):
-        _report_styled(workspace, output, as_json=as_json)
+        _report_styled(workspace, files.output, as_json=output.as_json)
         return
     if _has_only(workspace, "pairs.jsonl"):
-        _report_clips(workspace, output, videos, as_json=as_json)
+        _report_clips(workspace, files.output, files.videos, as_json=output.as_json)
         return
     from proctor.stages import report as stage
 
-    with progress("extracting frames", quiet=as_json) as seen:
-        result = stage.report(workspace, output=output, frames=frames, title=title, videos=videos, seen=seen)
-    without = ", ".join(f"{n} items: {reason}" for reason, n in result["without_frames"].items())
-    size = result["bytes"] / 2**20
-    text = f"{result['report']}  ({size:.1f} MB, {result['items']} items, {len(result['runs'])} runs)"
+    with progress("extracting frames", quiet=output.as_json) as seen:
+        result = stage.report(workspace, settings, output=files.output, videos=files.videos, seen=seen)
+    without = ", ".join(f"{n} items: {reason}" for reason, n in result.without_frames.items())
+    size = result.bytes / 2**20
+    text = f"{result.report}  ({size:.1f} MB, {result.items} items, {len(result.runs)} runs)"
     if without:
         text += f"\nwithout frames: {without}"
-    emit(result, f"{text}\nopen it in a browser", as_json=as_json)
+    emit(result, f"{text}\nopen it in a browser", as_json=output.as_json)
 
 
 def _has_only(workspace: Path, name: str) -> bool:

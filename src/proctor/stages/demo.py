@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import MissingExtraError
 from proctor.procedure.recording import Recording
@@ -19,6 +21,7 @@ from proctor.stages.read import read
 from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
+from proctor.stages.settings import ReportSettings
 from proctor.stages.show import Show
 from proctor.stages.verify import verify
 from proctor.workspace import is_there
@@ -50,8 +53,8 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
             counts["rendered"] = render_videos(data, show=show)
         except MissingExtraError as error:
             counts["no_video"] = f"no videos: {error.message} ({error.hint})"
-    counts["read"] = read("plain", data, bench)["counts"]
-    counts["derive"] = derive(bench)
+    counts["read"] = read("plain", data, bench).counts
+    counts["derive"] = msgspec.to_builtins(derive(bench))
     with show("asking questions", counts["derive"]["examples"]) as seen:
         counts["generate"] = generate(bench, sample="all", seed=seed, seen=seen)
     with show("checking them against the task graph", counts["generate"]["candidates"]) as seen:
@@ -64,7 +67,8 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
         counts["judge"] = judge(bench, seen=seen)
     scored: ScoredRuns = score(bench, seed=seed)
     with show("taking frames for the report", counts["build"]["items"]) as seen:
-        counts["report"] = report(bench, title="Everyday sample", seen=seen)
+        page = report(bench, ReportSettings(title="Everyday sample"), seen=seen)
+        counts["report"] = msgspec.to_builtins(page)
     return {**counts, "scores": scored}
 
 

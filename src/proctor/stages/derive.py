@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+import msgspec
 
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
@@ -15,17 +17,36 @@ from proctor.examples.example import Example
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, atomic_write, encode_jsonl
 from proctor.stages.inputs import iter_recordings
+from proctor.stages.settings import DeriveSettings
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.workspace import Workspace
 
-__all__ = ["DEFAULTS", "derive"]
-
-DEFAULTS: dict[str, Any] = {"protocol": ""}
-"""An empty protocol means: as the recordings were read."""
-
+__all__ = ["Derived", "derive"]
 
 _AT_ONCE: Final = 16
 """Recordings that are sent to a worker together: about half a second of work."""
+
+
+class Derived(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of the closing line.
+
+    Attributes:
+        protocol: by which the examples were derived.
+        examples: how many.
+        by_type: of them.
+        noisy: of them, those after a mistake.
+        states: of the examples of type ``next``.
+        recordings: that gave examples.
+        dropped: moments and recordings left out, by reason.
+    """
+
+    protocol: Protocol
+    examples: int
+    by_type: dict[str, int]
+    noisy: int
+    states: dict[str, int]
+    recordings: int
+    dropped: dict[str, int]
 
 
 class _Derived(NamedTuple):
@@ -39,12 +60,12 @@ class _Derived(NamedTuple):
     recordings: int
 
 
-def derive(root: Path, protocol: str | None = None, *, place: Place = HERE) -> dict[str, Any]:
+def derive(root: Path, settings: DeriveSettings | None = None, *, place: Place = HERE) -> Derived:
     """Derive the examples of a workspace and return the counts.
 
     Args:
         root: the workspace.
-        protocol: ``corrected`` or ``published``; as the recordings were read by default.
+        settings: the protocol; the workspace's own by default.
         place: where it runs; the files are the same everywhere.
 
     Raises:
@@ -52,8 +73,8 @@ def derive(root: Path, protocol: str | None = None, *, place: Place = HERE) -> d
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    settings = workspace.settings("derive", {"protocol": protocol}, DEFAULTS)
-    chosen = _protocol(settings["protocol"] or _how_read(workspace))
+    settings = settings or workspace.resolve(DeriveSettings)
+    chosen = _protocol(settings.protocol or _how_read(workspace))
     dropped: list[Dropped] = []
     by_type: Counter[str] = Counter()
     states: Counter[str] = Counter()
@@ -69,23 +90,26 @@ def derive(root: Path, protocol: str | None = None, *, place: Place = HERE) -> d
             states.update(found.states)
             noisy, recordings = noisy + found.noisy, recordings + found.recordings
     reasons = workspace.write_dropped("derive", dropped)
-    counts = {
-        "examples": by_type.total(),
-        "by_type": dict(by_type),
-        "noisy": noisy,
-        "states": dict(states),
-        "recordings": recordings - reasons.get("not_eligible", 0) - reasons.get("no_graph", 0),
-        "dropped": reasons,
-    }
+    result = Derived(
+        protocol=chosen,
+        examples=by_type.total(),
+        by_type=dict(by_type),
+        noisy=noisy,
+        states=dict(states),
+        recordings=recordings - reasons.get("not_eligible", 0) - reasons.get("no_graph", 0),
+        dropped=reasons,
+    )
+    counts = msgspec.structs.asdict(result)
+    del counts["protocol"]
     workspace.record(
         "derive",
         settings={"protocol": chosen},
         counts=counts,
         inputs=("recordings.jsonl", "graphs.json"),
         outputs=("examples.jsonl",),
-        kept=settings,
+        kept=msgspec.structs.asdict(settings),
     )
-    return {"protocol": chosen, **counts}
+    return result
 
 
 def _derived(graphs: bytes, protocol: Protocol, recordings: Packed[Sequence[Recording]]) -> _Derived:

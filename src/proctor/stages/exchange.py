@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from proctor.benchmark.promqa import (
     Layout,
@@ -29,7 +28,7 @@ __all__ = ["export_published", "import_published", "import_release"]
 ORIGINS = "promqa.origins.jsonl"
 
 
-def import_published(file: Path, annotations: Path, root: Path) -> dict[str, Any]:
+def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int]:
     """Bring a published ProMQA file into a new workspace: examples, candidates, verdicts and items.
 
     Args:
@@ -74,7 +73,7 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, Any
     return counts
 
 
-def import_release(name_or_path: str | Path, root: Path) -> dict[str, Any]:
+def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]:
     """Bring somebody's released benchmark into a new workspace, to sit predictors down to it.
 
     Args:
@@ -94,7 +93,7 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, Any]:
     rules = benchmark.manifest.rules.name if benchmark.manifest else ""
     licence = benchmark.manifest.info.licence if benchmark.manifest else ""
     settings = {"name": benchmark.name, "version": benchmark.version, "accept": rules, "licence": licence}
-    counts = {
+    counts: dict[str, int | str] = {
         "items": len(benchmark.items),
         "golds": sum(len(i.golds) for i in benchmark.items),
         "recordings": len({i.recording_id for i in benchmark.items}),
@@ -105,7 +104,7 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, Any]:
     return counts
 
 
-def export_published(root: Path, file: Path) -> dict[str, Any]:
+def export_published(root: Path, file: Path) -> dict[str, int | str]:
     """Write a workspace's benchmark as a published ProMQA file.
 
     Raises:

@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from proctor.compute import HERE, Place
 from proctor.datasets.dataset import load_dataset
 from proctor.datasets.lint import find_always_ready
 from proctor.errors import UserError
 from proctor.records import write_jsonl
+from proctor.stages.settings import ReadSettings
 from proctor.workspace import Workspace
 
-__all__ = ["read"]
+__all__ = ["Read", "read"]
+
+
+class Read(msgspec.Struct, frozen=True):
+    """What was read.
+
+    Attributes:
+        dataset: its name.
+        about: title, version, licence, citation and homepage.
+        corrections: ``corrected`` or ``published``.
+        counts: recordings, steps and what else the data set counts.
+        dropped: recordings left out, by reason.
+        findings: oddities, one sentence each.
+    """
+
+    dataset: str
+    about: dict[str, str]
+    corrections: str
+    counts: dict[str, int]
+    dropped: dict[str, int]
+    findings: list[str]
 
 
 def read(
-    dataset: str, folder: Path, root: Path, corrections: str | None = None, *, place: Place = HERE
-) -> dict[str, Any]:
+    dataset: str, folder: Path, root: Path, settings: ReadSettings | None = None, *, place: Place = HERE
+) -> Read:
     """Read a data set into a workspace and return the counts of the closing line.
 
     Args:
         dataset: its name.
         folder: where it is.
         root: the workspace.
-        corrections: ``corrected`` (default) or ``published``.
+        settings: how; as the workspace was read before by default.
         place: where it runs; the files are the same everywhere.
 
     Raises:
         UserError: if anything about the data set or the workspace is wrong.
     """
-    if corrections not in (None, "published", "corrected"):
-        raise UserError(f"--corrections is {corrections!r}.", hint="use 'corrected' or 'published'")
     declared = load_dataset(dataset)
     if declared.kind != "recordings":
         raise UserError(
@@ -41,10 +61,8 @@ def read(
         )
     workspace = Workspace(root)
     workspace.create()
-    defaults = {"dataset": "", "folder": "", "corrections": "corrected"}
-    given = {"dataset": dataset, "folder": str(folder), "corrections": corrections}
-    settings = workspace.settings("read", given, defaults)
-    mode = settings["corrections"]
+    settings = settings or workspace.resolve(ReadSettings)
+    mode = settings.corrections
     result = declared.read_in(place, folder, mode)
     if not result.recordings:
         raise UserError(
@@ -57,7 +75,7 @@ def read(
     write_jsonl(workspace.file("corrections.jsonl"), result.corrections)
     dropped = workspace.write_dropped("read", result.dropped)
     steps = sum(len(r.segments) for r in result.recordings)
-    counts: dict[str, Any] = {
+    counts = {
         "recordings": len(result.recordings),
         "activities": len(result.graphs or {r.activity_id for r in result.recordings}),
         "task_graphs": len(result.graphs),
@@ -75,15 +93,8 @@ def read(
         "homepage": declared.homepage,
     } | {("title" if key == "name" else key): text for key, text in result.about.items() if text}
     outputs = ("recordings.jsonl", "graphs.json")
-    workspace.record("read", settings=settings, counts=counts | {"about": about}, outputs=outputs)
-    return {
-        "dataset": declared.name,
-        "about": about,
-        "corrections": mode,
-        "counts": counts,
-        "dropped": dropped,
-        "findings": [
-            f"{f.where}: {f.seen}"
-            for f in (*result.findings, *find_always_ready(result.recordings, result.graphs))
-        ],
-    }
+    kept = {**msgspec.structs.asdict(settings), "dataset": dataset, "folder": str(folder)}
+    workspace.record("read", settings=kept, counts=counts | {"about": about}, outputs=outputs)
+    findings = (*result.findings, *find_always_ready(result.recordings, result.graphs))
+    told = [f"{f.where}: {f.seen}" for f in findings]
+    return Read(declared.name, about, mode, counts, dropped, told)

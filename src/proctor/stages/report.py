@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from proctor.benchmark.item import Item
 from proctor.errors import MissingExtraError, UserError
@@ -21,6 +23,7 @@ from proctor.stages.rehearsing import played_in
 from proctor.stages.report_calls import described_frames
 from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
+from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import open_store
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import StageRecord, Workspace, is_there
@@ -28,9 +31,7 @@ from proctor.workspace import StageRecord, Workspace, is_there
 if TYPE_CHECKING:
     from proctor.verify.verdict import Verdict
 
-__all__ = ["DEFAULTS", "report"]
-
-DEFAULTS: dict[str, Any] = {"frames": 4, "height": 180, "title": ""}
+__all__ = ["Reported", "report"]
 
 _MAX_ITEMS_WITH_FRAMES: Final = 400
 _QUALITY: Final = 60
@@ -39,22 +40,40 @@ _JUST_BEFORE: Final = 0.001
 """Of the pictures in the page: enough to see what was shown, and four for each of some hundred questions stay a few MB."""
 
 
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that was written.
+
+    Attributes:
+        report: its path.
+        bytes: its size.
+        items: that it shows.
+        runs: their names.
+        items_with_frames: items with pictures.
+        without_frames: items without, by reason.
+    """
+
+    report: str
+    bytes: int
+    items: int
+    runs: list[str]
+    items_with_frames: int
+    without_frames: dict[str, int]
+
+
 def report(
     root: Path,
+    settings: ReportSettings | None = None,
     *,
     output: Path | None = None,
-    frames: int | None = None,
-    title: str | None = None,
     videos: Path | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Reported:
     """Write the report of a workspace.
 
     Args:
         root: the workspace.
+        settings: what the page shows; the workspace's own by default.
         output: the file; ``report.html`` in the workspace by default.
-        frames: pictures for each item where its video exists; 0 for none.
-        title: of the page.
         videos: folder that the recordings' videos are relative to; the data set's by default.
         seen: called after each item whose frames were extracted.
 
@@ -64,14 +83,14 @@ def report(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
-    settings = workspace.settings("report", {"frames": frames, "title": title}, DEFAULTS)
+    settings = settings or workspace.resolve(ReportSettings)
     candidates = _candidates(workspace)
     runs = tuple(_run(workspace, name, items) for name in workspace.run_names())
     pictures, skipped = _frames(workspace, items, runs, settings, videos, seen)
     described = described_frames(workspace, runs)
     data = ReportData(
         items=tuple(items),
-        title=settings["title"],
+        title=settings.title,
         about=_about(workspace),
         graphs=graphs,
         runs=runs,
@@ -88,15 +107,15 @@ def report(
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
     options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
     path = write_report(output or workspace.file("report.html"), data, options)
-    workspace.keep("report", settings)
-    return {
-        "report": str(path),
-        "bytes": path.stat().st_size,
-        "items": len(items),
-        "runs": [r.name for r in data.runs],
-        "items_with_frames": len(pictures),
-        "without_frames": skipped,
-    }
+    workspace.keep("report", msgspec.structs.asdict(settings))
+    return Reported(
+        report=str(path),
+        bytes=path.stat().st_size,
+        items=len(items),
+        runs=[r.name for r in data.runs],
+        items_with_frames=len(pictures),
+        without_frames=skipped,
+    )
 
 
 def _candidates(workspace: Workspace) -> list[Candidate]:
@@ -204,7 +223,7 @@ def _frames(
     workspace: Workspace,
     items: Sequence[Item],
     runs: Sequence[Run],
-    settings: Mapping[str, Any],
+    settings: ReportSettings,
     folder: Path | None,
     seen: Callable[[], None] | None,
 ) -> tuple[dict[str, tuple[Frame, ...]], dict[str, int]]:
@@ -214,13 +233,13 @@ def _frames(
         Frames by item id, and the number of items that have none for each reason.
     """
     skipped: Counter[str] = Counter()
-    if not settings["frames"]:
+    if not settings.frames:
         return {}, {}
     videos = workspace_videos(workspace, folder, {item.recording_id for item in items})
     by_video: dict[Path, list[Item]] = {}
     for item in items[:_MAX_ITEMS_WITH_FRAMES]:
         try:
-            path = videos.find(item.recording_id, item.example.video, height=settings["height"])
+            path = videos.find(item.recording_id, item.example.video, height=settings.height)
         except MissingExtraError as error:
             return {}, {_needs(error): len(items)}
         except UserError:
@@ -231,7 +250,7 @@ def _frames(
             by_video.setdefault(path, []).append(item)
     skipped["beyond the limit"] += max(0, len(items) - _MAX_ITEMS_WITH_FRAMES)
     found: dict[str, tuple[Frame, ...]] = {}
-    times = _times(items, runs, settings["frames"])
+    times = _times(items, runs, settings.frames)
     for path, members in by_video.items():
         try:
             found |= _frames_of(path, members, times, settings)
@@ -277,7 +296,7 @@ def _spread(times: Sequence[float], count: int) -> list[float]:
 
 
 def _frames_of(
-    path: Path, items: Sequence[Item], wanted: Mapping[str, Sequence[float]], settings: Mapping[str, Any]
+    path: Path, items: Sequence[Item], wanted: Mapping[str, Sequence[float]], settings: ReportSettings
 ) -> dict[str, tuple[Frame, ...]]:
     """Decode all wanted times of one video in one pass and hand them to its items."""
     from proctor.media.frames import extract_frames
@@ -285,7 +304,7 @@ def _frames_of(
 
     wanted = {item.id: wanted[item.id] for item in items}
     times = sorted({t for some in wanted.values() for t in some})
-    pictures = dict(zip(times, extract_frames(path, times, height=settings["height"]), strict=True))
+    pictures = dict(zip(times, extract_frames(path, times, height=settings.height), strict=True))
     jpeg = {t: encode_jpeg(f.image, quality=_QUALITY) for t, f in pictures.items()}
     frames = {}
     for name, some in wanted.items():

@@ -85,7 +85,7 @@ def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) ->
             video = False
     read("plain", data, bench)
     counts = derive(bench)
-    with show("asking questions", counts["examples"]) as seen:
+    with show("asking questions", counts.examples) as seen:
         made = generate(bench, sample="all", seed=seed, seen=seen)
     with show("checking them against the task graph", made["candidates"]) as seen:
         verify(bench, seen=seen)

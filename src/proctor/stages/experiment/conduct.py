@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proctor.errors import UserError
 from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore
@@ -28,6 +30,7 @@ from proctor.stages.read import read
 from proctor.stages.rehearsing import Rehearsing
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
+from proctor.stages.settings import DeriveSettings, ReadSettings
 from proctor.stages.show import Show
 from proctor.stages.verify import verify, verify_with_model
 from proctor.stages.videos import workspace_videos
@@ -154,9 +157,9 @@ def conduct(
         done.sheet = str(sheet)
     done.scores = score(root, seed=plan.seed)
     with show("taking frames for the report") as seen:
-        counts = report(root, videos=videos, seen=seen)
-    done.add("report", counts)
-    done.report = counts["report"]
+        page = report(root, videos=videos, seen=seen)
+    done.add("report", msgspec.to_builtins(page))
+    done.report = page.report
     return done
 
 
@@ -180,9 +183,10 @@ def prepare(root: Path, plan: Plan, source: Source | None, done: Done) -> None:
             done.add("import", import_published(source.published, source.folder, root))
         return
     if not there and source is not None:
-        done.add("read", read(source.dataset, source.folder, root, plan.protocol)["counts"])
+        how = ReadSettings(corrections="published" if plan.protocol == "published" else "corrected")
+        done.add("read", read(source.dataset, source.folder, root, how).counts)
     if not is_there(workspace.file("examples.jsonl")) and is_there(workspace.file("recordings.jsonl")):
-        done.add("derive", derive(root, plan.protocol))
+        done.add("derive", msgspec.to_builtins(derive(root, DeriveSettings(protocol=plan.protocol))))
 
 
 def _require_protocol(workspace: Workspace, plan: Plan) -> None:
