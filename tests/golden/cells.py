@@ -131,4 +131,70 @@ _PEOPLE: Final = (
     Cell("release", "build {w} --accept humans", ("items.jsonl", "release/data/test.jsonl", "release/graphs.json")),
 )  # fmt: skip
 
-CELLS: Final[Mapping[str, tuple[Cell, ...]]] = {"moment": _MOMENT, "asking": _ASKING, "people": _PEOPLE}
+_VOTERS: Final = f"-a {_4O} -a {_GEMINI} -a {_CLAUDE}"
+_PAIRS: Final = ("pairs.jsonl", "pairs.json", "pairs.dropped.jsonl", "clips.jsonl", "clips.dropped.jsonl")
+_FILTERS: Final = ("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl")
+_CHOICES: Final = ("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl")
+_RUNS: Final = (
+    "clip-runs/*/*/predictions.jsonl",
+    "clip-runs/*/*/judgements.jsonl",
+    "clip-runs/*/*/table.json",
+)
+
+
+def _answer(name: str, model: str, show: str, how: str = "") -> Cell:
+    return Cell(
+        name, f"predict instructional {{w}} -p {model} --show {show} --videos {{w}}/videos {how}", _RUNS
+    )
+
+
+_CLIPS: Final = (
+    Cell("pairs", f"generate instructional {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 26 --seed 3", _PAIRS),
+    Cell("filter-votes", f"filter {{w}} -j {_4O} -j {_GEMINI} -j {_CLAUDE} {_VOTERS} --votes 3 --only tricky --seed 3", _FILTERS),
+    Cell("filter-audit", f"filter {{w}} -j {_CLAUDE} {_VOTERS} --audit 1 --seed 3", ("audit*.json*",)),
+    Cell("filter", f"filter {{w}} -j {_CLAUDE} {_VOTERS} --votes 1 --benchmark-share 0.8 --seed 3", _FILTERS),
+    Cell("choices-typed", f"choices {{w}} -w {_4O} {_VOTERS} --typed 2 --confirm require --seed 3", _CHOICES),
+    Cell("choices", f"choices {{w}} -w {_4O} {_VOTERS} --typed 0 --confirm report --seed 3", _CHOICES),
+    Cell("floors", "predict instructional {w}", _RUNS),
+    _answer("question", _4O, "question"),
+    _answer("steps", _CLAUDE, "steps"),
+    _answer("frames-a", _GEMINI, "frames:8", "--style a"),
+    _answer("frames-b", _CLAUDE, "frames:8", "--style b"),
+    _answer("frames-c", "openai/gpt-4o-mini", "frames:8", "--style c"),
+    _answer("frames-d", _4O, "frames:8", "--style d"),
+    _answer("frames-fps1", _GEMINI, "frames:fps1"),
+    _answer("frames-quarter-side", _4O, "frames:8@quarter-side"),
+    _answer("shuffle", _4O, "steps", "--shuffle 7"),
+    _answer("circular", _GEMINI, "steps", "--circular"),
+    _answer("open-question", _4O, "question", f"--open -j {_CLAUDE}"),
+    _answer("open-frames", _CLAUDE, "frames:8", f"--open -j {_4O}"),
+)  # fmt: skip
+
+_STYLED: Final = ("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
+_MADE: Final = f"generate styled {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
+_ANSWERS: Final = ("answers/*/*/*.json*",)
+
+_DOCUMENTS: Final = (
+    Cell(
+        "corpus",
+        f"corpus build {{w}} --from {{w}}/docs --data {{w}}/data --dataset multimodalqa --min-text 60 --verbaliser {_GEMINI}",
+        ("corpus/*.jsonl", "questions.jsonl"),
+    ),
+    Cell("styled-ablate", f"{_MADE} --style compound --style multi-hop --total 4 --necessity ablate --closed-book refuse", _STYLED),
+    Cell("styled", f"{_MADE} --total 8 --necessity prompt --closed-book measure --one-source measure --gold-rank", _STYLED),
+    Cell("retrieve-styled", f"retrieve {{w}} -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 -k 4 --seed 1", ("retrieval/styled/*",)),
+    Cell("retrieve-data", f"retrieve {{w}} --questions data -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 -k 4 --seed 1", ("retrieval/data/*",)),
+    Cell("answer-gold", f"answer {{w}} -m {_4O} --sources gold -j {_CLAUDE} -j {_GEMINI} --reference-judge openai/gpt-4o-mini", _ANSWERS),
+    Cell("answer-routes", f"answer {{w}} -m openai/gpt-4o-mini --image-model {_GEMINI} --sources gold -j {_CLAUDE}", _ANSWERS),
+    Cell("answer-retrieved", f"answer {{w}} -m {_GEMINI} --sources bm25@3 -j {_4O}", _ANSWERS),
+    Cell("answer-data", f"answer {{w}} -m {_CLAUDE} --questions data --sources bm25+lsa@2 -j {_4O}", _ANSWERS),
+    Cell("concur", "concur {w}:data {w}:styled --by retrieval --resamples 200 --json > {w}/concur.json", ("concur.json",)),
+)  # fmt: skip
+
+CELLS: Final[Mapping[str, tuple[Cell, ...]]] = {
+    "moment": _MOMENT,
+    "asking": _ASKING,
+    "people": _PEOPLE,
+    "clips": _CLIPS,
+    "documents": _DOCUMENTS,
+}

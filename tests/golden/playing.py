@@ -26,6 +26,8 @@ from unittest.mock import patch
 
 import msgspec
 import numpy as np
+from tests.typed import Outcome
+from tests.typed import proctor as proctor_command
 
 import proctor.llm.registry
 from proctor.generate import recipe_picture
@@ -40,7 +42,18 @@ from proctor.media.probe import VideoInfo
 from proctor.records import canonical_json
 from proctor.verify.store import VerdictStore
 
-__all__ = ["Asked", "Pictures", "Table", "collect", "listening", "moved", "replaced", "replaying"]
+__all__ = [
+    "KEY",
+    "Asked",
+    "Pictures",
+    "Table",
+    "collect",
+    "listening",
+    "moved",
+    "replaced",
+    "replaying",
+    "typed_into",
+]
 
 Keys = dict[str, dict[str, list[str]]]
 """Keys of the requests of each cell, by template."""
@@ -94,6 +107,11 @@ class Shown(np.ndarray):  # type: ignore[type-arg]
         made = np.zeros((height, width, 3), np.uint8).view(cls)
         made.sha256 = sha256
         return made
+
+
+_TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
+KEY = 24
+"""Digits of a key that are stored."""
 
 
 @dataclass
@@ -171,20 +189,18 @@ class Asked:
     cell: str = ""
     requests: dict[tuple[str, str], dict[str, Request]] = field(default_factory=lambda: defaultdict(dict))
     missed: dict[str, list[Request]] = field(default_factory=lambda: defaultdict(list))
-    _templates: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _templates: dict[str, str] = field(default_factory=dict)
 
     def rendered(self, made: Rendered) -> None:
-        self._templates[tuple(m.text for m in made.messages)] = made.template
+        self._templates[made.token] = made.template
 
     def asked(self, request: Request) -> None:
         self.requests[self.cell, self.template(request)][request.key] = request
 
     def template(self, request: Request) -> str:
-        """Return the template that a request, or the conversation that it goes on with, began with."""
-        said = tuple(m.text for m in request.messages)
-        return next(
-            (self._templates[said[:n]] for n in range(len(said), 0, -1) if said[:n] in self._templates), ""
-        )
+        """Return the template that a request began with, by the token of its fences, which no other prompt has."""
+        said = "\n".join(m.text for m in request.messages)
+        return next((t for token in _TOKEN.findall(said) if (t := self._templates.get(token))), "")
 
     @property
     def keys(self) -> Keys:
@@ -254,13 +270,18 @@ def moved(asked: Asked, stored: Mapping[str, Sequence[str]], calls: Path) -> lis
         stored: keys by template.
         calls: the store that has the old requests.
     """
+    now: dict[str, dict[str, Request]] = {template: {} for template in stored}
+    for (cell, template), requests in asked.requests.items():
+        if cell == asked.cell:
+            now[template] = {key[:KEY]: request for key, request in requests.items()}
+    if {t: sorted(keys) for t, keys in now.items()} == {t: sorted(keys) for t, keys in stored.items()}:
+        return []
     found = []
-    now = {template: requests for (cell, template), requests in asked.requests.items() if cell == asked.cell}
     with CallStore.open(calls) as store:
-        for template in sorted({*stored, *now}):
-            there, here = set(stored.get(template, ())), now.get(template, {})
-            gone = [call.request for key in there - set(here) if (call := store.get(key)) is not None]
-            before = [_readable(json.loads(request)) for request in sorted(gone)]
+        old = {call.key[:KEY]: _readable(json.loads(call.request)) for call in store.calls()}
+        for template, here in sorted(now.items()):
+            there = set(stored.get(template, ()))
+            before = [old[key] for key in sorted(there - set(here)) if key in old]
             name = template or "no template"
             fresh = sorted(set(here) - there)
             if len(there) != len(here) or fresh:
@@ -269,7 +290,7 @@ def moved(asked: Asked, stored: Mapping[str, Sequence[str]], calls: Path) -> lis
                 )
             for key in fresh[:2]:
                 text = _readable(msgspec.to_builtins(here[key]))
-                near = max(before, key=lambda old: len({*old} & {*text}), default=[])
+                near = max(before, key=lambda lines: len({*lines} & {*text}), default=[])
                 lines = difflib.unified_diff(near, text, "stored", f"now {key[:12]}", n=0, lineterm="")
                 said = [line[:400] for line in islice(lines, 40)]
                 found.append(
@@ -291,8 +312,18 @@ def _readable(request: Any) -> list[str]:
         said.append(f"[{message['role']}]")
         for part in message["parts"]:
             text = part["text"] if part["type"] == "text" else json.dumps(part, sort_keys=True)
-            said += re.sub(r"\b[0-9a-f]{16}\b", "TOKEN", text).split("\n")
+            said += _TOKEN.sub("TOKEN", text).split("\n")
     return said
+
+
+def typed_into(*command: str) -> Outcome:
+    """Run a command in this process; what it prints goes to a file where ``> FILE`` ends it."""
+    *arguments, mark, file = command
+    if mark != ">":
+        return proctor_command(*command)
+    done = proctor_command(*arguments)
+    Path(file).write_text(done.out)
+    return done
 
 
 # -- what came of it -----------------------------------------------------------------------------------------------------

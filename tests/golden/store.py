@@ -24,8 +24,9 @@ from typing import Any
 import msgspec
 from tests.golden import store_people
 from tests.golden.cells import CELLS
-from tests.golden.playing import Asked, Table, clip_name, collect, listening, replaced
+from tests.golden.playing import KEY, Asked, Table, clip_name, collect, listening, replaced, typed_into
 from tests.media.make_video import make_grey_video
+from tests.stages.instructional.material import row, write_rows
 from tests.typed import proctor as run
 
 import proctor.llm.registry
@@ -198,7 +199,6 @@ def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, h
     vacuum(bench)
     before = {p: d for p, d in snapshot(bench).items() if p not in ("calls.sqlite", FENCE_FILE)}
     asked, recorder, failures = Asked(), Recorder(), dict[str, Failure]()
-    told: dict[str, Any] = {}
     with played(bench, recorder, failures, lambda: fail(asked.cell), quality), listening(asked):
         for cell in CELLS[name]:
             asked.cell = cell.name
@@ -206,14 +206,26 @@ def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, h
                 known = set(snapshot(bench))
                 hooks[cell.name](bench)
                 before |= {p: d for p, d in snapshot(bench).items() if p not in known}
-            told[cell.name] = [typed(*command) for command in cell.commands(bench)]
+            former = collect(bench, [pattern for pattern in cell.results if "*" in pattern])
+            for command in cell.commands(bench):
+                done = typed_into(*command)
+                if done.status:
+                    raise SystemExit(f"{' '.join(command)}\n{done.out}\n{done.err}")
             for path, text in collect(bench, cell.results).items():
+                if former.get(path) == text:
+                    continue  # what an earlier cell wrote
                 place = target / "results" / cell.name / path
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text)
+                compact = path.endswith(".json") and not path.startswith("release/")
+                place.write_text(
+                    json.dumps(json.loads(text), separators=(",", ":")) + "\n" if compact else text
+                )
             print(cell.name, {t: len(k) for t, k in asked.keys.get(cell.name, {}).items()})
     for path, value in (
-        ("requests.json", asked.keys),
+        (
+            "requests.json",
+            {c: {t: [k[:KEY] for k in keys] for t, keys in by.items()} for c, by in asked.keys.items()},
+        ),
         ("failures.json", failures),
         ("pictures.json", recorder.table),
     ):
@@ -343,9 +355,91 @@ def people_hashes() -> None:
     (STORED / "people" / "hashes.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
+def annotated(bench: Path) -> None:
+    """Write a few annotated videos, of several data sets, for each has prompts of its own."""
+    sets = ("HiREST", "YouCook2", "goalstep", "egoexo4d", "COIN")
+    rows = [row(n, steps=14 if n in (2, 3) else 5, dataset=name) for n, name in enumerate(sets)]
+    write_rows(bench / "data", [*rows, row(7, steps=0)])
+    for n in range(len(sets)):
+        make_grey_video(bench / "videos" / f"vid{n:02}.mp4", 150 if n in (2, 3) else 60)
+
+
+def library(bench: Path) -> None:
+    """Write a small corpus of texts, tables and pictures as MultiModalQA does, with questions of its own."""
+    from PIL import Image
+
+    towns = ("Arlen", "Borga", "Calder", "Dunmore", "Esker", "Fennick")
+    work = (
+        "mills by the river",
+        "bakeries near the harbour",
+        "bridges of oak",
+        "towers of stone",
+        "schools for weavers",
+        "wells",
+    )
+    files: dict[str, list[dict[str, Any]]] = {
+        "MMQA_texts": [],
+        "MMQA_tables": [],
+        "MMQA_images": [],
+        "MMQA_dev": [],
+    }
+    pictures = (
+        bench / "docs"
+    )  # pictures of data sets stay where they are, those of documents come into the corpus
+    pictures.mkdir(parents=True)
+    (bench / "data").mkdir()
+
+    def ask(question: str, answers: tuple[str, ...], *needed: str) -> None:
+        support = [
+            {"doc_part": part, "doc_id": town} for part, _, town in (name.partition(":") for name in needed)
+        ]
+        files["MMQA_dev"].append(
+            {"qid": f"q{len(files['MMQA_dev'])}", "question": question, "metadata": {"type": "TextQ" if len(support) == 1 else "Compose"},
+             "answers": [{"answer": answer} for answer in answers], "supporting_context": support}
+        )  # fmt: skip
+
+    for n, (town, built) in enumerate(zip(towns, work, strict=True)):
+        facts = " ".join(
+            f"In {1203 + 37 * n + 11 * k} the council of {town} built {3 * n + k + 2} {built}."
+            for k in range(4)
+        )
+        rows = [
+            [f"{town} {part}", str(n * 17 + 5 * k + 3)] for k, part in enumerate(("east", "west", "port"))
+        ]
+        page = {"id": town, "title": town, "url": f"https://example.org/wiki/{town}"}
+        grid = {
+            "header": [{"column_name": "Ward"}, {"column_name": "Houses"}],
+            "table_rows": [[{"text": c} for c in r] for r in rows],
+        }
+        files["MMQA_texts"].append(page | {"text": facts})
+        files["MMQA_tables"].append(page | {"title": f"Wards of {town}", "table": grid})
+        if n % 2 == 0:
+            Image.new("RGB", (32, 24), (40 * n, 90, 200 - 30 * n)).save(pictures / f"{town} at dusk.png")
+        if n == 1:  # an image without pixels, shown by words
+            files["MMQA_images"].append(page | {"title": f"The harbour of {town}", "path": f"{town}.png"})
+        ask(f"How many houses has the ward {town} west?", (rows[1][1],), f"table:{town}")
+    ask(
+        "Which councils built bridges of oak or towers of stone?",
+        ("Calder", "Dunmore"),
+        "text:Calder",
+        "text:Dunmore",
+    )
+    for name, records in files.items():
+        (bench / "data" / f"{name}.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records)
+        )
+
+
+def answering(cell: str) -> bool:
+    """Only answers fail: pairs, filters and options wait for models that owe a reply."""
+    return not cell.startswith(("pairs", "filter", "choices", "corpus", "styled"))
+
+
 MAKERS: dict[str, Callable[[], None]] = {
     "moment": lambda: fill("moment", moment, hooks={"calibrate": marks}),
     "asking": lambda: fill("asking", everyday),
+    "clips": lambda: fill("clips", annotated, fail=answering),
+    "documents": lambda: fill("documents", library, fail=answering),
     "people": lambda: (fill("people", project), people_hashes())[0],
 }
 

@@ -16,8 +16,7 @@ import msgspec
 import pytest
 from tests.golden.cells import CELLS
 from tests.golden.now import differences, today
-from tests.golden.playing import Asked, Pictures, Table, collect, moved, replaying
-from tests.typed import proctor
+from tests.golden.playing import Asked, Pictures, Table, collect, moved, replaying, typed_into
 
 from proctor.llm.outcome import Failure
 
@@ -34,6 +33,9 @@ def unpacked(store: str, home: Path) -> Path:
         name = path.relative_to(bench).as_posix()
         if name not in kept and not name.startswith(("media/", "videos/")):
             path.unlink()
+    (home / "before").mkdir(
+        exist_ok=True
+    )  # nothing that was there has changed since, where the archive has none
     shutil.copytree(home / "before", bench, dirs_exist_ok=True)
     return bench
 
@@ -61,7 +63,7 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
             asked.cell = cell.name
             problems = []
             for command in cell.commands(bench):
-                done = proctor(*command)
+                done = typed_into(*command)
                 if done.status:
                     problems.append(f"{' '.join(command)}: {done.err.strip()}")
             if asked.missed[cell.name]:
