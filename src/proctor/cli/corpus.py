@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,10 +16,13 @@ from proctor.cli.console import (
     table,
     warn,
 )
-from proctor.cli.lazy import STANDIN
 from proctor.cli.models import closing_text
-from proctor.cli.options import with_settings
+from proctor.cli.options import Output, with_settings
 from proctor.stages.limits import Limits
+from proctor.stages.styled.settings import CorpusOptions
+
+if TYPE_CHECKING:
+    from proctor.stages.styled.corpus import Counted
 
 app = command_app(
     help="Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
@@ -32,55 +34,9 @@ app = command_app(
 @with_settings
 def build(
     workspace: WorkspaceArgument,
-    files: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--from",
-            metavar="PATH",
-            help="File or folder of PDF, HTML, Markdown, CSV, pictures; may be repeated: ids then begin with the folder's name.",
-        ),
-    ] = None,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Its reader; found out by its files where it is not named.")
-    ] = None,
-    recordings: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="WORKSPACE",
-            help="Workspace of recordings: task graphs, steps and what was done become sources, its questions come along.",
-        ),
-    ] = None,
-    min_text: Annotated[
-        int, typer.Option(min=0, help="Shorter texts are left out: characters of the body.")
-    ] = 200,
-    near: Annotated[
-        float | None,
-        typer.Option(
-            min=0.01,
-            max=1,
-            help="Collapse texts and tables that are this alike, such as 0.9 (default: equal ones alone).",
-        ),
-    ] = None,
-    licence: Annotated[str | None, typer.Option(help="Of the files, as SPDX names it.")] = None,
-    verbaliser: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Model that describes images which nobody has described."),
-    ] = None,
-    draw_missing: Annotated[
-        bool,
-        typer.Option(
-            "--draw-missing",
-            hidden=not STANDIN.is_installed,
-            help="Draw a card for every image without pixels: for rehearsals, never for results.",
-        ),
-    ] = False,
-    *,
+    options: CorpusOptions,
     limits: Limits,
-    as_json: JsonFlag = False,
+    output: Output,
 ) -> None:
     """Read files, data sets and workspaces into the workspace's corpus.
 
@@ -91,24 +47,19 @@ def build(
 
     Example: proctor corpus build bench --data multimodalqa --verbaliser openai/gpt-4o-mini --max-cost 5
     """
-    from proctor.stages.styled.corpus import CorpusOptions
     from proctor.stages.styled.corpus import build as stage
 
-    options = CorpusOptions(
-        files=files or (), data=data or (), dataset=dataset, recordings=recordings or (), minimum=min_text, near=near,
-        licence=licence, verbaliser=verbaliser, draw_missing=draw_missing,
-    )  # fmt: skip
-    with progress("reading sources", quiet=as_json) as seen:
+    with progress("reading sources", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
-    text = _counts_text(result) + _dropped_text(result["dropped"])
-    if "calls" in result:
-        text += f"\n\n{closing_text(result['calls'])}"
-    if result["complete"]:
+    text = _counts_text(result) + _dropped_text(result.dropped)
+    if result.calls:
+        text += f"\n\n{closing_text(result.calls)}"
+    if result.complete:
         text += f"\nnext: proctor generate styled {workspace}"
-    emit(result, text, as_json=as_json)
-    if not result["complete"]:
+    emit(result, text, as_json=output.as_json)
+    if not result.complete:
         warn("not all images were described, so no corpus was written; the same command goes on from here")
-        raise typer.Exit(3 if result["calls"]["stopped"] else 1)
+        raise typer.Exit(3 if result.calls and result.calls["stopped"] else 1)
 
 
 @app.command()
@@ -122,19 +73,19 @@ def info(workspace: WorkspaceArgument, as_json: JsonFlag = False) -> None:
     found = describe(workspace)
     lengths = [
         (modality, spread["min"], spread["median"], f"{spread['mean']:,.1f}", spread["max"])
-        for modality, spread in found["characters"].items()
+        for modality, spread in found.characters.items()
     ]
-    images = found["images"]
+    images = found.images
     text = _counts_text(found)
     text += "\n\n" + table(lengths, ("characters", "min", "median", "mean", "max"))
-    text += f"\n\n{found['documents']:,} documents; {found['questions']:,} questions came with the data"
-    text += f"\nimages: {images['with_pixels']:,} with pixels, {images['verbalised']:,} described"
-    if images["drawn"]:
-        text += f"; {images['drawn']:,} of the pictures are drawn cards: a rehearsal"
+    text += f"\n\n{found.documents:,} documents; {found.questions:,} questions came with the data"
+    text += f"\nimages: {images.with_pixels:,} with pixels, {images.verbalised:,} described"
+    if images.drawn:
+        text += f"; {images.drawn:,} of the pictures are drawn cards: a rehearsal"
     text += "\nlicences: " + (
-        ", ".join(f"{name} {n:,}" for name, n in found["licences"].items()) or "none known"
+        ", ".join(f"{name} {n:,}" for name, n in found.licences.items()) or "none known"
     )
-    emit(found, text + _dropped_text(found["dropped"]), as_json=as_json)
+    emit(found, text + _dropped_text(found.dropped), as_json=as_json)
 
 
 @app.command()
@@ -197,23 +148,23 @@ def dedupe(
     from proctor.stages.styled.corpus import dedupe as stage
 
     found = stage(workspace, near=None if exact else near, apply=apply)
-    groups = found["groups"]
-    text = f"{found['exact']:,} equal and {found['near']:,} nearly equal sources among {found['sources']:,}"
+    groups = found.groups
+    text = f"{found.exact:,} equal and {found.near:,} nearly equal sources among {found.sources:,}"
     if groups:
-        rows = [(g["kept"], len(g["aliases"]), ", ".join(g["aliases"][:3])) for g in groups[:20]]
+        rows = [(g.kept, len(g.aliases), ", ".join(g.aliases[:3])) for g in groups[:20]]
         text += "\n\n" + table(rows, ("stays", "others", "such as"))
         text += f"\n... and {len(groups) - 20:,} more groups (--json lists all)" if len(groups) > 20 else ""
-    if found["applied"]:
-        text += f"\n\ncollapsed: {found['left']:,} sources are left"
+    if found.applied:
+        text += f"\n\ncollapsed: {found.left:,} sources are left"
     elif groups:
         text += f"\n\nnothing was changed; to collapse them: proctor corpus dedupe {workspace} --apply"
     emit(found, text, as_json=as_json)
 
 
-def _counts_text(found: dict[str, Any]) -> str:
-    rows = [*found["modalities"].items(), ("all", found["sources"])]
+def _counts_text(found: Counted) -> str:
+    rows = [*found.modalities.items(), ("all", found.sources)]
     text = table(rows, ("modality", "sources"))
-    return text + (f"\n{found['aliases']:,} duplicates are known as aliases" if found["aliases"] else "")
+    return text + (f"\n{found.aliases:,} duplicates are known as aliases" if found.aliases else "")
 
 
 def _dropped_text(dropped: dict[str, int]) -> str:

@@ -134,9 +134,8 @@ def styled(
     Example: proctor experiment styled rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """
     from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
-    from proctor.stages.styled.corpus import CorpusOptions
     from proctor.stages.styled.experiment import StyledPlan, conduct
-    from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS
+    from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions
 
     options = styled_options(
         generator, image_generator=image_generator, entity_model=entity_model, verifier=verifier, styles=style,
@@ -146,7 +145,7 @@ def styled(
     corpus = None
     if files or data or recordings:
         corpus = CorpusOptions(
-            files=files or (), data=data or (), recordings=recordings or (), minimum=min_text, licence=licence,
+            files=tuple(files or ()), data=tuple(data or ()), recordings=tuple(recordings or ()), minimum=min_text, licence=licence,
             verbaliser=verbaliser, draw_missing=rehearse is not None,
         )  # fmt: skip
     plan = StyledPlan(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import (
-    JsonFlag,
-    LimitOption,
-    SeedOption,
     WorkspaceArgument,
     command_app,
     emit,
@@ -18,8 +16,9 @@ from proctor.cli.console import (
     warn,
 )
 from proctor.cli.models import closing_text, end_with_status
-from proctor.cli.options import with_settings
+from proctor.cli.options import Output, with_settings
 from proctor.stages.limits import Limits
+from proctor.stages.styled.settings import RetrievalOptions
 
 app = command_app()
 
@@ -28,39 +27,9 @@ app = command_app()
 @with_settings
 def retrieve(
     workspace: WorkspaceArgument,
-    retriever: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--retriever",
-            "-r",
-            help="bm25, an embedder (lsa, onnx/PATH, st/PATH, compat/NAME@URL, clip/PATH), several joined by + (fused by ranks; "
-            "bm25+lsa:zscore by scores), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated "
-            "(default: bm25, lsa, bm25+lsa).",
-        ),
-    ] = None,
-    questions: Annotated[
-        str, typer.Option(help="styled: what was generated; data: what came with the data.")
-    ] = "styled",
-    pool: Annotated[
-        str, typer.Option(help="Which sources compete: all, required_modalities or per_modality.")
-    ] = "all",
-    score: Annotated[str, typer.Option(help="raw, or zscore within each modality.")] = "raw",
-    search: Annotated[
-        str,
-        typer.Option(
-            help="exact, an approximate search such as hnsw (its recall is measured and printed), or a server that holds the "
-            "vectors: qdrant:URL, postgresql://…"
-        ),
-    ] = "exact",
-    depth: Annotated[int, typer.Option(min=1, help="Sources of a ranking.")] = 100,
-    k: Annotated[
-        list[int] | None, typer.Option("-k", help="Cut-off of recall; may be repeated (default 5 and 10).")
-    ] = None,
-    limit: LimitOption = None,
-    seed: SeedOption = None,
-    *,
+    options: RetrievalOptions,
     limits: Limits,
-    as_json: JsonFlag = False,
+    output: Output,
 ) -> None:
     """Let retrievers rank all sources for every question, and compute recall by style and by modalities.
 
@@ -72,28 +41,24 @@ def retrieve(
 
     Example: proctor retrieve bench -r bm25~cross/models/reranker --questions data
     """
-    from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS, RetrievalOptions, retrieve_all
+    from proctor.stages.styled.retrieve import retrieve_all
 
-    options = RetrievalOptions(
-        retrievers=tuple(retriever or DEFAULT_RETRIEVERS), questions=questions, pool=pool, score=score,  # type: ignore[arg-type]
-        method=search, depth=depth, cuts=tuple(k or (5, 10)), limit=limit, seed=seed or 0,
-    )  # fmt: skip
-    with progress("searching", len(options.retrievers), quiet=as_json) as seen:
+    with progress("searching", len(options.retrievers), quiet=output.as_json) as seen:
         result = retrieve_all(workspace, options, limits=limits, seen=seen)
-    for note in result["table"].get("notes", ()):
+    for note in result.table.notes:
         warn(note)
-    text = cells_text(result["table"]["cells"])
-    if counts := result["table"].get("counts"):
+    text = cells_text(msgspec.to_builtins(result.table.cells))
+    if counts := result.table.counts:
         text += "\n\n" + "; ".join(f"{name}: {n:,}" for name, n in counts.items())
-    if result["left_out"]:
-        text += f"\n{result['left_out']:,} further questions are left out: not all of their sources are known"
-    if "recall_of_search" in result:
-        text += "\n" + "\n".join(result["recall_of_search"])
-    if "calls" in result:
-        text += f"\n\n{closing_text(result['calls'])}"
-    emit(result, text, as_json=as_json)
-    end_with_status(result.get("calls"))
-    if result.get("calls", {}).get("stopped"):
+    if result.left_out:
+        text += f"\n{result.left_out:,} further questions are left out: not all of their sources are known"
+    if result.recall_of_search:
+        text += "\n" + "\n".join(result.recall_of_search)
+    if result.calls:
+        text += f"\n\n{closing_text(result.calls)}"
+    emit(result, text, as_json=output.as_json)
+    end_with_status(result.calls or None)
+    if result.calls and result.calls["stopped"]:
         warn("rankings that were not reranked have failed; the same command goes on from here")
         raise typer.Exit(3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from proctor.corpus.collection import Corpus, build_corpus, collapse, load_corpu
 from proctor.corpus.dedupe import NearDuplicates, exact_duplicates, near_duplicates
 from proctor.corpus.procedural import is_procedural
 from proctor.corpus.question import CorpusQuestion
-from proctor.corpus.source import MIN_TEXT_LENGTH, Source, body_length, render_source
+from proctor.corpus.source import Source, body_length, render_source
 from proctor.corpus.verbalise import Verbaliser, corpus_prompts
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
@@ -23,18 +22,20 @@ from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.styled.procedures import iter_procedure_sources, procedure_questions
+from proctor.stages.styled.settings import CorpusOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "CORPUS",
     "QUESTIONS",
-    "CorpusOptions",
+    "Built",
+    "Deduped",
+    "Described",
     "build",
     "corpus_of",
     "dedupe",
     "describe",
     "questions_of",
-    "settings_of",
 ]
 
 CORPUS: Final = "corpus"
@@ -43,31 +44,99 @@ QUESTIONS: Final = "questions.jsonl"
 """Questions that came with the data, in the workspace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusOptions:
-    """Where sources come from and how they are made.
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What every look at a corpus says.
 
     Attributes:
-        files: files and folders (PDF, HTML, Markdown, CSV, pictures).
-        data: folders of data sets with a corpus.
-        dataset: their reader; guessed by their files where None.
-        recordings: workspaces of recordings: their task graphs and what was done become sources.
-        minimum: characters of a text's body (SMMQG: 200).
-        near: similarity from which two texts or tables count as one; None keeps near duplicates.
-        licence: of the files, SPDX.
-        verbaliser: model that describes images which nobody has described.
-        draw_missing: draw a card for every image without pixels: for rehearsals.
+        sources: how many.
+        modalities: of them.
+        aliases: duplicates that are known by another's name.
+        fingerprint: of all contents.
     """
 
-    files: Sequence[Path] = ()
-    data: Sequence[Path] = ()
-    dataset: str | None = None
-    recordings: Sequence[Path] = ()
-    minimum: int = MIN_TEXT_LENGTH
-    near: float | None = None
-    licence: str | None = None
-    verbaliser: str | None = None
-    draw_missing: bool = False
+    sources: int
+    modalities: dict[str, int]
+    aliases: int
+    fingerprint: str
+
+
+class Built(Counted, frozen=True, kw_only=True):
+    """A corpus that was built, or was not because images are still to be described.
+
+    Attributes:
+        questions: that came with the data.
+        drawn: pictures that are drawn cards.
+        dropped: what was left out, by reason.
+        complete: it was written.
+        calls: of the verbaliser.
+    """
+
+    questions: int | msgspec.UnsetType = msgspec.UNSET
+    drawn: int | msgspec.UnsetType = msgspec.UNSET
+    dropped: dict[str, int]
+    complete: bool
+    calls: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Pictured(msgspec.Struct, frozen=True, kw_only=True):
+    """Images of a corpus: with pixels, described by a model, and drawn cards among them."""
+
+    with_pixels: int
+    verbalised: int
+    drawn: int
+
+
+class Described(Counted, frozen=True, kw_only=True):
+    """What a corpus holds.
+
+    Attributes:
+        documents: that the sources are of.
+        characters: of the sources as they are read, by modality: min, median, mean, max.
+        body_characters: of the texts' bodies.
+        images: of them.
+        licences: sources of each.
+        dropped: what was left out, by reason.
+        questions: that came with the data.
+    """
+
+    documents: int
+    characters: dict[str, dict[str, float]]
+    body_characters: dict[str, float]
+    images: Pictured
+    licences: dict[str, int]
+    dropped: dict[str, int]
+    questions: int
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Sources that say the same: the one that stays, and the others."""
+
+    kept: str
+    aliases: list[str]
+
+
+class Deduped(msgspec.Struct, frozen=True, kw_only=True):
+    """Duplicates of a corpus.
+
+    Attributes:
+        sources: before.
+        exact: equal ones.
+        near: nearly equal ones.
+        known_aliases: collapsed before.
+        groups: of sources that say the same.
+        applied: they were collapsed.
+        left: sources afterwards.
+        fingerprint: afterwards.
+    """
+
+    sources: int
+    exact: int
+    near: int
+    known_aliases: int
+    groups: list[Group]
+    applied: bool = False
+    left: int | msgspec.UnsetType = msgspec.UNSET
+    fingerprint: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def corpus_of(workspace: Workspace) -> Corpus:
@@ -97,7 +166,7 @@ def build(
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Built:
     """Build the corpus of a workspace; one that is there is replaced.
 
     Args:
@@ -135,7 +204,7 @@ def build(
         described, lost, calls = _verbalise(workspace, corpus, options.verbaliser, limits, seen)
         if calls["stopped"] or calls["mute"]:
             # Images that were not asked about would be missing for good from a corpus that looks complete.
-            return {**_counts(corpus), "dropped": _reasons(dropped), "complete": False, "calls": calls}
+            return Built(**_counts(corpus), dropped=_reasons(dropped), complete=False, calls=calls)
         corpus = described
         dropped += lost
     if not len(corpus):
@@ -150,20 +219,16 @@ def build(
     dropped += lost_questions
     _write_questions(workspace, questions)
     corpus = write_corpus(folder, corpus, dropped=dropped, about=about)
-    counts = {
-        **_counts(corpus),
-        "questions": len(questions),
-        "drawn": drawn,
-        "dropped": _reasons(dropped),
-        "complete": True,
-    }
+    built = Built(
+        **_counts(corpus), questions=len(questions), drawn=drawn, dropped=_reasons(dropped), complete=True
+    )
     workspace.record(
         "corpus",
-        settings=settings_of(options),
-        counts=counts,
+        settings=options.recorded(),
+        counts=msgspec.to_builtins(built),
         outputs=(f"{CORPUS}/manifest.json", *([QUESTIONS] if questions else [])),
     )
-    return counts if calls is None else {**counts, "calls": calls}
+    return built if calls is None else msgspec.structs.replace(built, calls=calls)
 
 
 def _require_input(options: CorpusOptions) -> None:
@@ -172,8 +237,6 @@ def _require_input(options: CorpusOptions) -> None:
             "there is nothing to build a corpus from.",
             hint="name files or folders (--from), folders of a data set (--data) or workspaces of recordings (--recordings)",
         )
-    if options.minimum < 0:
-        raise UserError(f"the shortest text cannot have {options.minimum} characters.", hint="give 0 or more")
 
 
 def _labels(files: Sequence[Path]) -> dict[Path, str]:
@@ -316,7 +379,7 @@ def estimate_verbalising(root: Path, model: str, *, limits: Limits | None = None
 # -- what it is ------------------------------------------------------------------------------------------------
 
 
-def describe(root: Path) -> dict[str, Any]:
+def describe(root: Path) -> Described:
     """Return what a corpus holds: counts, documents, lengths, licences, duplicates, what was left out.
 
     Raises:
@@ -329,20 +392,21 @@ def describe(root: Path) -> dict[str, Any]:
         modality: sorted(len(render_source(s)) for s in corpus if s.modality == modality)
         for modality in ("text", "table", "image")
     }
-    return {
+    pictures = [source for source in corpus if source.modality == "image"]
+    return Described(
         **_counts(corpus),
-        "documents": len({s.doc_id or s.id for s in corpus}),
-        "characters": {m: _spread(values) for m, values in lengths.items() if values},
-        "body_characters": _spread(sorted(body_length(s) for s in corpus if s.modality == "text")),
-        "images": {
-            "with_pixels": sum(corpus.pixels(s) is not None for s in corpus if s.modality == "image"),
-            "verbalised": sum(bool(s.verbalisation) for s in corpus if s.modality == "image"),
-            "drawn": int(manifest.about.get("drawn", "0")),
-        },
-        "licences": manifest.licences,
-        "dropped": manifest.dropped,
-        "questions": len(questions_of(workspace)),
-    }
+        documents=len({s.doc_id or s.id for s in corpus}),
+        characters={m: _spread(values) for m, values in lengths.items() if values},
+        body_characters=_spread(sorted(body_length(s) for s in corpus if s.modality == "text")),
+        images=Pictured(
+            with_pixels=sum(corpus.pixels(s) is not None for s in pictures),
+            verbalised=sum(bool(s.verbalisation) for s in pictures),
+            drawn=int(manifest.about.get("drawn", "0")),
+        ),
+        licences=manifest.licences,
+        dropped=manifest.dropped,
+        questions=len(questions_of(workspace)),
+    )
 
 
 def _counts(corpus: Corpus) -> dict[str, Any]:
@@ -368,7 +432,7 @@ def _spread(values: Sequence[int]) -> dict[str, float]:
 # -- duplicates ------------------------------------------------------------------------------------------------
 
 
-def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> dict[str, Any]:
+def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> Deduped:
     """Find sources that say the same, and collapse them where that is wanted.
 
     Args:
@@ -390,45 +454,30 @@ def dedupe(root: Path, *, near: float | None = 0.9, apply: bool = False) -> dict
     groups: dict[str, list[str]] = {}
     for id_, kept in alike.items():
         groups.setdefault(kept, []).append(id_)
-    result = {
-        "sources": len(corpus),
-        "exact": len(exact),
-        "near": len(alike) - len(exact),
-        "known_aliases": len(corpus.aliases),
-        "groups": [{"kept": kept, "aliases": ids} for kept, ids in groups.items()],
-        "applied": False,
-    }
+    result = Deduped(
+        sources=len(corpus),
+        exact=len(exact),
+        near=len(alike) - len(exact),
+        known_aliases=len(corpus.aliases),
+        groups=[Group(kept, ids) for kept, ids in groups.items()],
+    )
     if apply and alike:
         folder = workspace.file(CORPUS)
         lost: list[Dropped] = (
             read_jsonl(folder / "dropped.jsonl", Dropped) if is_there(folder / "dropped.jsonl") else []
         )
         corpus = write_corpus(folder, collapse(corpus, alike), dropped=lost, about=manifest.about)
-        result |= {"applied": True, "left": len(corpus), "fingerprint": corpus.fingerprint}
+        result = msgspec.structs.replace(
+            result, applied=True, left=len(corpus), fingerprint=corpus.fingerprint
+        )
         workspace.record(
-            "corpus-dedupe", settings={"near": near}, counts={"near": result["near"], "exact": len(exact)},
+            "corpus-dedupe", settings={"near": near}, counts={"near": result.near, "exact": len(exact)},
             outputs=(f"{CORPUS}/manifest.json",),
         )  # fmt: skip
     return result
 
 
 # -- records ---------------------------------------------------------------------------------------------------
-
-
-def settings_of(options: CorpusOptions) -> dict[str, Any]:
-    """Return what was set, for the workspace's record; what was not is left out."""
-    found: dict[str, Any] = {
-        "files": [str(p) for p in options.files],
-        "data": [str(p) for p in options.data],
-        "dataset": options.dataset,
-        "recordings": [str(p) for p in options.recordings],
-        "minimum": options.minimum,
-        "near": options.near,
-        "licence": options.licence,
-        "verbaliser": options.verbaliser,
-        "draw_missing": options.draw_missing,
-    }
-    return {name: value for name, value in found.items() if value not in (None, [])}
 
 
 def _reasons(dropped: Sequence[Dropped]) -> dict[str, int]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from proctor.errors import UserError
 from proctor.llm.model import ModelName
 from proctor.stages.models import Limits, open_models
 from proctor.stages.show import Show
 from proctor.stages.styled.answer import AnswerOptions, answer, parse_sources, style_overlap
-from proctor.stages.styled.corpus import CORPUS, CorpusOptions, build, corpus_of, questions_of, settings_of
+from proctor.stages.styled.corpus import CORPUS, build, corpus_of, questions_of
 from proctor.stages.styled.generate import StyledOptions, generate, plan_of
 from proctor.stages.styled.report import report
-from proctor.stages.styled.retrieve import DEFAULT_RETRIEVERS, RetrievalOptions, parse_retriever, retrieve_all
+from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
+from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions, RetrievalOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["Done", "Part", "StyledPlan", "conduct"]
@@ -123,7 +126,10 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
     for which in sets:
         with show(f"searching ({which})", len(plan.retrievers)) as seen:
             options = RetrievalOptions(retrievers=tuple(plan.retrievers), questions=which, seed=plan.seed)
-            if not done.add(f"retrieve/{which}", retrieve_all(root, options, limits=limits, seen=seen)):
+            if not done.add(
+                f"retrieve/{which}",
+                msgspec.to_builtins(retrieve_all(root, options, limits=limits, seen=seen)),
+            ):
                 return done
     for system in dict.fromkeys(plan.systems):
         for sources in dict.fromkeys(plan.sources):
@@ -173,7 +179,7 @@ def _corpus(workspace: Workspace, plan: StyledPlan, limits: Limits, show: Show, 
     if there and plan.corpus is None:
         return True
     if there and plan.corpus is not None and record is not None:
-        if record.settings != settings_of(plan.corpus):
+        if record.settings != plan.corpus.recorded():
             raise UserError(
                 "the workspace's corpus was built from other sources, or otherwise, than is asked for now.",
                 where=str(workspace.root),
@@ -187,7 +193,9 @@ def _corpus(workspace: Workspace, plan: StyledPlan, limits: Limits, show: Show, 
             hint="say where sources are: --from FOLDER or --data FOLDER",
         )
     with show("reading sources") as seen:
-        return done.add("corpus", build(workspace.root, plan.corpus, limits=limits, seen=seen))
+        return done.add(
+            "corpus", msgspec.to_builtins(build(workspace.root, plan.corpus, limits=limits, seen=seen))
+        )
 
 
 def _planned(workspace: Workspace, plan: StyledPlan) -> int:

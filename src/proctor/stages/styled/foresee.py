@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from proctor.generate.styled.run import generate_styled
 from proctor.llm.estimate import Estimate
@@ -59,7 +60,7 @@ def estimate_styled(
             root, _QUALITY, seed=options.seed
         ) as actors,
     ):
-        playing = replace(
+        playing = msgspec.structs.replace(
             limits, calls=str(Path(folder) / "calls.sqlite"), resolve=actors.resolve, budget=None, max_cost=None,
             max_calls=None, max_tokens=None, requests_per_minute=None, tokens_per_minute=None,
         )  # fmt: skip

@@ -125,7 +125,7 @@ def _warning(workspace: Workspace, root: Path) -> str:
         told.append(
             "This is a rehearsal: all models were played on one machine, and no number says anything about a real one."
         )
-    if drawn := describe(workspace.root)["images"]["drawn"]:
+    if drawn := describe(workspace.root).images.drawn:
         told.append(f"{drawn:,} pictures are drawn cards in place of pixels that were not at hand.")
     return " ".join(told)
 
@@ -143,28 +143,24 @@ def _watched(entries: Iterator[ExampleView], seen: Callable[[], None] | None) ->
 def _corpus_section(root: Path) -> Section:
     found = describe(root)
     facts = (
-        *((f"{name}s", f"{n:,}") for name, n in found["modalities"].items()),
-        ("documents", f"{found['documents']:,}"),
-        ("duplicates", f"{found['aliases']:,}"),
+        *((f"{name}s", f"{n:,}") for name, n in found.modalities.items()),
+        ("documents", f"{found.documents:,}"),
+        ("duplicates", f"{found.aliases:,}"),
     )
     rows = tuple(
         (name, *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
-        for name, spread in found["characters"].items()
+        for name, spread in found.characters.items()
     )
     parts: list[Paragraph | Table] = [
         Table("Characters of sources", ("modality", "min", "median", "mean", "max"), rows)
     ]
-    if found["licences"]:
+    if found.licences:
         parts.append(
-            Table(
-                "Licences", ("licence", "sources"), tuple((k, f"{n:,}") for k, n in found["licences"].items())
-            )
+            Table("Licences", ("licence", "sources"), tuple((k, f"{n:,}") for k, n in found.licences.items()))
         )
-    if found["dropped"]:
+    if found.dropped:
         parts.append(
-            Table(
-                "Left out", ("reason", "entries"), tuple((k, f"{n:,}") for k, n in found["dropped"].items())
-            )
+            Table("Left out", ("reason", "entries"), tuple((k, f"{n:,}") for k, n in found.dropped.items()))
         )
     return Section("corpus", "Corpus", tuple(parts), facts)
 

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.corpus.index.approximate import ApproximateIndex, measure_recall
-from proctor.corpus.index.pools import POOLS, SCORES, Pool, Score
 from proctor.errors import UserError
 from proctor.evaluate.fusion import FUSIONS, Fusion, HybridRetriever
 from proctor.evaluate.predict_prompt import evaluation_prompts
@@ -24,7 +23,7 @@ from proctor.evaluate.rerank import (
     rerank_run,
 )
 from proctor.evaluate.retrieval import DEPTH, Ranking, RetrievalRun, Retriever, retrieve
-from proctor.evaluate.retrieval_scores import CUTS, RetrievalTable, score_retrieval
+from proctor.evaluate.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.evaluate.retrievers import DenseRetriever, LexicalRetriever
 from proctor.evaluate.source_question import SourceQuestion
 from proctor.evaluate.source_showing import CorpusPictures
@@ -33,13 +32,13 @@ from proctor.records import content_hash, is_there, read_json, read_jsonl, write
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.library import Library
 from proctor.stages.styled.questions import QUESTION_FILES, left_out, load_questions
+from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, RetrievalOptions
 from proctor.workspace import Workspace
 
 __all__ = [
-    "DEFAULT_RETRIEVERS",
     "RETRIEVAL",
     "ParsedRetriever",
-    "RetrievalOptions",
+    "Retrieved",
     "find_run",
     "fits",
     "load_table",
@@ -48,7 +47,6 @@ __all__ = [
     "run_names",
 ]
 
-DEFAULT_RETRIEVERS: Final = ("bm25", "lsa", "bm25+lsa")
 RETRIEVAL: Final = "retrieval"
 """Folder of rankings and tables in a workspace, one folder for each set of questions."""
 
@@ -66,37 +64,22 @@ class _Run(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalOptions:
-    """What is searched and how.
+class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
+    """What retrievers found.
 
     Attributes:
-        retrievers: as users type them: ``bm25``, an embedder (``lsa``, ``onnx/PATH``, ``clip/PATH``), several of them joined by
-            ``+`` (fused; ``bm25+lsa:zscore`` by scores in place of ranks), each with ``~RERANKER`` (``cross/PATH``,
-            ``embed/EMBEDDER``, or a model).
-        questions: the set.
-        pool: which sources compete.
-        score: raw, or standardised within each modality.
-        method: ``exact``, or an approximate search such as ``hnsw``.
-        depth: sources of a ranking.
-        cuts: k of recall@k.
-        limit: at most so many questions.
-        confidence: of the intervals.
-        resamples: of the bootstrap; 0 for no intervals.
-        seed: of the bootstrap.
+        table: recall by slice.
+        questions: that were asked.
+        left_out: questions of which not all sources are known.
+        recall_of_search: of an approximate search, one sentence a retriever.
+        calls: of a reranking model.
     """
 
-    retrievers: Sequence[str] = DEFAULT_RETRIEVERS
-    questions: str = "styled"
-    pool: Pool = "all"
-    score: Score = "raw"
-    method: str = "exact"
-    depth: int = DEPTH
-    cuts: tuple[int, ...] = CUTS
-    limit: int | None = None
-    confidence: float = 0.95
-    resamples: int = 10_000
-    seed: int = 0
+    table: RetrievalTable
+    questions: int
+    left_out: int
+    recall_of_search: list[str] | msgspec.UnsetType = msgspec.UNSET
+    calls: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 def retrieve_all(
@@ -105,7 +88,7 @@ def retrieve_all(
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Retrieved:
     """Run retrievers over a set of questions, and write rankings and the table.
 
     Args:
@@ -129,7 +112,7 @@ def _retrieved(
     options: RetrievalOptions,
     limits: Limits | None,
     seen: Callable[[], None] | None,
-) -> dict[str, Any]:
+) -> Retrieved:
     questions = load_questions(workspace, options.questions, limit=options.limit)
     for spec in options.retrievers:
         parse_retriever(spec).open(library)
@@ -157,14 +140,15 @@ def _retrieved(
         inputs=("corpus/manifest.json", QUESTION_FILES[options.questions]),
         outputs=(f"{RETRIEVAL}/{options.questions}/{_TABLE}",),
     )
-    result = {
-        "table": msgspec.to_builtins(table),
-        "questions": table.questions,
-        "left_out": left_out(workspace, options.questions),
-    }
-    if options.method != "exact":
-        result["recall_of_search"] = _measured(library, questions, options)
-    return result if calls is None else {**result, "calls": calls}
+    return Retrieved(
+        table=table,
+        questions=table.questions,
+        left_out=left_out(workspace, options.questions),
+        recall_of_search=msgspec.UNSET
+        if options.method == "exact"
+        else _measured(library, questions, options),
+        calls=msgspec.UNSET if calls is None else calls,
+    )
 
 
 def _check(options: RetrievalOptions) -> None:
@@ -174,9 +158,6 @@ def _check(options: RetrievalOptions) -> None:
         raise UserError("a retriever was named twice.", hint="name each of them once")
     for spec in options.retrievers:
         parse_retriever(spec)
-    for what, value, known in (("pool", options.pool, POOLS), ("score", options.score, SCORES)):
-        if value not in known:
-            raise UserError(f"there is no {what} {value!r}.", hint=f"there are {', '.join(known)}")
 
 
 def load_table(workspace: Workspace, questions: str = "styled") -> RetrievalTable | None:
