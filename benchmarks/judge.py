@@ -13,9 +13,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from proctor.benchmark.item import Gold, Item
-from proctor.evaluate.judge import RuleJudge
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.item import Gold, Item
+from proctor.exam.judge import RuleJudge
+from proctor.exam.prediction import Prediction
 from proctor.examples.example import Example
 from proctor.procedure.graph import Step, TaskGraph
 

@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from proctor.benchmark.item import Gold, Item
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.item import Gold, Item
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.examples.example import QUESTION_TYPES, Example, Performed
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import Step, TaskGraph

@@ -15,10 +15,10 @@ _HOME: Final = {
     "Candidate": "proctor.generate.candidate",
     "Dataset": "proctor.datasets.dataset",
     "Example": "proctor.examples.example",
-    "Item": "proctor.benchmark.item",
-    "Judgement": "proctor.evaluate.prediction",
+    "Item": "proctor.exam.item",
+    "Judgement": "proctor.exam.prediction",
     "Mistake": "proctor.procedure.recording",
-    "Prediction": "proctor.evaluate.prediction",
+    "Prediction": "proctor.exam.prediction",
     "Progress": "proctor.procedure.progress",
     "Recording": "proctor.procedure.recording",
     "Score": "proctor.metrics.score",
@@ -36,12 +36,12 @@ _HOME: Final = {
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - the names are strings
 
 if TYPE_CHECKING:
-    from proctor.benchmark.item import Item as Item
     from proctor.datasets.dataset import Dataset as Dataset
     from proctor.datasets.dataset import load_dataset as load_dataset
     from proctor.errors import UserError as UserError
-    from proctor.evaluate.prediction import Judgement as Judgement
-    from proctor.evaluate.prediction import Prediction as Prediction
+    from proctor.exam.item import Item as Item
+    from proctor.exam.prediction import Judgement as Judgement
+    from proctor.exam.prediction import Prediction as Prediction
     from proctor.examples.derive import derive_examples as derive_examples
     from proctor.examples.example import Example as Example
     from proctor.generate.candidate import Candidate as Candidate

@@ -11,10 +11,10 @@ import pytest
 
 from proctor.benchmark.build import RULES, BuildRules, parse_rules
 from proctor.benchmark.card import render_card
-from proctor.benchmark.item import Gold
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.benchmark.release import write_release
+from proctor.exam.item import Gold
 from proctor.procedure.graph import TaskGraph
 
 HOSTILE = 'x\n---\nlicense: gpl\n<script>alert(1)</script> [a](javascript:b) `c` | ![d](e) **f** "g" \\ \u202e &amp;'

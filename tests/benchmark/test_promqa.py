@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proctor.benchmark.item import Gold
 from proctor.benchmark.promqa import (
     Layout,
     Origin,
@@ -27,6 +26,7 @@ from proctor.benchmark.promqa import (
     write_origins,
 )
 from proctor.errors import UserError
+from proctor.exam.item import Gold
 from proctor.examples.promqa import PromqaExample, read_promqa
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph

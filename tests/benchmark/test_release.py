@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from proctor.benchmark import release as module
 from proctor.benchmark.build import RULES
-from proctor.benchmark.item import Gold, Item
 from proctor.benchmark.manifest import Manifest, ReleaseInfo, Source, count_items
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.benchmark.release import (
@@ -33,6 +32,7 @@ from proctor.benchmark.release import (
 )
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.item import Gold, Item
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, file_sha256, write_json, write_jsonl
 

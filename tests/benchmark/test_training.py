@@ -5,7 +5,7 @@ import json
 
 import msgspec
 import pytest
-from tests.evaluate.clip_set import clip, pair
+from tests.exam.clip_set import clip, pair
 
 from proctor.benchmark.training import write_training
 from proctor.errors import UserError

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evaluate.clip_set import clip, pair
+from tests.exam.clip_set import clip, pair
 
 from proctor.benchmark.training_split import (
     PUBLISHED_SHARE,

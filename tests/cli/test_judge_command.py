@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.judge_prompt import Rubric
+from proctor.exam.judge_prompt import Rubric
 from proctor.stages.judge import estimate_judging, judge
 from proctor_rehearsal.standin import Standin
 

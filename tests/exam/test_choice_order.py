@@ -5,7 +5,6 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.evaluate.clip_question import ClipQuestion
 from proctor.exam.choice_order import (
     parse_order,
     printed_letter,
@@ -14,6 +13,7 @@ from proctor.exam.choice_order import (
     shown_order,
     spell_order,
 )
+from proctor.exam.clip_question import ClipQuestion
 
 OPTIONS = ("a", "b", "c", "d", "e")
 

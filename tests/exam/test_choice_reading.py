@@ -5,14 +5,14 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evaluate.letter_replies import COMPLETIONS, OPTIONS, REPLIES
+from tests.exam.letter_replies import COMPLETIONS, OPTIONS, REPLIES
 from tests.metrics.choice import test_reading
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.prediction import Prediction
 from proctor.exam.choice_order import rotations, shown_order, spell_order
 from proctor.exam.choice_reading import CUT_OFF, choice_of, read_choice
+from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.prediction import Prediction
 from proctor.metrics.choice import LETTERS, parse_letter
 
 QUESTION = ClipQuestion(id="q", question="What?", answer=OPTIONS[2], options=OPTIONS, letter="C")

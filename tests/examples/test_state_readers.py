@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.drawing.view import mark_steps, view_graph
-from proctor.evaluate.bound import Facts
+from proctor.exam.bound import Facts
 from proctor.examples.derive import derive_examples
 from proctor.examples.example import Example
 from proctor.generate.moment import GraphView

@@ -35,7 +35,7 @@ for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score"
              "stages.generate", "stages.score", "llm.providers.compat", "llm.registry"):
     importlib.import_module("proctor." + name)
 import aiohttp, genai_prices.data_snapshot, jinja2.sandbox, sqlalchemy.dialects.sqlite, tomlkit
-from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.generate.promqa_prompt import generation_prompts
 for prepare in (genai_prices.data_snapshot.get_snapshot, evaluation_prompts, generation_prompts):
     prepare()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import proctor
 
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.records import read_json, read_jsonl
 
 LATENCY = {"low": 0.02, "high": 0.08}

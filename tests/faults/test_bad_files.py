@@ -23,7 +23,7 @@ import pytest
 
 from proctor.cli.console import run
 from proctor.cli.main import app
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.prediction import Prediction
 from proctor.examples.example import Example
 from proctor.records import read_jsonl
 
@@ -365,9 +365,9 @@ TEMPLATE = "judge-ternary-step.md.j2"
 def test_a_template_that_cannot_be_used(
     change: tuple[str, str], says: str, still: Path, models: Any, tmp_path: Path
 ) -> None:
-    import proctor.evaluate
+    import proctor.exam
 
-    ours = Path(str(proctor.evaluate.__file__)).parent / "prompts" / TEMPLATE
+    ours = Path(str(proctor.exam.__file__)).parent / "prompts" / TEMPLATE
     folder = tmp_path / "own"
     (folder / "evaluate").mkdir(parents=True)
     (folder / "evaluate" / ours.name).write_text(ours.read_text().replace(*change, 1))

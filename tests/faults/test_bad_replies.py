@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.scores import ScoreRow
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import ScoreRow
 from proctor.generate.candidate import Candidate
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from proctor.evaluate.judge_prompt import Rubric
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.view import View
+from proctor.exam.judge_prompt import Rubric
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.view import View
 from proctor.records import read_json, read_jsonl
 from proctor.stages.generate import generate
 from proctor.stages.judge import judge

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.scores import ScoreRow
-from proctor.evaluate.view import View
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import ScoreRow
+from proctor.exam.view import View
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore

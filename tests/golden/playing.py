@@ -3,7 +3,7 @@
 Keys of requests with pictures must not depend on the decoder or the JPEG encoder of the machine that checks (another CPU,
 another wheel of Pillow or PyAV give other bytes, and so other keys). So while a workspace is played, the few functions that open
 video or encode pictures are replaced by ``Pictures``: it knows by name of the video, time and height which stored picture was
-shown. What those functions really do is tested in ``tests/media`` and ``tests/evaluate``.
+shown. What those functions really do is tested in ``tests/media`` and ``tests/exam``.
 """
 
 from __future__ import annotations

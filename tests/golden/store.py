@@ -310,7 +310,7 @@ def own_prompts(bench: Path) -> None:
     folder = bench / "prompts" / "evaluate"
     folder.mkdir(parents=True)
     for name in ("predict-recipe", "judge-binary"):
-        text = (files("proctor.evaluate") / "prompts" / f"{name}.md.j2").read_text("utf-8")
+        text = (files("proctor.exam") / "prompts" / f"{name}.md.j2").read_text("utf-8")
         (folder / f"{name}.md.j2").write_text(text.rstrip() + "\n\nThese words are the user's own.\n")
 
 

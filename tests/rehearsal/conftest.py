@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.media.make_video import make_grey_video
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.llm.prompt import Rendered
 from proctor.procedure.recording import Recording
 from proctor.records import read_jsonl, write_jsonl

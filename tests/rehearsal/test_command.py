@@ -220,8 +220,8 @@ def test_the_command_is_loaded_without_the_server() -> None:
 
 
 def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> None:
-    from proctor.evaluate.predict import make_task
-    from proctor.evaluate.predict_prompt import evaluation_prompts, recipe_prompt
+    from proctor.exam.predict import make_task
+    from proctor.exam.predict_prompt import evaluation_prompts, recipe_prompt
     from proctor.llm.fence import FenceSecret
     from proctor.samples import copy_sample
     from proctor.stages.build import build

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.judge import RuleJudge
-from proctor.evaluate.judge_prompt import Rubric
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.view import View
+from proctor.exam.judge import RuleJudge
+from proctor.exam.judge_prompt import Rubric
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.view import View
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.procedure.recording import Recording

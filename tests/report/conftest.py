@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Gold, Item
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.item import Gold, Item
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix, Reliability

@@ -14,13 +14,13 @@ import msgspec
 import pytest
 from tests.studio.chromium import CHROMIUM
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.corrected import correct_score
-from proctor.evaluate.estimate import Draws
-from proctor.evaluate.judge_calibration import calibrate_judges
-from proctor.evaluate.judge_marks import sort_marks, unite_people
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.self_preference import analyse_self_preference
+from proctor.exam.corrected import correct_score
+from proctor.exam.estimate import Draws
+from proctor.exam.item import Item
+from proctor.exam.judge_calibration import calibrate_judges
+from proctor.exam.judge_marks import sort_marks, unite_people
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.self_preference import analyse_self_preference
 from proctor.report.data import Judging, ReportData, ReportOptions, Run
 from proctor.report.examples import describe_examples, show_frames
 from proctor.report.judging import describe_judging

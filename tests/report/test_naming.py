@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from proctor.evaluate.judge_marks import JudgeSetup
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.judge_marks import JudgeSetup
+from proctor.exam.prediction import Prediction
 from proctor.report.data import Run
 from proctor.report.naming import RunName, common, name_judges, name_runs, span
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from tests.report.test_judging import judged
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.report.data import ReportData, ReportOptions
 from proctor.report.page import render_report
 from proctor.report.standings import compute_standings

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Gold, Item
 from proctor.errors import UserError
+from proctor.exam.item import Gold, Item
 from proctor.examples.example import Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
@@ -191,7 +191,7 @@ def poison(attack: str) -> ReportData:
     """Put the text into every place that takes text."""
     graph = TaskGraph(attack, attack, (Step(attack, attack), Step("b", attack)), ((attack, "b"),))
     example_text = Performed(attack, attack, attack + " told", (Mistake(attack, attack),))
-    from proctor.evaluate.prediction import Judgement, Prediction
+    from proctor.exam.prediction import Judgement, Prediction
     from proctor.examples.example import Example
     from proctor.generate.candidate import Answer, Candidate, Provenance
     from proctor.verify.verdict import AnswerVerdict, Verdict

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.evaluate.predict import Task
-from proctor.evaluate.predict_prompt import captions_prompt, evaluation_prompts
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.predict import Task
+from proctor.exam.predict_prompt import captions_prompt, evaluation_prompts
+from proctor.exam.prediction import Prediction
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters, Request
 from proctor.llm.store import CallStore, StoredCall

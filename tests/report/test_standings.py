@@ -8,9 +8,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.scores import score_run
+from proctor.exam.item import Item
+from proctor.exam.scores import score_run
 from proctor.report.data import ReportData, ReportOptions, Run
 from proctor.report.standings import compute_standings, derive_outcomes
 

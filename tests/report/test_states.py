@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress

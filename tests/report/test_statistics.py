@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
 from proctor.benchmark.promqa import import_promqa
+from proctor.exam.item import Item
 from proctor.examples.promqa import read_promqa
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.report.data import ReportData

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.report.data import ReportData, ReportOptions, Run
 from proctor.report.standings import compute_standings
 from proctor.report.statistics import compute_statistics

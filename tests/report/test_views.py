@@ -12,7 +12,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.report.data import ReportData, ReportOptions, Run, SharedCost
 from proctor.report.experiment import describe_experiment
 from proctor.report.figures.tradeoff import Tradeoff, TradeoffPoint, draw_tradeoff, money, money_ticks

@@ -18,7 +18,7 @@ import pytest
 from proctor.cli.calibrate import app
 from proctor.cli.console import run
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.calibrate import CALIBRATION_FILE, CalibrationFile, calibrate
 from proctor.stages.judge import judge

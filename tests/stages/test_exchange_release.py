@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
+from proctor.exam.item import Item
 from proctor.records import read_jsonl
 from proctor.samples import path as sample
 from proctor.stages.build import build

@@ -18,7 +18,7 @@ from tests.media.make_video import make_grey_video
 from tests.stages.asking import ask
 
 from proctor.errors import UserError
-from proctor.evaluate.view import View
+from proctor.exam.view import View
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.evaluate.view import View
+from proctor.exam.view import View
 from proctor.stages.naming import LONGEST_NAME, file_name
 from proctor.stages.predict import run_name
 

@@ -21,11 +21,11 @@ import av
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.fitting import HEIGHTS
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.view import View, frame_times
+from proctor.exam.fitting import HEIGHTS
+from proctor.exam.item import Item
+from proctor.exam.prediction import Prediction
+from proctor.exam.view import View, frame_times
 from proctor.llm import limits as limits_module
 from proctor.llm.tokens import media_limits
 from proctor.records import read_jsonl, write_jsonl

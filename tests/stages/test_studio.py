@@ -240,7 +240,7 @@ def test_every_demo_has_every_state(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("accept", ["humans", "policy"])
 def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Path, accept: str) -> None:
     """Half-judged, disputed and returned items are not published, whoever asks for it."""
-    from proctor.benchmark.item import Item
+    from proctor.exam.item import Item
     from proctor.records import read_jsonl
     from proctor.stages.build import build
     from proctor.verify.schema import tables

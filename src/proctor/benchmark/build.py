@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from proctor.benchmark.item import Gold, Item
 from proctor.errors import UserError
+from proctor.exam.item import Gold, Item
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
 from proctor.procedure.language import find_faults

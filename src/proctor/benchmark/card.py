@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from proctor.benchmark.build import BuildRules
-from proctor.benchmark.item import Item
 from proctor.benchmark.manifest import Counts, Manifest, ReleaseInfo, Verification
 from proctor.benchmark.rows import COLUMNS
+from proctor.exam.item import Item
 from proctor.verify.adjudicate import Acceptance
 
 __all__ = ["render_card"]

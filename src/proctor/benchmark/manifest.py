@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proctor.benchmark.build import BuildRules
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
+from proctor.exam.item import Item
 from proctor.examples.example import QUESTION_TYPES
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, content_hash

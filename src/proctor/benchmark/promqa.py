@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.benchmark.item import Gold, Item
 from proctor.errors import UserError
+from proctor.exam.item import Gold, Item
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.promqa import (
     START_ID,

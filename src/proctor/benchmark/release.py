@@ -27,7 +27,6 @@ import msgspec
 
 from proctor.benchmark.build import BuildRules
 from proctor.benchmark.card import render_card
-from proctor.benchmark.item import Item
 from proctor.benchmark.manifest import (
     FORMAT,
     FORMAT_VERSION,
@@ -41,6 +40,7 @@ from proctor.benchmark.manifest import (
 )
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.item import Item
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.benchmark.item import Gold, Item
 from proctor.errors import UserError
+from proctor.exam.item import Gold, Item
 from proctor.examples.example import Example
 from proctor.records import canonical_json, decode
 

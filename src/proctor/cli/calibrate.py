@@ -11,10 +11,10 @@ import typer
 from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, progress, table
 
 if TYPE_CHECKING:
-    from proctor.evaluate.corrected import CorrectedScore
-    from proctor.evaluate.estimate import Estimate
-    from proctor.evaluate.judge_calibration import Calibration, Criterion, JudgeReport
-    from proctor.evaluate.self_preference import Preference, PreferenceCell, SelfPreference
+    from proctor.exam.corrected import CorrectedScore
+    from proctor.exam.estimate import Estimate
+    from proctor.exam.judge_calibration import Calibration, Criterion, JudgeReport
+    from proctor.exam.self_preference import Preference, PreferenceCell, SelfPreference
 
 app = command_app()
 

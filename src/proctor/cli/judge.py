@@ -61,7 +61,7 @@ def judge(
     """
     from proctor.compute import place_of
     from proctor.errors import UserError
-    from proctor.evaluate.judge_prompt import CONTEXTS, Rubric
+    from proctor.exam.judge_prompt import CONTEXTS, Rubric
     from proctor.stages import judge as stage
 
     for value, allowed, name in (

@@ -22,7 +22,7 @@ from proctor.cli.options import with_settings
 from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.evaluate.view import View
+    from proctor.exam.view import View
 
 app = command_app()
 
@@ -144,7 +144,7 @@ def _view(show: str, frames: int | None, height: int | None, sampling: str | Non
     Raises:
         UserError: if they make no view.
     """
-    from proctor.evaluate.view import VIEWS, View
+    from proctor.exam.view import VIEWS, View
 
     kind = show.strip()
     if kind in VIEWS:  # options that this kind does not have do no harm: scripts give the same ones to all

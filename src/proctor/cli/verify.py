@@ -73,7 +73,7 @@ def verify(
     """
     from proctor.compute import place_of
     from proctor.errors import UserError
-    from proctor.evaluate.view import View
+    from proctor.exam.view import View
     from proctor.stages import verify as stage
 
     if form not in ("text", "json"):

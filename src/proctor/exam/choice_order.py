@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proctor.evaluate.predict import item_rng
+from proctor.exam.predict import item_rng
 from proctor.metrics.choice import LETTERS
 
 __all__ = [

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.prediction import Prediction
 from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_letter
+from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.prediction import Prediction
 from proctor.metrics.choice import parse_letter
 
 __all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice"]

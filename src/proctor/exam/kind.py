@@ -21,8 +21,8 @@ from proctor.llm.message import Media, Message, Parameters
 if TYPE_CHECKING:
     import random
 
-    from proctor.evaluate.prediction import Prediction
     from proctor.exam.library import Library, Prompts
+    from proctor.exam.prediction import Prediction
 
 __all__ = [
     "Answer",

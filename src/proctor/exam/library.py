@@ -16,8 +16,8 @@ from proctor.llm.prompt import PromptSet, Rendered
 
 if TYPE_CHECKING:
     from proctor.corpus.collection import Corpus
-    from proctor.evaluate.retrieval import Ranking
-    from proctor.evaluate.source_showing import FindPicture
+    from proctor.exam.retrieval import Ranking
+    from proctor.exam.source_showing import FindPicture
     from proctor.procedure.graph import TaskGraph
 
 __all__ = ["Library", "Prompts", "VideoFinder"]

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.answering import call_details
-from proctor.evaluate.fitting import TooLargeError, too_large
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.answering import call_details
+from proctor.exam.fitting import TooLargeError, too_large
 from proctor.exam.kind import Answer, Call, Exhibit, Kind, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
+from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.limits import excesses
@@ -45,7 +45,7 @@ class ModelPredictor(Generic[V]):
         library: what items name and do not hold.
         prompts: templates of the room ``evaluate``.
         parameters: of the answering calls, over those of the protocol.
-        shrink: what is too large for the provider is shrunk (``proctor.evaluate.fitting``); False makes it an error before
+        shrink: what is too large for the provider is shrunk (``proctor.exam.fitting``); False makes it an error before
             anything is sent.
         price: nano-dollars of a reply, None when not known.
         context: prompt and reply tokens that a model takes, None when not known.

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.corrected import CorrectedScore
-from proctor.evaluate.judge_calibration import Calibration
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.scores import ScoreTable
-from proctor.evaluate.self_preference import SelfPreference
+from proctor.exam.corrected import CorrectedScore
+from proctor.exam.item import Item
+from proctor.exam.judge_calibration import Calibration
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import ScoreTable
+from proctor.exam.self_preference import SelfPreference
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import Verdict

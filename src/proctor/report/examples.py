@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.judge_marks import JudgeSetup
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.item import Item
+from proctor.exam.judge_marks import JudgeSetup
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.examples.example import Example, Performed
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.report.naming import common, span
 from proctor.report.standings import Row, Slice, Standings
 

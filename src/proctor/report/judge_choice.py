@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.evaluate.judge_calibration import Calibration, JudgeReport
-from proctor.evaluate.judge_marks import Scale
+from proctor.exam.judge_calibration import Calibration, JudgeReport
+from proctor.exam.judge_marks import Scale
 from proctor.report.naming import judge_parts
 
 __all__ = ["JudgeTable", "RubricTable", "judge_tables", "rubric_tables"]

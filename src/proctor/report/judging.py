@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from proctor.evaluate.corrected import CorrectedScore
-from proctor.evaluate.estimate import Estimate
-from proctor.evaluate.judge_calibration import Calibration, JudgeReport
-from proctor.evaluate.judge_marks import JudgeSetup, sort_marks
-from proctor.evaluate.self_preference import Preference, PreferenceCell
+from proctor.exam.corrected import CorrectedScore
+from proctor.exam.estimate import Estimate
+from proctor.exam.judge_calibration import Calibration, JudgeReport
+from proctor.exam.judge_marks import JudgeSetup, sort_marks
+from proctor.exam.self_preference import Preference, PreferenceCell
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.report.data import Judging, ReportData, Run
 from proctor.report.figures import draw_figure, figure_guide

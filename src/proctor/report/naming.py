@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from proctor.evaluate.judge_marks import JudgeSetup
+from proctor.exam.judge_marks import JudgeSetup
 from proctor.report.data import Run
 
 __all__ = ["RunName", "common", "judge_parts", "name_judges", "name_runs", "span"]

@@ -1,6 +1,6 @@
 """How every run did: outcomes of its items, scores with intervals by slice, and every pair of runs compared.
 
-Scores are those of ``proctor.evaluate.scores``, so the page and the command line print the same numbers; this module
+Scores are those of ``proctor.exam.scores``, so the page and the command line print the same numbers; this module
 adds the slices by kind of answer and keeps account of what could not be scored. An answer that failed, or that no
 judge scored, is counted and never becomes 0.
 """
@@ -15,10 +15,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
+from proctor.exam.item import Item
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import ScoreTable, compare_runs, score_run
 from proctor.metrics.answer import mean_score, points
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison

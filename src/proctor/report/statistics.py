@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.metrics.text_statistics import first_words, mean_tokens, mean_words

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from proctor.benchmark.build import BuildRules, build_items, parse_rules
-from proctor.benchmark.item import Item
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.release import write_release
 from proctor.errors import UserError
+from proctor.exam.item import Item
 from proctor.records import write_jsonl
 from proctor.stages.inputs import load_asked
 from proctor.stages.verify import open_store

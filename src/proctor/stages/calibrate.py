@@ -19,12 +19,12 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.corrected import CorrectedScore, correct_score
-from proctor.evaluate.estimate import Draws
-from proctor.evaluate.judge_calibration import Calibration, Criterion, calibrate_judges
-from proctor.evaluate.judge_marks import (
+from proctor.exam.corrected import CorrectedScore, correct_score
+from proctor.exam.estimate import Draws
+from proctor.exam.item import Item
+from proctor.exam.judge_calibration import Calibration, Criterion, calibrate_judges
+from proctor.exam.judge_marks import (
     HumanMarks,
     JudgeMarks,
     JudgeSetup,
@@ -32,8 +32,8 @@ from proctor.evaluate.judge_marks import (
     sort_marks,
     unite_people,
 )
-from proctor.evaluate.prediction import Judgement
-from proctor.evaluate.self_preference import SelfPreference, analyse_self_preference
+from proctor.exam.prediction import Judgement
+from proctor.exam.self_preference import SelfPreference, analyse_self_preference
 from proctor.generate.candidate import Candidate
 from proctor.records import content_hash, file_sha256, read_json, read_jsonl, write_json
 from proctor.stages.inputs import load_items, load_predictions

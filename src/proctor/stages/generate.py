@@ -12,7 +12,7 @@ from typing import Any, Final, TypedDict, Unpack
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.view import View
+from proctor.exam.view import View
 from proctor.examples.sample import (
     MAX_MISTAKEN_STEPS,
     MAX_TARGETS,
@@ -84,7 +84,7 @@ class GenerateOptions(TypedDict, total=False):
         form: of a model's reply, ``text`` or ``json`` (structured output).
         frames: at most so many, for templates that show some.
         height: of the frames, in pixels.
-        sampling: of the frames; see ``proctor.evaluate.view.View``.
+        sampling: of the frames; see ``proctor.exam.view.View``.
     """
 
     generator: str | Sequence[str] | None

@@ -18,9 +18,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement, Prediction
+from proctor.exam.item import Item
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph

@@ -10,17 +10,17 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.evaluate.judge import RuleJudge, judge_predictions
-from proctor.evaluate.judge_prompt import SCALES, Rubric
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.verdict import read_verdict
+from proctor.exam.item import Item
+from proctor.exam.judge import RuleJudge, judge_predictions
+from proctor.exam.judge_prompt import SCALES, Rubric
 from proctor.exam.kinds.moment import moment_items
 from proctor.exam.kinds.moment_marker import RubricMarker
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.verdict import read_verdict
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph

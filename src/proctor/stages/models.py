@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.blocking import run_calls
 from proctor.llm.budget import dollars
 from proctor.llm.caller import CONCURRENCY, Caller

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from proctor.evaluate.view import View
 from proctor.exam.kinds.moment import shown_frames, step_times, video_of
 from proctor.exam.library import Library, VideoFinder
 from proctor.exam.question import Footage
+from proctor.exam.view import View
 from proctor.examples.example import Example
 from proctor.generate.model_generator import Attached
 from proctor.generate.promqa_prompt import TemplateNeeds

@@ -10,15 +10,15 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.floors import FLOOR_NAMES, make_floor
-from proctor.evaluate.predict import predict_items
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.view import View
+from proctor.exam.floors import FLOOR_NAMES, make_floor
+from proctor.exam.item import Item
 from proctor.exam.kinds.moment import KIND, PUBLISHED, moment_items, require_takes
 from proctor.exam.library import Library, Prompts
+from proctor.exam.predict import predict_items
+from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
+from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
 from proctor.llm.prices import PriceTable
 from proctor.procedure.graph import TaskGraph
@@ -108,7 +108,7 @@ def predict(
         view: what a model is shown; question and recipe by default.
         limits: what a model's calls may cost, and where they are kept.
         videos: folder of the recordings' videos (``proctor.stages.videos``); the data set's by default.
-        shrink: what is too large for a model's provider is shrunk by a stated rule (``proctor.evaluate.fitting``), which
+        shrink: what is too large for a model's provider is shrunk by a stated rule (``proctor.exam.fitting``), which
             is told in the prediction; False makes it an error before anything is sent.
         seen: called after each item, or each call of a model.
 

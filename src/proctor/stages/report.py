@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.prediction import Judgement
+from proctor.exam.item import Item
+from proctor.exam.prediction import Judgement
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from proctor.benchmark.item import Item
 from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
-from proctor.evaluate.corrected import CorrectedScore
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.scores import ScoreTable, compare_runs, score_run
+from proctor.exam.corrected import CorrectedScore
+from proctor.exam.item import Item
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import ScoreTable, compare_runs, score_run
 from proctor.metrics.significance import Comparison
 from proctor.records import write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence

@@ -12,7 +12,7 @@ import msgspec
 
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.evaluate.view import View
+from proctor.exam.view import View
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.generate.model_generator import Attached

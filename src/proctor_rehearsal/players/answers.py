@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.bound import AnnotationBound, Facts
-from proctor.evaluate.judge import RuleJudge, compare_answer
-from proctor.evaluate.phrasing import as_sentence
-from proctor.evaluate.predict import item_rng
-from proctor.evaluate.reading import is_yes_no
+from proctor.exam.bound import AnnotationBound, Facts
+from proctor.exam.item import Item
+from proctor.exam.judge import RuleJudge, compare_answer
+from proctor.exam.phrasing import as_sentence
+from proctor.exam.predict import item_rng
+from proctor.exam.reading import is_yes_no
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["AnswerSheet", "answer_sheet", "choices", "mark_answer", "wrong_answers"]

@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.floors import ConstantFloor
+from proctor.exam.floors import ConstantFloor
+from proctor.exam.item import Item
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import escape_text

@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.bound import AnnotationBound
-from proctor.evaluate.predict import item_rng
+from proctor.exam.bound import AnnotationBound
+from proctor.exam.item import Item
+from proctor.exam.predict import item_rng
 from proctor.examples.example import Example, StepRef
 from proctor.generate.moment import UncertainError
 from proctor.generate.rules import RuleGenerator

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.errors import UserError
-from proctor.evaluate.judge import RuleJudge
+from proctor.exam.judge import RuleJudge
 from proctor.records import atomic_write
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.workspace import Workspace

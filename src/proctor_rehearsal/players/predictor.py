@@ -19,7 +19,7 @@ from __future__ import annotations
 import copy
 from typing import Final
 
-from proctor.benchmark.item import Item
+from proctor.exam.item import Item
 from proctor.procedure.graph import TaskGraph
 from proctor_rehearsal.players.answers import choices
 from proctor_rehearsal.players.files import Now, activity_names

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from tests.evaluate.clip_set import Port, question
+from tests.exam.clip_set import Port, question
 from tests.media.make_video import Recipe, make_video
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.clip_view import ClipView, frame_indices
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.clip_view import ClipView, frame_indices
 from proctor.exam.kinds.clip import ANSWER, CHOICE, KIND, ClipAsking, clip_items
 from proctor.exam.library import Library, Prompts
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore

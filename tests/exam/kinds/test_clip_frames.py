@@ -9,8 +9,8 @@ from PIL import Image
 from tests.media.make_video import Recipe, make_video, number_in
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.clip_view import ClipView, frame_indices, second_indices
+from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.clip_view import ClipView, frame_indices, second_indices
 from proctor.exam.kind import TooMuch
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.library import Library

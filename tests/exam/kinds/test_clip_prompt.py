@@ -4,11 +4,10 @@ import re
 
 import msgspec
 import pytest
-from tests.evaluate.clip_set import clip
-from tests.evaluate.clip_set import question as clip_question
+from tests.exam.clip_set import clip
+from tests.exam.clip_set import question as clip_question
 
 from proctor.errors import UserError
-from proctor.evaluate.predict_prompt import evaluation_prompts
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import (
     CHOICE_TEMPLATES,
@@ -20,6 +19,7 @@ from proctor.exam.kinds.clip_prompt import (
     text_prompt,
 )
 from proctor.exam.library import Prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.llm.fence import FenceSecret, strip_fences
 from proctor.llm.message import Image, Text
 

@@ -8,12 +8,12 @@ import pytest
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import table_source, text_source
 from proctor.errors import UserError
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.retrieval import Ranking
-from proctor.evaluate.source_showing import SOURCE_LIMIT, CorpusPictures, show_sources
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
 from proctor.exam.library import Library, Prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.predictor import ModelPredictor
+from proctor.exam.retrieval import Ranking
+from proctor.exam.source_showing import SOURCE_LIMIT, CorpusPictures, show_sources
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
@@ -117,7 +117,7 @@ def test_images_without_pixels_are_described_and_it_is_told(lakes, lake_question
 def test_a_file_that_is_no_picture_is_described_and_read_once(lakes, lake_questions, monkeypatch):
     (lakes.root / "images" / "vell.png").write_bytes(b"not a picture")
     reads = []
-    from proctor.evaluate import source_showing
+    from proctor.exam import source_showing
 
     real = source_showing.read_picture
     monkeypatch.setattr(source_showing, "read_picture", lambda path: (reads.append(path), real(path))[1])

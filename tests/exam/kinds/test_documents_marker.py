@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.evaluate.judge import ANSWER_LIMIT
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.source_showing import CorpusPictures
+from proctor.exam.judge import ANSWER_LIMIT
 from proctor.exam.kinds.documents import document_items
 from proctor.exam.kinds.documents_marker import SourceMarker, read_score
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.prediction import Prediction
+from proctor.exam.source_showing import CorpusPictures
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Truncated

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from proctor.benchmark.item import Gold, Item
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.errors import UserError
+from proctor.exam.item import Gold, Item
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.instructional.choice_question import (
     ContextLine,

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from tests.evaluate.clip_set import OPTIONS, clip, pair
+from tests.exam.clip_set import OPTIONS, clip, pair
 
 from proctor.errors import UserError
 from proctor.generate.instructional.record import ChoiceItem

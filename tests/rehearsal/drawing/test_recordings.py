@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.rehearsal.conftest import Home
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.view import View
+from proctor.exam.item import Item
 from proctor.exam.kinds.moment import shown_frames
 from proctor.exam.library import Library
+from proctor.exam.view import View
 from proctor.llm.media import MediaStore
 from proctor.media.probe import probe
 from proctor.records import read_jsonl, write_jsonl

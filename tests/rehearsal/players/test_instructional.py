@@ -20,11 +20,11 @@ from tests.rehearsal.players.instructional_material import (
     scene,
 )
 
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.generate.instructional.category import category_prompt, read_category
 from proctor.generate.instructional.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
 from proctor.generate.instructional.choice_question import question_of_pair

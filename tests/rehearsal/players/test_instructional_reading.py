@@ -7,11 +7,11 @@ from tests.generate.styled.rehearsed import as_call
 from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, filterable, pair
 
 from proctor.corpus.source import text_source
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.generate.instructional.category import category_prompt
 from proctor.generate.instructional.choice_prompt import ChoicePrompts
 from proctor.generate.instructional.choice_question import question_of_pair

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.judge import RuleJudge
-from proctor.evaluate.judge_prompt import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.verdict import Scale, read_verdict
+from proctor.exam.item import Item
+from proctor.exam.judge import RuleJudge
+from proctor.exam.judge_prompt import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.prediction import Prediction
+from proctor.exam.verdict import Scale, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor_rehearsal.players.answers import answer_sheet
 from proctor_rehearsal.players.files import Now

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Judgement
+from proctor.exam.prediction import Judgement
 from proctor.records import read_jsonl
 from proctor.stages.calibrate import calibrate
 from proctor.stages.judge import judge

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from proctor.benchmark.item import Item
-from proctor.evaluate.judge import RuleJudge
-from proctor.evaluate.predict import Task, make_task
-from proctor.evaluate.predict_prompt import (
+from proctor.exam.item import Item
+from proctor.exam.judge import RuleJudge
+from proctor.exam.predict import Task, make_task
+from proctor.exam.predict_prompt import (
     captions_prompt,
     evaluation_prompts,
     frames_prompt,
@@ -21,7 +21,7 @@ from proctor.evaluate.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.prediction import Prediction
 from proctor.llm.fence import FenceSecret
 from proctor.media.paint import encode_png
 from proctor_rehearsal.players.answers import answer_sheet, mark_answer

@@ -9,9 +9,9 @@ from dataclasses import replace as replaced
 import msgspec
 import pytest
 
-from proctor.evaluate.judge_prompt import CONTEXTS, Rubric, judge_prompt
-from proctor.evaluate.predict import Task, make_task
-from proctor.evaluate.predict_prompt import (
+from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt
+from proctor.exam.predict import Task, make_task
+from proctor.exam.predict_prompt import (
     caption_prompt,
     captions_prompt,
     evaluation_prompts,

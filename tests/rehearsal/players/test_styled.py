@@ -12,7 +12,7 @@ from tests.generate.styled.rehearsed import Port, as_call, corpus, generator, pl
 
 from proctor.corpus.collection import write_corpus
 from proctor.corpus.source import Source, image_source, table_source, text_source
-from proctor.evaluate.predict_prompt import evaluation_prompts
+from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.generate.styled.entity import entity_prompt, read_entities
 from proctor.generate.styled.multihop import Part, combination_prompt, first_prompt, second_prompt

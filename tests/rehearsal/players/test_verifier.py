@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from proctor.evaluate.predict_prompt import caption_prompt, evaluation_prompts
+from proctor.exam.predict_prompt import caption_prompt, evaluation_prompts
 from proctor.generate.candidate import Answer, Candidate
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import frame_labels

@@ -14,7 +14,7 @@ import pytest
 from tests.stages.experiment.conftest import PLAN, A, B, quietly
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.prediction import Prediction
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import read_jsonl

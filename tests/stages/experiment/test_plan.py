@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.evaluate.judge_prompt import CONTEXTS, FORMS, SCALES, Rubric
-from proctor.evaluate.view import View
+from proctor.exam.judge_prompt import CONTEXTS, FORMS, SCALES, Rubric
+from proctor.exam.view import View
 from proctor.records import write_json
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, System, kept_plan
 from proctor.workspace import Workspace

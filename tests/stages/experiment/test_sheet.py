@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.item import Item
+from proctor.exam.prediction import Prediction
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate

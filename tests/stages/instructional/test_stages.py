@@ -24,7 +24,7 @@ from tests.stages.instructional.material import (
 )
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.prediction import Prediction
 from proctor.generate.instructional.record import ShownClip
 from proctor.records import read_jsonl
 from proctor.stages.instructional.answer import PredictOptions, estimate, floors, predict

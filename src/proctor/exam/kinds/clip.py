@@ -16,13 +16,12 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.answering import why_no_reply
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.clip_view import DIVISORS, ClipView, frame_indices
-from proctor.evaluate.fitting import ever_smaller
-from proctor.evaluate.view import Sampling, View
+from proctor.exam.answering import why_no_reply
 from proctor.exam.choice_order import Order, parse_order, rotations, shown_order, spell_order
 from proctor.exam.choice_reading import read_choice
+from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.clip_view import DIVISORS, ClipView, frame_indices
+from proctor.exam.fitting import ever_smaller
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
 from proctor.exam.kinds.clip_prompt import (
     STYLES,
@@ -35,6 +34,7 @@ from proctor.exam.kinds.clip_prompt import (
 )
 from proctor.exam.library import Library, Prompts
 from proctor.exam.question import Choice, Footage, Gold, Item, Open, Part, Pick, Question, Text, part_of
+from proctor.exam.view import Sampling, View
 from proctor.generate.instructional.clips import render_step
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply, Truncated

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.evaluate.prediction import Prediction
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
+from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Text
 from proctor.generate.instructional.consistency import (
     CONSISTENCY,

@@ -12,12 +12,12 @@ from typing import Final
 
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
-from proctor.evaluate.answering import why_no_reply
-from proctor.evaluate.source_question import SourceQuestion
-from proctor.evaluate.source_showing import SOURCE_LIMIT, find_sources, show_sources
+from proctor.exam.answering import why_no_reply
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
 from proctor.exam.library import Library, Prompts
 from proctor.exam.question import Gold, Item, Open, Question, Source, Text
+from proctor.exam.source_question import SourceQuestion
+from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 

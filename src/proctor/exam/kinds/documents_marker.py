@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.source_showing import SOURCE_LIMIT
 from proctor.exam.kinds.documents import KIND, DocumentsAsking
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
+from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Text
+from proctor.exam.source_showing import SOURCE_LIMIT
 from proctor.llm.message import Parameters
 from proctor.llm.structured import Unreadable, spoken_text
 from proctor.metrics.answer import parse_judge_score

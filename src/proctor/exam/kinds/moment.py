@@ -12,12 +12,15 @@ from typing import Final
 
 import msgspec
 
-from proctor.benchmark.item import Item as Verified
 from proctor.errors import UserError
-from proctor.evaluate.answering import why_no_reply
-from proctor.evaluate.fitting import ever_smaller
-from proctor.evaluate.predict import Task
-from proctor.evaluate.predict_prompt import (
+from proctor.exam.answering import why_no_reply
+from proctor.exam.fitting import ever_smaller
+from proctor.exam.frames import ShownFrame
+from proctor.exam.item import Item as Verified
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.library import Library, Prompts
+from proctor.exam.predict import Task
+from proctor.exam.predict_prompt import (
     caption_prompt,
     captions_prompt,
     frames_prompt,
@@ -25,11 +28,8 @@ from proctor.evaluate.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.evaluate.view import View, frame_times
-from proctor.exam.frames import ShownFrame
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
-from proctor.exam.library import Library, Prompts
 from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Question, Text, part_of
+from proctor.exam.view import View, frame_times
 from proctor.examples.example import Example
 from proctor.llm.limits import takes
 from proctor.llm.message import Parameters

@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from proctor.evaluate.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.verdict import read_verdict
+from proctor.exam.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
+from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Procedure, Text, part_of
+from proctor.exam.verdict import read_verdict
 from proctor.examples.example import Example
 from proctor.llm.message import Parameters
 

@@ -181,7 +181,7 @@ class GoldText(Protocol):
 
 
 class ItemLike(Protocol):
-    """What is needed of ``proctor.benchmark.item.Item``, which this room does not know."""
+    """What is needed of ``proctor.exam.item.Item``, which this room does not know."""
 
     @property
     def id(self) -> str:

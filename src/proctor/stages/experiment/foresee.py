@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.prediction import Prediction
 from proctor.llm.estimate import Estimate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import write_jsonl

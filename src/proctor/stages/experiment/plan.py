@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.judge_prompt import Rubric
-from proctor.evaluate.view import View
+from proctor.exam.judge_prompt import Rubric
+from proctor.exam.view import View
 from proctor.generate.promqa_prompt import DEFAULT_TEMPLATE
 from proctor.llm.model import ModelName
 from proctor.records import read_json

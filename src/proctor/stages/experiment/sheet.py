@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from proctor.benchmark.item import Item
 from proctor.errors import UserError
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.item import Item
+from proctor.exam.prediction import Prediction
 from proctor.records import atomic_write
 from proctor.spreadsheet import is_formula, safe_cell
 from proctor.stages.inputs import load_items, load_predictions

@@ -11,18 +11,18 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
-from proctor.evaluate.choice_scores import ChoiceTable, score_choices
-from proctor.evaluate.clip_question import ClipQuestion, choice_questions, open_questions
-from proctor.evaluate.clip_scores import ClipTable, Resampling
-from proctor.evaluate.clip_view import ClipView
-from proctor.evaluate.open_scores import score_open
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
+from proctor.exam.choice_scores import ChoiceTable, score_choices
+from proctor.exam.clip_question import ClipQuestion, choice_questions, open_questions
+from proctor.exam.clip_scores import ClipTable, Resampling
+from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.kinds.clip_prompt import ChoiceStyle
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
+from proctor.exam.open_scores import score_open
+from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts

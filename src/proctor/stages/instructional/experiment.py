@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_view import ClipView
+from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip_prompt import STYLES
 from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore

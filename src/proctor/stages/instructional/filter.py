@@ -11,7 +11,7 @@ import msgspec
 
 from proctor.benchmark.training_split import split_by_video
 from proctor.errors import UserError
-from proctor.evaluate.source_showing import CorpusPictures
+from proctor.exam.source_showing import CorpusPictures
 from proctor.generate.instructional.filterable import Filterable, from_candidate, from_pair, from_styled
 from proctor.generate.instructional.filters import FilterModels, Filters, FilterSettings, run_filters
 from proctor.generate.instructional.record import FilterVerdict, InstructionalPair

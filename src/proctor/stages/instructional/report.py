@@ -11,12 +11,12 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.clip_question import ClipQuestion
-from proctor.evaluate.clip_scores import ClipRow, ClipTable
-from proctor.evaluate.clip_view import ClipView
-from proctor.evaluate.prediction import Prediction
+from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.clip_scores import ClipRow, ClipTable
+from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.library import Library
+from proctor.exam.prediction import Prediction
 from proctor.generate.instructional.audit import AuditReport, Rate
 from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
 from proctor.generate.instructional.funnel import FilterFunnel, count_funnel, results_of

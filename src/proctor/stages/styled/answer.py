@@ -11,25 +11,25 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.prediction import Judgement, Prediction
-from proctor.evaluate.retrieval import Ranking
-from proctor.evaluate.source_question import SourceQuestion
-from proctor.evaluate.source_scores import (
+from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.kinds.documents_marker import SourceMarker
+from proctor.exam.library import Library as ExamLibrary
+from proctor.exam.library import Prompts
+from proctor.exam.marker import ModelMarker
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.predictor import ModelPredictor
+from proctor.exam.retrieval import Ranking
+from proctor.exam.source_question import SourceQuestion
+from proctor.exam.source_scores import (
     SourceTable,
     bert_column,
     judge_measure,
     rouge_column,
     score_answers,
 )
-from proctor.evaluate.source_showing import CorpusPictures
-from proctor.evaluate.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
-from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
-from proctor.exam.kinds.documents_marker import SourceMarker
-from proctor.exam.library import Library as ExamLibrary
-from proctor.exam.library import Prompts
-from proctor.exam.marker import ModelMarker
-from proctor.exam.predictor import ModelPredictor
+from proctor.exam.source_showing import CorpusPictures
+from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
 from proctor.generate.styled.style import load_styles
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl

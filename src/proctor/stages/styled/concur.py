@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.evaluate.concur import ConcurrenceTable, MarkSheet, concur, read_mark_sheet, sheet_of_retrieval
+from proctor.exam.concur import ConcurrenceTable, MarkSheet, concur, read_mark_sheet, sheet_of_retrieval
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.retrieve import load_table

@@ -15,7 +15,7 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
-from proctor.evaluate.source_showing import CorpusPictures
+from proctor.exam.source_showing import CorpusPictures
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.generate.styled.contamination import NearMatch, find_near_matches
 from proctor.generate.styled.distractors import DistractorSearch

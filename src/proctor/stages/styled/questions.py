@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.evaluate.source_question import SourceQuestion, of_corpus, of_styled
+from proctor.exam.source_question import SourceQuestion, of_corpus, of_styled
 from proctor.stages.styled.corpus import QUESTIONS, questions_of
 from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace

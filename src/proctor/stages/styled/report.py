@@ -15,12 +15,12 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.corpus.source import Source
 from proctor.errors import MissingExtraError, UserError
-from proctor.evaluate.cells import Cell as Number
-from proctor.evaluate.concur import ConcurrenceTable, concur
-from proctor.evaluate.prediction import Prediction
-from proctor.evaluate.retrieval_scores import RetrievalTable
-from proctor.evaluate.source_scores import SourceTable
-from proctor.evaluate.style_overlap import OverlapTable
+from proctor.exam.cells import Cell as Number
+from proctor.exam.concur import ConcurrenceTable, concur
+from proctor.exam.prediction import Prediction
+from proctor.exam.retrieval_scores import RetrievalTable
+from proctor.exam.source_scores import SourceTable
+from proctor.exam.style_overlap import OverlapTable
 from proctor.generate.styled.record import AttemptRecord, StyledQuestion
 from proctor.generate.styled.summary import Cell, StyledSummary, combination
 from proctor.metrics.figure import Bars, IntervalPlot

@@ -13,20 +13,20 @@ import msgspec
 
 from proctor.corpus.index.approximate import ApproximateIndex, measure_recall
 from proctor.errors import UserError
-from proctor.evaluate.fusion import FUSIONS, Fusion, HybridRetriever
-from proctor.evaluate.predict_prompt import evaluation_prompts
-from proctor.evaluate.rerank import (
+from proctor.exam.fusion import FUSIONS, Fusion, HybridRetriever
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.rerank import (
     CrossEncoderReranker,
     EmbedderReranker,
     ModelReranker,
     Reranker,
     rerank_run,
 )
-from proctor.evaluate.retrieval import DEPTH, Ranking, RetrievalRun, Retriever, retrieve
-from proctor.evaluate.retrieval_scores import RetrievalTable, score_retrieval
-from proctor.evaluate.retrievers import DenseRetriever, LexicalRetriever
-from proctor.evaluate.source_question import SourceQuestion
-from proctor.evaluate.source_showing import CorpusPictures
+from proctor.exam.retrieval import DEPTH, Ranking, RetrievalRun, Retriever, retrieve
+from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
+from proctor.exam.retrievers import DenseRetriever, LexicalRetriever
+from proctor.exam.source_question import SourceQuestion
+from proctor.exam.source_showing import CorpusPictures
 from proctor.llm.model import ModelName
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.models import Limits, Models, open_models

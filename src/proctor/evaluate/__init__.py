@@ -1,1 +1,0 @@
-"""What an outsider runs on a release: predictors and judges."""

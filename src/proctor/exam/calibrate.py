@@ -1,0 +1,230 @@
+"""How far a judge can be believed: held against answers whose worth people decided.
+
+Cases come from a verified release. An answer that annotators accepted, judged against the *other* accepted answers
+to the same question, should be marked at least partial; an answer that they rejected, and an accepted answer to a
+question with other facts, should be marked wrong. Labels are as good as that rule: accepted answers to one
+question may name different steps, so only questions with at most one right step give the ``accepted`` cases.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from proctor.exam.item import Item
+from proctor.exam.predict import item_rng
+from proctor.exam.reading import words
+from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
+from proctor.metrics.separation import area_under_roc
+
+__all__ = ["CalibrationCase", "CaseKind", "Separation", "calibration_cases", "cross_validate", "separation"]
+
+CaseKind = Literal["accepted", "rejected", "other"]
+
+THRESHOLDS = tuple(step / 20 for step in range(2, 19))
+"""Similarities from 0.1 to 0.9 that ``cross_validate`` chooses from."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationCase:
+    """One answer, the golds that it is held against, and whether it should be marked above 0.
+
+    Attributes:
+        item: the question; its golds are not used.
+        answer: what is judged.
+        golds: what it is judged against.
+        kind: ``accepted`` by annotators, ``rejected`` by them, or the answer to an ``other`` question.
+    """
+
+    item: Item
+    answer: str
+    golds: tuple[str, ...]
+    kind: CaseKind
+
+    @property
+    def good(self) -> bool:
+        """True when it should be marked at least partial."""
+        return self.kind == "accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """How well similarities tell good answers from bad ones at a threshold.
+
+    Attributes:
+        n: cases by kind.
+        auc: probability that a good case is above a bad one; None when one side is empty.
+        accepted: share of accepted cases at or above the threshold.
+        rejected: share of rejected cases below it.
+        other: share of cases of other questions below it.
+        balanced: mean of the share of good cases above and of bad cases below; None when one side is empty.
+        low: lower end of the 95 % interval of ``balanced``, clustered by activity.
+        high: upper end.
+    """
+
+    n: Mapping[str, int]
+    auc: float | None
+    accepted: float | None
+    rejected: float | None
+    other: float | None
+    balanced: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def _normal(text: str) -> str:
+    return " ".join(words(text))
+
+
+def _facts(item: Item) -> frozenset[str]:
+    """What a right answer to the item speaks of."""
+    example = item.example
+    if example.type == "next":
+        return frozenset(s.step_id for s in example.next_steps or ())
+    if example.type == "missing":
+        return frozenset(s.step_id for s in example.missing_steps or ())
+    return frozenset({f"{example.type} of {example.current.step_id if example.current else ''}"})
+
+
+def calibration_cases(
+    items: Sequence[Item], rejected: Mapping[str, Sequence[str]], *, seed: int = 0, others: int = 3
+) -> Iterator[CalibrationCase]:
+    """Build the cases of a release.
+
+    Args:
+        items: verified questions.
+        rejected: answers that annotators rejected, by item id.
+        seed: of the choice of other questions.
+        others: how many answers to other questions of the same activity to take for each item.
+    """
+    by_activity: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        by_activity[item.example.activity_id].append(item)
+    for item in items:
+        golds = tuple(dict.fromkeys(g.text for g in item.golds))
+        accepted = {_normal(g) for g in golds}
+        if len(_facts(item)) <= 1:
+            for gold in golds:
+                rest = tuple(g for g in golds if _normal(g) != _normal(gold))
+                if rest:
+                    yield CalibrationCase(item, gold, rest, "accepted")
+        for answer in rejected.get(item.id, ()):
+            if _normal(answer) not in accepted:
+                yield CalibrationCase(item, answer, golds, "rejected")
+        foreign = _foreign(item, by_activity[item.example.activity_id], accepted)
+        rng: random.Random = item_rng(seed, item.id)
+        for answer in rng.sample(foreign, min(others, len(foreign))):
+            yield CalibrationCase(item, answer, golds, "other")
+
+
+def _foreign(item: Item, siblings: Iterable[Item], accepted: set[str]) -> list[str]:
+    """Golds of questions of the same activity whose facts share nothing with this item's."""
+    facts = _facts(item)
+    found = [
+        gold.text
+        for other in siblings
+        if (theirs := _facts(other)) | facts and not theirs & facts
+        for gold in other.golds
+        if _normal(gold.text) not in accepted
+    ]
+    return list(dict.fromkeys(found))
+
+
+def separation(
+    cases: Sequence[CalibrationCase], similarities: Sequence[float], threshold: float
+) -> Separation:
+    """Say how well similarities separate the cases at a threshold.
+
+    Raises:
+        ValueError: if lengths differ.
+    """
+    return _separation(cases, similarities, [threshold] * len(cases))
+
+
+def _separation(
+    cases: Sequence[CalibrationCase], values: Sequence[float], thresholds: Sequence[float]
+) -> Separation:
+    if not len(cases) == len(values) == len(thresholds):
+        raise ValueError(f"{len(values)} similarities for {len(cases)} cases")
+    right = [(v >= t) == c.good for c, v, t in zip(cases, values, thresholds, strict=True)]
+    good = [v for c, v in zip(cases, values, strict=True) if c.good]
+    bad = [v for c, v in zip(cases, values, strict=True) if not c.good]
+
+    def share(*kinds: CaseKind) -> float | None:
+        chosen = [r for c, r in zip(cases, right, strict=True) if c.kind in kinds]
+        return sum(chosen) / len(chosen) if chosen else None
+
+    above, below = share("accepted"), share("rejected", "other")
+    balanced = (above + below) / 2 if above is not None and below is not None else None
+    low, high = _balanced_interval(cases, right) if balanced is not None else (None, None)
+    return Separation(
+        n={kind: sum(c.kind == kind for c in cases) for kind in ("accepted", "rejected", "other")},
+        auc=area_under_roc(good, bad) if good and bad else None,
+        accepted=share("accepted"),
+        rejected=share("rejected"),
+        other=share("other"),
+        balanced=balanced,
+        low=low,
+        high=high,
+    )
+
+
+def _balanced_interval(
+    cases: Sequence[CalibrationCase], right: Sequence[bool]
+) -> tuple[float | None, float | None]:
+    columns = [
+        [float(r and c.good) for c, r in zip(cases, right, strict=True)],
+        [float(c.good) for c in cases],
+        [float(r and not c.good) for c, r in zip(cases, right, strict=True)],
+        [float(not c.good) for c in cases],
+    ]
+    sums = cluster_sums(columns, [c.item.example.activity_id for c in cases])
+    interval = bootstrap_interval(sums, _balanced_of_sums, method="percentile", resamples=2_000)
+    return interval.low, interval.high
+
+
+def _balanced_of_sums(sums: Floats) -> Floats:
+    """Undefined (and left out) for a resample without good or without bad cases."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
+    return result
+
+
+def cross_validate(
+    cases: Sequence[CalibrationCase],
+    similarity: Callable[[CalibrationCase], float],
+    *,
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> Separation:
+    """Choose the threshold on all activities but one and apply it to that one, in turn; pool the results.
+
+    Args:
+        cases: from ``calibration_cases``.
+        similarity: of the judge.
+        thresholds: to choose from, by balanced accuracy; of equal ones the lowest.
+
+    Raises:
+        ValueError: if there are no thresholds.
+    """
+    if not thresholds:
+        raise ValueError("there are no thresholds to choose from")
+    values = [similarity(case) for case in cases]
+    chosen = {}
+    for activity in sorted({c.item.example.activity_id for c in cases}):
+        seen = [
+            (c.good, v) for c, v in zip(cases, values, strict=True) if c.item.example.activity_id != activity
+        ]
+        chosen[activity] = max(thresholds, key=partial(_balanced, seen))
+    return _separation(cases, values, [chosen[c.item.example.activity_id] for c in cases])
+
+
+def _balanced(seen: Sequence[tuple[bool, float]], threshold: float) -> float:
+    good = [value >= threshold for is_good, value in seen if is_good]
+    bad = [value >= threshold for is_good, value in seen if not is_good]
+    return sum(good) / max(1, len(good)) - sum(bad) / max(1, len(bad))

@@ -1,0 +1,157 @@
+"""Letting predictors answer: what they may see, one seed an item, resume, failures that stay failures.
+
+A ``Predictor`` gets a ``Task``: the question, the activity with its task graph, the video and where the clip ends.
+It never sees the question type, the golds or the annotations. A ``PrivilegedPredictor`` sees the whole item; it
+exists for floors and bounds and says why it needs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from proctor.errors import UserError
+from proctor.exam.item import Item
+from proctor.exam.prediction import Prediction
+from proctor.procedure.graph import TaskGraph
+
+__all__ = ["Predictor", "PrivilegedPredictor", "Task", "item_rng", "make_task", "predict_items"]
+
+_FAILURE_LIMIT = 500
+"""Characters of an exception that are kept: its text may hold anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a predictor may see of an item.
+
+    Attributes:
+        item_id: to put on the prediction.
+        question: the question.
+        activity_name: for prompts.
+        graph: steps and prerequisites of the activity.
+        end: seconds; the clip is ``[0, end)`` of the video, nothing after it may be used.
+        video: path of the video, None where there is none.
+    """
+
+    item_id: str
+    question: str
+    activity_name: str
+    graph: TaskGraph
+    end: float
+    video: Path | None = None
+
+
+class Predictor(Protocol):
+    """Anyone who answers: a model, a floor, a person."""
+
+    @property
+    def name(self) -> str:
+        """Name under which the predictions are kept."""
+        ...
+
+    def predict(self, task: Task, rng: random.Random) -> Prediction:
+        """Answer one task; all randomness comes from ``rng``, which is seeded for this item alone."""
+        ...
+
+
+@runtime_checkable
+class PrivilegedPredictor(Protocol):
+    """A floor or bound that needs more than a predictor may see."""
+
+    @property
+    def name(self) -> str:
+        """Name under which the predictions are kept."""
+        ...
+
+    @property
+    def privilege(self) -> str:
+        """What it sees that a predictor must not; shown beside its score."""
+        ...
+
+    def predict_item(self, item: Item, graph: TaskGraph, rng: random.Random) -> Prediction:
+        """Answer one item."""
+        ...
+
+
+def item_rng(seed: int, item_id: str) -> random.Random:
+    """Random numbers of one item: they depend on the run's seed and the item id, not on the order of items."""
+    digest = hashlib.sha256(f"{seed}\x00{item_id}".encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big"))  # noqa: S311
+
+
+def make_task(item: Item, graph: TaskGraph, *, media_root: Path | None = None) -> Task:
+    """Show of an item what a predictor may see."""
+    example = item.example
+    video = media_root / example.video if media_root is not None and example.video else None
+    return Task(item.id, item.question, example.activity_name, graph, example.end, video)
+
+
+def predict_items(
+    items: Iterable[Item],
+    graphs: Mapping[str, TaskGraph],
+    predictor: Predictor | PrivilegedPredictor,
+    *,
+    seed: int = 0,
+    done: Collection[str] = (),
+    media_root: Path | None = None,
+    progress: Callable[[], None] | None = None,
+) -> Iterator[Prediction]:
+    """Answer the items one after the other.
+
+    An exception of the predictor becomes a prediction with a ``failure``; it is never an answer and never counts
+    as wrong. A ``UserError`` is passed on, because it would be the same for every item.
+
+    Args:
+        items: the benchmark.
+        graphs: task graph of each activity id.
+        predictor: who answers.
+        seed: of the run.
+        done: ids of items that are answered already and are skipped.
+        media_root: folder that the items' video paths are relative to.
+        progress: called after each item, the skipped ones included.
+
+    Raises:
+        UserError: if an item's activity has no graph.
+    """
+    answered = frozenset(done)
+    for item in items:
+        if item.id not in answered:
+            graph = graphs.get(item.example.activity_id)
+            if graph is None:
+                raise UserError(
+                    f"there is no task graph for activity '{item.example.activity_id}'.", where=item.id
+                )
+            yield _predict(item, graph, predictor, item_rng(seed, item.id), media_root)
+        if progress is not None:
+            progress()
+
+
+def _predict(
+    item: Item,
+    graph: TaskGraph,
+    predictor: Predictor | PrivilegedPredictor,
+    rng: random.Random,
+    media_root: Path | None,
+) -> Prediction:
+    try:
+        if isinstance(predictor, PrivilegedPredictor):
+            prediction = predictor.predict_item(item, graph, rng)
+        else:
+            prediction = predictor.predict(make_task(item, graph, media_root=media_root), rng)
+    except UserError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"[:_FAILURE_LIMIT]
+        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
+    if prediction.item_id != item.id or prediction.predictor != predictor.name:
+        text = f"the predictor answered as '{prediction.predictor[:80]}' for '{prediction.item_id[:80]}'"
+        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
+    if (prediction.answer is None) == (prediction.failure is None):
+        text = "the predictor gave neither an answer nor a failure, or both"
+        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
+    return prediction

@@ -1,0 +1,336 @@
+"""Retrieval: runs as records, what a run refuses, and the table of recall by hand and on the real corpus."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.corpus.collection import Corpus
+from proctor.corpus.index.hits import NOTHING, Hits
+from proctor.corpus.index.lexical import LexicalIndex
+from proctor.corpus.question import CorpusQuestion
+from proctor.corpus.source import text_source
+from proctor.errors import UserError
+from proctor.exam.retrieval import Query, Ranking, RetrievalRun, retrieve
+from proctor.exam.retrieval_scores import RetrievalTable, retrieval_forensics, score_retrieval
+from proctor.exam.retrievers import LexicalRetriever
+from proctor.exam.source_question import SourceQuestion, combination, of_corpus, of_styled
+from proctor.generate.styled.record import StyledQuestion
+
+
+class Listed:
+    """A retriever that gives each question a list of positions."""
+
+    def __init__(self, lists, name="listed", embedders=()):
+        self.lists, self.name, self.embedders = lists, name, frozenset(embedders)
+        self.settings = {"pool": "all", "a:b": "x|y"}
+
+    def search(self, queries: list[Query], k: int) -> Hits:
+        positions = np.full((len(queries), k), NOTHING, dtype=np.int64)
+        scores = np.full((len(queries), k), -np.inf, dtype=np.float32)
+        for row, query in enumerate(queries):
+            found = self.lists[query.text][:k]
+            positions[row, : len(found)] = found
+            scores[row, : len(found)] = [1.0 / (n + 1) for n in range(len(found))]
+        return Hits(positions, scores)
+
+
+def run(**rankings):
+    return RetrievalRun(
+        retriever="r",
+        signature="ranking|corpus:x|depth:100|retriever:r",
+        rankings=tuple(Ranking(qid=q, retriever="r", ids=tuple(ids)) for q, ids in rankings.items()),
+    )
+
+
+# -- running ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_keeps_ids_scores_and_signature(lakes, lake_questions):
+    lists = {q.question: [2, 0] if q.id == "q2" else [] for q in lake_questions}
+    found = retrieve(lake_questions, lakes, Listed(lists, embedders=["e"]), depth=5)
+    assert [r.qid for r in found.rankings] == ["q1", "q2", "q3", "q4"]
+    assert found.rankings[1].ids == ("table:depths", "text:vell")
+    assert found.rankings[1].scores == (1.0, 0.5)
+    assert found.rankings[0].ids == ()
+    assert found.embedders == ("e",)
+    assert f"corpus:{lakes.fingerprint[:16]}" in found.signature
+    assert "a=b:x_y" in found.signature
+    assert "depth:5" in found.signature
+    assert msgspec.json.decode(msgspec.json.encode(found), type=RetrievalRun) == found
+
+
+def test_many_questions_are_searched_in_batches(lakes):
+    questions = [
+        SourceQuestion(id=str(n), style="s", modalities=(1, 0, 0), question="?", gold=("text:vell",))
+        for n in range(2_500)
+    ]
+    found = retrieve(questions, lakes, Listed({"?": [0]}), depth=1)
+    assert len(found.rankings) == 2_500
+    assert {r.ids for r in found.rankings} == {("text:vell",)}
+
+
+def test_what_cannot_be_run(lakes, lake_questions):
+    with pytest.raises(UserError, match="same id"):
+        retrieve([lake_questions[0]] * 2, lakes, Listed({}))
+    with pytest.raises(UserError, match="at least one source"):
+        retrieve(lake_questions, lakes, Listed({}), depth=0)
+    lists = {q.question: [99] for q in lake_questions}
+    with pytest.raises(UserError, match="index knows source 99, the corpus has only 6"):
+        retrieve(lake_questions, lakes, Listed(lists))
+
+
+# -- questions -------------------------------------------------------------------------------------------------
+
+
+def test_both_kinds_of_questions_become_one():
+    styled = StyledQuestion(
+        id="s", style="numerical", modalities=(1, 1, 0), question="?", answer="1", gold=("b", "a", "b"),
+        models={"generator": "openai/x", "retriever": "lsa-256"},
+    )  # fmt: skip
+    ours = of_styled(styled)
+    assert (ours.gold, ours.generator, ours.chosen_by) == (("b", "a"), "openai/x", "lsa-256")
+    assert ours.combination == "text+table"
+    theirs = of_corpus(CorpusQuestion(qid="c", question="?", answers=("x", "y"), gold=("a", "a")))
+    assert (theirs.style, theirs.answer, theirs.gold) == ("untyped", "x; y", ("a",))
+    assert theirs.combination == "unknown"
+    assert combination((0, 0, 2)) == "image+image"
+
+
+# -- the table -------------------------------------------------------------------------------------------------
+
+
+def test_cells_by_hand(lakes, lake_questions):
+    # q2 cites a duplicate: the ranking names the source that stands for it, and so may a ranking name a duplicate.
+    found = score_retrieval(
+        lake_questions,
+        [
+            run(
+                q1=["text:vell"],
+                q2=["text:vell", "text:vell-again", "table:depths"],
+                q3=["text:boat"],
+                q4=["text:boat", "image:vell"],
+            )
+        ],
+        lakes,
+        cuts=(1, 2),
+        resamples=200,
+    )
+    assert found.cell("r", "recall@1").value == pytest.approx(100 * (1 + 0.5 + 0 + 0.5) / 4)
+    assert found.cell("r", "recall@2").value == pytest.approx(100 * (1 + 1 + 0 + 0.5) / 4)
+    assert found.cell("r", "all-gold@2").value == pytest.approx(100 * 2 / 4)
+    assert found.cell("r", "recall@2 text").value == pytest.approx(100 * (1 + 1 + 0.5) / 3)
+    assert found.cell("r", "recall@2 table").value == pytest.approx(50.0)
+    assert found.cell("r", "recall@2 image").n == 1
+    assert found.cell("r", "recall@2", "style=numerical").value == 100.0
+    assert found.cell("r", "recall@2", "modalities=text+table").n == 1
+    assert found.cell("r", "recall@2", "style=compound/modalities=text+text").value == 50.0
+    all_ = found.cell("r", "recall@2")
+    assert all_.low <= all_.value <= all_.high
+    assert "gold:fractional" in all_.signature
+    assert "gold:all" in found.cell("r", "all-gold@2").signature
+    assert all_.n == 4
+    assert found.recalls["r"]["recall@2"] == {"q1": 1.0, "q2": 1.0, "q3": 0.0, "q4": 0.5}
+    assert found.counts == {
+        "gold sources": 7, "gold sources named by an alias": 1, "repeated in rankings": 1,
+    }  # fmt: skip
+    with pytest.raises(KeyError):
+        found.cell("r", "recall@7")
+    assert msgspec.json.decode(msgspec.json.encode(found), type=RetrievalTable) == found
+
+
+def test_a_failed_ranking_is_counted_and_never_zero(lakes, lake_questions):
+    broken = msgspec.structs.replace(
+        run(q1=["text:vell"], q2=[], q3=[]),
+        rankings=(
+            *run(q1=["text:vell"], q2=[], q3=[]).rankings,
+            Ranking(qid="q4", retriever="r", failure="timeout: too slow"),
+        ),
+    )
+    found = score_retrieval(lake_questions, [broken], lakes, resamples=0)
+    cell = found.cell("r", "recall@5")
+    assert (cell.n, cell.failed, cell.value) == (3, 1, pytest.approx(100 / 3))
+    compound = found.cell("r", "recall@5", "style=compound")
+    assert (compound.value, compound.n, compound.failed) == (None, 0, 1)
+    assert "q4" not in found.recalls["r"]["recall@5"]
+    assert any("1 of 4 rankings failed" in note for note in found.notes)
+
+
+def test_a_run_of_failures_has_no_number_and_says_so(lakes, lake_questions):
+    failed = RetrievalRun(
+        retriever="r",
+        signature="ranking|corpus:x|depth:100",
+        rankings=tuple(Ranking(qid=q.id, retriever="r", failure="budget: spent") for q in lake_questions),
+    )
+    cell = score_retrieval(lake_questions, [failed], lakes).cell("r", "recall@5")
+    assert (cell.value, cell.n, cell.failed) == (None, 0, 4)
+    assert cell.note == "no question was scored (4 failed)"
+
+
+def test_gold_that_the_corpus_lacks_stays_needed_and_is_told(lakes, lake_questions):
+    asked = [msgspec.structs.replace(lake_questions[0], gold=("text:vell", "text:nowhere"))]
+    found = score_retrieval(asked, [run(q1=["text:vell"])], lakes, resamples=0)
+    assert found.cell("r", "recall@5").value == 50.0
+    assert found.cell("r", "recall@5 text").value == 100.0
+    assert found.counts["gold sources not in the corpus"] == 1
+
+
+def test_the_embedder_that_chose_the_sources_is_told(lakes, lake_questions):
+    asked = [msgspec.structs.replace(q, chosen_by="e5") for q in lake_questions]
+    own = msgspec.structs.replace(run(q1=[], q2=[], q3=[], q4=[]), embedders=("e5",))
+    assert any("favoured" in note for note in score_retrieval(asked, [own], lakes, resamples=0).notes)
+    other = msgspec.structs.replace(own, embedders=("lsa",))
+    assert score_retrieval(asked, [other], lakes, resamples=0).notes == ()
+
+
+def test_rankings_that_are_too_short_for_the_cut_are_told(lakes, lake_questions):
+    shallow = msgspec.structs.replace(
+        run(q1=[], q2=[], q3=[], q4=[]), signature="ranking|corpus:x|depth:5|retriever:r"
+    )
+    notes = score_retrieval(lake_questions, [shallow], lakes, resamples=0).notes
+    assert notes == ("r: rankings hold 5 sources, fewer than the largest cut-off 10",)
+
+
+def test_what_cannot_be_scored(lakes, lake_questions):
+    whole = run(q1=[], q2=[], q3=[], q4=[])
+    with pytest.raises(UserError, match="nothing to score"):
+        score_retrieval([], [whole], lakes)
+    with pytest.raises(UserError, match="q1: the question has no gold source"):
+        score_retrieval([msgspec.structs.replace(lake_questions[0], gold=())], [run(q1=[])], lakes)
+    with pytest.raises(UserError, match="q1: two questions have this id"):
+        score_retrieval([lake_questions[0]] * 2, [run(q1=[])], lakes)
+    with pytest.raises(UserError, match="q1: the question is empty"):
+        score_retrieval([msgspec.structs.replace(lake_questions[0], question=" ")], [run(q1=[])], lakes)
+    with pytest.raises(UserError, match="same retriever"):
+        score_retrieval(lake_questions, [whole, whole], lakes)
+    with pytest.raises(UserError, match="no counterpart is 'q4'"):
+        score_retrieval(lake_questions, [run(q1=[], q2=[], q3=[])], lakes)
+    with pytest.raises(UserError, match="no counterpart is 'q9'"):
+        score_retrieval(lake_questions, [run(q1=[], q2=[], q3=[], q4=[], q9=[])], lakes)
+    with pytest.raises(UserError, match="cut-offs"):
+        score_retrieval(lake_questions, [whole], lakes, cuts=(0,))
+    twice = msgspec.structs.replace(whole, rankings=(*whole.rankings, whole.rankings[0]))
+    with pytest.raises(UserError, match="two rankings"):
+        score_retrieval(lake_questions, [twice], lakes)
+
+
+@pytest.mark.shared
+def test_the_worked_examples(shared_expected):
+    """Every case written down, through the table."""
+    cases = shared_expected("smmqg-instructionbench")["recall_at_k"]
+    names = sorted({i for case in cases["cases"] for i in (*case["gold"], *case["ranking"])})
+    corpus = Corpus([text_source(name, name, f"the text {name}") for name in names])
+    for case in cases["cases"]:
+        asked = [
+            SourceQuestion(id="q", style="s", modalities=(1, 0, 0), question="?", gold=tuple(case["gold"]))
+        ]
+        table = score_retrieval(asked, [run(q=case["ranking"])], corpus, cuts=(case["k"],), resamples=0)
+        value = table.cell("r", f"recall@{case['k']}").value
+        assert value == pytest.approx(100 * case["recall"], abs=1e-4)
+
+
+@given(st.permutations(range(4)), st.integers(0, 3))
+def test_the_order_of_the_questions_changes_no_cell(order, extra):
+    corpus = Corpus([text_source(f"t{n}", f"t{n}", f"text {n}") for n in range(6)])
+    asked = [
+        SourceQuestion(
+            id=f"q{n}",
+            style="ab"[n % 2],
+            modalities=(1, 0, 0),
+            question="?",
+            gold=(f"t{n}", f"t{(n + extra) % 6}"),
+        )
+        for n in range(4)
+    ]
+    rankings = run(q0=["t0"], q1=["t5", "t1"], q2=[], q3=["t3", "t4"])
+    first = score_retrieval(asked, [rankings], corpus, resamples=50)
+    second = score_retrieval([asked[n] for n in order], [rankings], corpus, resamples=50)
+    assert sorted(first.cells, key=str) == sorted(second.cells, key=str)
+    for cell in first.cells:
+        strict = cell.measure.replace("recall", "all-gold")
+        if " " not in cell.measure and cell.measure.startswith("recall"):
+            assert first.cell("r", strict, cell.slice).value <= cell.value + 1e-9
+
+
+# -- the real corpus -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mmrag(shared_data):
+    """The real corpus with its 161 questions whose gold is complete."""
+    from proctor.datasets.dataset import Log
+    from proctor.datasets.sources import iter_questions, iter_sources
+
+    corpus = Corpus(iter_sources(shared_data / "mmrag", "published", Log()))
+    questions = [
+        of_corpus(q) for q in iter_questions(shared_data / "mmrag", "published", Log()) if q.gold_complete
+    ]
+    return corpus, questions
+
+
+@pytest.mark.shared
+def test_bm25_on_the_real_corpus_finds_what_was_measured(mmrag, shared_expected):
+    expected = shared_expected("smmqg-instructionbench")["bm25_real_subset"]
+    corpus, questions = mmrag
+    assert len(questions) == 161
+    retriever = LexicalRetriever(LexicalIndex.build(corpus.texts(), corpus.modalities))
+    ran = retrieve(questions, corpus, retriever)
+    table = score_retrieval(questions, [ran], corpus, resamples=500)
+    assert table.cell("bm25", "recall@5").value == pytest.approx(48.1366, abs=1e-4)
+    assert table.cell("bm25", "recall@10").value == pytest.approx(57.4534, abs=1e-4)
+    assert table.cell("bm25", "recall@5").value == pytest.approx(expected["recall@5"], abs=1e-4)
+    assert table.cell("bm25", "all-gold@10").value == pytest.approx(expected["all_gold@10_strict"], abs=1e-3)
+    assert table.cell("bm25", "recall@5 table").value == pytest.approx(
+        expected["recall@5_table_part"], abs=1e-4
+    )
+    assert table.cell("bm25", "recall@5 text").value == pytest.approx(
+        expected["recall@5_text_part"], abs=1e-4
+    )
+    by_id = {ranking.qid: ranking for ranking in ran.rankings}
+    for example in expected["examples"]:
+        ranking = by_id[example["qid"]]
+        assert list(ranking.ids[:5]) == example["top5"]
+        assert ranking.scores[0] == pytest.approx(example["top1_score"], abs=1e-4)
+        assert table.recalls["bm25"]["recall@5"][example["qid"]] == example["recall@5"]
+
+
+# -- forensics -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.shared
+def test_what_the_printed_tables_were_divided_by(shared_expected):
+    expected = shared_expected("smmqg-instructionbench")
+    printed = expected["paper_tables"]["T2_recall"]
+    styles = expected["paper_tables"]["styles"]
+    for style, wanted in expected["paper_recall_forensics"]["by_style_denominator_N_vs_2N"].items():
+        column = [row[styles.index(style)] for row in printed.values()]
+        found = retrieval_forensics(column, wanted["N"][0], 2)
+        assert (found.by_questions, found.by_sources) == (wanted["N"][1], wanted["2N"][1])
+        assert found.reading == "fractional"
+    modalities = expected["paper_tables"]["modalities"]
+    table = expected["paper_tables"]["T3_recall"]
+    for name, smallest in expected["paper_recall_forensics"]["by_modality_smallest_full_fit"].items():
+        column = [row[modalities.index(name)] for row in table.values()]
+        assert retrieval_forensics(column, 100, 2).smallest == smallest
+
+
+def test_one_source_a_question_decides_nothing():
+    found = retrieval_forensics([50.0, 25.0], 4, 1)
+    assert found.reading == "undecided"
+    assert found.by_questions == found.by_sources == 2
+    assert retrieval_forensics([50.0, 100.0], 2, 2).reading == "undecided"
+    assert retrieval_forensics([33.3, 66.7], 3, 3).smallest == 3
+
+
+@pytest.mark.parametrize(
+    ("cells", "questions", "sources"),
+    [([], 3, 2), ([50.0], 0, 2), ([50.0], 3, 0), ([150.0], 3, 2), ([math.nan], 3, 2)],
+)
+def test_columns_that_are_none(cells, questions, sources):
+    with pytest.raises(UserError):
+        retrieval_forensics(cells, questions, sources)

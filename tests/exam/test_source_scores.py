@@ -1,0 +1,235 @@
+"""The table of question answering: cells by hand, what is left out, and who wrote, answered and marked."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from proctor.errors import UserError
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.source_question import SourceQuestion
+from proctor.exam.source_scores import (
+    SourceTable,
+    TextColumn,
+    bert_column,
+    judge_measure,
+    rouge_column,
+    score_answers,
+)
+from proctor.metrics.bert_score import BertEncoder
+
+MODEL = "openai/m-1"
+
+
+def questions(*styles, **more):
+    return [
+        SourceQuestion(
+            id=f"q{n}",
+            style=style,
+            modalities=(1, n % 2, 0),
+            question="?",
+            answer="the cat sat",
+            gold=("a",),
+            **more,
+        )
+        for n, style in enumerate(styles)
+    ]
+
+
+def predictions(asked, *texts, model=MODEL):
+    return [
+        Prediction(
+            item_id=q.id,
+            predictor="sys",
+            answer=text,
+            failure=None if text else "refusal: no",
+            details={"model": model},
+        )
+        for q, text in zip(asked, texts, strict=False)
+    ]
+
+
+def judgements(asked, *scores, judge="j", model="other/judge", failure="judge_unparsed: hm"):
+    return [
+        Judgement(
+            item_id=q.id, predictor="sys", judge=judge, score=score, failure=None if score is not None else failure,
+            details={"model": model},
+        )
+        for q, score in zip(asked, scores, strict=False)
+    ]  # fmt: skip
+
+
+@pytest.mark.shared
+def test_the_worked_example(shared_expected):
+    expected = shared_expected("smmqg-instructionbench")["judge"]
+    asked = questions(*["s"] * len(expected["scores"]))
+    table = score_answers(
+        asked,
+        predictions(asked, *["x"] * 5),
+        {"judge": judgements(asked, *expected["scores"])},
+        resamples=100,
+    )
+    cell = table.cell("judge")
+    assert cell.value == expected["score_0_100"]
+    assert cell.low <= cell.value <= cell.high
+    assert cell.n == 5
+
+
+def test_cells_by_hand():
+    asked = questions("a", "a", "a", "b")
+    made = predictions(asked, "the cat", "dog", "the cat sat", "cat")
+    table = score_answers(
+        asked,
+        made,
+        {"judge": judgements(asked, 2, 0, 1, 2), "reference judge": judgements(asked, 2, 2, 2, 0, judge="r")},
+        [rouge_column(asked, made)],
+        resamples=100,
+    )
+    assert table.cell("judge").value == 62.5
+    assert table.cell("judge", "style=a").value == 50.0
+    assert table.cell("judge", "style=b").value == 100.0
+    assert table.cell("judge", "mean of styles").value == 75.0
+    assert table.cell("judge", "modalities=text+table").value == 50.0
+    assert table.cell("judge", "style=a/modalities=text").value == 75.0
+    assert table.cell("reference judge").value == 75.0
+    rouge = [100 * 2 * 2 / 5, 0, 100, 100 * 2 * 1 / 4]
+    assert table.cell("rouge-1").value == pytest.approx(sum(rouge) / 4)
+    assert table.marks["judge"] == {"q0": 100.0, "q1": 0.0, "q2": 50.0, "q3": 100.0}
+    assert (table.counts["judge: 0"], table.counts["judge: 1"], table.counts["judge: 2"]) == (1, 1, 2)
+    assert "judge:j" in table.cell("judge").signature
+    assert "weighting:style" in table.cell("judge", "mean of styles").signature
+    assert table.notes == ()
+    with pytest.raises(KeyError):
+        table.cell("bertscore")
+    assert msgspec.json.decode(msgspec.json.encode(table), type=SourceTable) == table
+
+
+@pytest.mark.shared
+def test_rouge_written_down(shared_expected):
+    for case in shared_expected("smmqg-instructionbench")["rouge1"]["cases"]:
+        asked = [msgspec.structs.replace(questions("s")[0], answer=case["ref"])]
+        made = [Prediction(item_id="q0", predictor="sys", answer=case["pred"])]
+        for tokeniser in ("ascii", "unicode"):
+            found = rouge_column(asked, made, tokeniser=tokeniser)
+            assert found.values["q0"] == pytest.approx(100 * case["F1"], abs=1e-3)
+
+
+def test_rouge_of_another_script():
+    asked = [msgspec.structs.replace(questions("s")[0], answer="Käse ist gelb")]
+    made = [Prediction(item_id="q0", predictor="sys", answer="Käse ist blau")]
+    assert rouge_column(asked, made).values["q0"] == pytest.approx(200 / 3)
+    chinese = [msgspec.structs.replace(asked[0], answer="湖水")]
+    with pytest.raises(UserError, match="q0"):
+        rouge_column(chinese, made, tokeniser="ascii")
+
+
+def test_bert_score_is_a_column_like_the_others():
+    table = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    encoder = BertEncoder(
+        "toy",
+        1,
+        frozenset({0}),
+        lambda text: ((0, *(ord(c) for c in text if c != " "), 0), False),
+        lambda batch: [table[list(ids)] for ids in batch],
+    )
+    asked = questions("a", "a", "a")
+    made = predictions(asked, "the cat sat", "dog", None)
+    found = bert_column(asked, made, encoder)
+    assert set(found.values) == {"q0", "q1"}
+    assert found.values["q0"] == pytest.approx(100.0)
+    assert found.values["q1"] < 100.0
+    assert "model:toy" in found.signature
+    scored = score_answers(asked, made, {}, [found], resamples=0)
+    assert scored.cell("bertscore").value == pytest.approx(sum(found.values.values()) / 2)
+    assert scored.cell("bertscore").failed == 1
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path):
+    asked = questions("a")
+    with pytest.raises(UserError):
+        bert_column(asked, predictions(asked, "x"), tmp_path / "gone")
+
+
+def test_what_failed_is_counted_and_never_zero():
+    asked = questions("a", "a", "a", "a", "b")
+    made = predictions(asked, "x", None, "y", "z")
+    marks = [
+        *judgements(asked[:1], 2),
+        *judgements(asked[1:2], None, failure="prediction failed: refusal: no"),
+        *judgements(asked[2:3], None),
+        *judgements(asked[3:4], None, failure="timeout: slow"),
+    ]
+    table = score_answers(asked, made, {"judge": marks}, [rouge_column(asked, made)], resamples=0)
+    cell = table.cell("judge")
+    assert (cell.value, cell.n, cell.failed) == (100.0, 1, 4)
+    lost = table.cell("judge", "style=b")
+    assert (lost.value, lost.note) == (None, "every answer failed")
+    mean = table.cell("judge", "mean of styles")
+    assert (mean.value, mean.note) == (100.0, "1 styles have no value and are left out")
+    assert table.cell("rouge-1").n == 3
+    assert table.counts == {
+        "questions": 5, "failed answers": 1, "not asked": 1, "judge: 2": 1, "judge: judge_unparsed": 1,
+        "judge: unscored otherwise": 1,
+    }  # fmt: skip
+    none = score_answers(asked, made, {"judge": judgements(asked, None, None)}, resamples=0)
+    assert none.cell("judge", "mean of styles").value is None
+    assert none.cell("judge").value is None
+
+
+def test_a_contestant_that_wrote_the_questions_is_flagged():
+    asked = questions("a", "b", generator=MODEL)
+    made = predictions(asked, "x", "y")
+    own = score_answers(asked, made, {"judge": judgements(asked, 2, 1)}, resamples=0)
+    assert own.notes == (f"{MODEL} wrote 2 of the 2 questions that it answers: report it separately",)
+    kin = score_answers(asked, predictions(asked, "x", "y", model="openai/m-2"), {}, resamples=0)
+    assert kin.notes == (f"openai/m-2 answers 2 questions that {MODEL}, of the same family, wrote",)
+    strange = score_answers(asked, predictions(asked, "x", "y", model="google/g"), {}, resamples=0)
+    assert strange.notes == ()
+    door = predictions(asked, "x", "y", model="compat/b@http://h/v1")
+    assert score_answers(asked, door, {}, resamples=0).notes == ()
+
+
+def test_a_judge_that_marks_itself_or_its_own_questions_is_flagged():
+    asked = questions("a", generator="openai/author")
+    made = predictions(asked, "x")
+    own = score_answers(asked, made, {"judge": judgements(asked, 2, model=MODEL)}, resamples=0)
+    assert f"j: {MODEL} marks its own answers" in own.notes
+    author = score_answers(asked, made, {"judge": judgements(asked, 2, model="openai/author")}, resamples=0)
+    assert "j: the judge wrote 1 of the 1 questions and their references" in author.notes
+
+
+def test_records_that_do_not_fit_are_refused():
+    asked = questions("a", "b")
+    made = predictions(asked, "x", "y")
+    with pytest.raises(UserError, match="no questions to score"):
+        score_answers([], made, {})
+    with pytest.raises(UserError, match="same id"):
+        score_answers([asked[0]] * 2, made, {})
+    with pytest.raises(UserError, match="0 predictors"):
+        score_answers(asked, [], {})
+    with pytest.raises(UserError, match="2 predictors"):
+        score_answers(asked, [made[0], msgspec.structs.replace(made[1], predictor="n")], {})
+    with pytest.raises(UserError, match="2 judges"):
+        score_answers(asked, made, {"judge": [*judgements(asked, 1), *judgements(asked[1:], 1, judge="k")]})
+    with pytest.raises(UserError, match="twice"):
+        score_answers(asked, [made[0], made[0]], {})
+    with pytest.raises(UserError, match="no question 'q1'"):
+        score_answers(asked[:1], made, {})
+    other = [msgspec.structs.replace(j, predictor="n") for j in judgements(asked, 1, 1)]
+    with pytest.raises(UserError, match="other predictors"):
+        score_answers(asked, made, {"judge": other})
+
+
+def test_any_column_by_question_has_its_cells():
+    asked = questions("a", "b")
+    column = TextColumn(name="bertscore", signature="bert_score|value:f1", values={"q0": 60.0, "q1": 70.0})
+    table = score_answers(asked, predictions(asked, "x", "y"), {}, [column], resamples=50)
+    assert table.cell("bertscore").value == 65.0
+    assert table.cell("bertscore", "style=b").value == 70.0
+    assert "interval:bca-95" in table.cell("bertscore").signature
+
+
+def test_names_of_columns():
+    assert judge_measure("source") == "judge"
+    assert judge_measure("reference") == "reference judge"
