@@ -44,7 +44,7 @@ COVERED = {
     "mc_letters": "metrics/choice/test_balance.py::test_balance_expected",
     "mc_letters.n12": f"{HERE}test_letters_of_twelve_questions",
     "mc_letters.chi2_example": SIGNIFICANCE,
-    "frames": "evaluate/test_clip_view.py::test_frames_expected",
+    "frames": "exam/test_clip_view.py::test_frames_expected",
     "trimming.cases": f"{TRIMMING}test_every_case_with_every_variant",
     "trimming.defaults": f"{TRIMMING}test_defaults_are_those_of_the_file",
     "trimming.real_goalstep_val_134_videos": f"{TRIMMING}test_variants_measured_on_goalstep",

@@ -1,7 +1,7 @@
 """What differs between kinds of questions, in one value each: what is shown, how it is asked, how answers are read.
 
 Everything else (shrinking to what a provider takes, sharing equal calls, prices, resuming, run folders, scores) is done by
-the same code for all. Kinds of other packages are found behind the entry point ``proctor.kinds`` (``docs/new-kind.md``).
+the same code for all. Kinds of other packages are found behind the entry point ``proctor.kinds``.
 """
 
 from __future__ import annotations
