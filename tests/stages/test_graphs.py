@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from proctor.datasets.interchange.format import find_format
@@ -16,16 +17,29 @@ from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.records import read_jsonl, write_jsonl
+from proctor.stages import graphs as stage
 from proctor.stages.derive import derive
-from proctor.stages.graphs import (
-    convert_graphs,
-    draw_graph_file,
-    graph_files,
-    induce_graphs,
-    lint_graphs,
-    load_graphs,
-)
+from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings
+from proctor.stages.graphs import graph_files, load_graphs
 from proctor.workspace import Workspace
+
+
+def lint_graphs(files):
+    return msgspec.to_builtins(stage.lint_graphs(files))
+
+
+def convert_graphs(source, target, wanted=(), **options):
+    settings = ConvertSettings(source=source, target=target, graph=tuple(wanted), **options)
+    return msgspec.to_builtins(stage.convert_graphs(settings))
+
+
+def draw_graph_file(source, target):
+    return msgspec.to_builtins(stage.draw_graph_file(DrawSettings(source=source, target=target)))
+
+
+def induce_graphs(source, target=None, **options):
+    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
+    return msgspec.to_builtins(stage.induce_graphs(InduceSettings(source=source, target=target, **plain)))
 
 
 def _recording(id_: str, steps: str, mistakes: tuple[Mistake, ...] = (), activity: str = "g") -> Recording:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
+
+import msgspec
 
 from proctor.datasets.interchange.format import Format, find_format, guess_format
 from proctor.datasets.interchange.graph_file import build_graph
@@ -16,10 +18,8 @@ from proctor.errors import UserError
 from proctor.metrics.interval import wilson_interval
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.graph_compare import PrecedenceAgreement, compare_precedence
-from proctor.procedure.graph_draft import GraphDraft
-from proctor.procedure.graph_lint import lint_graph, measure_graph
+from proctor.procedure.graph_lint import GraphShape, lint_graph, measure_graph
 from proctor.procedure.induce import (
-    Evidence,
     InducedOrder,
     PairSupport,
     Performance,
@@ -31,6 +31,7 @@ from proctor.procedure.induce import (
 )
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, atomic_write, read_bytes, read_jsonl, write_jsonl
+from proctor.stages.graph_settings import ConvertSettings, DrawSettings, InduceSettings
 from proctor.stages.inputs import load_recordings
 from proctor.workspace import Workspace
 
@@ -104,81 +105,198 @@ def _choose(graphs: Sequence[TaskGraph], wanted: Sequence[str], source: Path) ->
     return chosen or list(graphs)
 
 
+# -- results -----------------------------------------------------------------------------------------------------
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A finding: its rule, the step or edge, what was seen, and whether the graph is broken by it."""
+
+    rule: str
+    where: str
+    seen: str
+    broken: bool
+
+
+class LintedGraph(msgspec.Struct, frozen=True):
+    """A graph of a file with its numbers (None where it is broken) and findings."""
+
+    file: str
+    format: str
+    id: str
+    name: str
+    broken: bool
+    shape: GraphShape | None
+    findings: list[Found]
+
+
+class Linted(msgspec.Struct, frozen=True):
+    """Graphs, findings by rule, how many graphs are broken, and warnings of the readers."""
+
+    graphs: list[LintedGraph]
+    counts: dict[str, int]
+    broken: int
+    warnings: list[str]
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What was not read, or lost in writing, and why."""
+
+    id: str
+    reason: str
+    detail: str
+
+
+class Converted(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """What was written where, what the format cannot hold, and what of that was there."""
+
+    file: str
+    from_: list[str]
+    to: str
+    graphs: int
+    steps: int
+    edges: int
+    lossless: bool
+    loss: list[str]
+    lost: list[Left]
+    warnings: list[str]
+    dropped: list[Left]
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """The drawing of a graph."""
+
+    file: str
+    graph: str
+    steps: int
+    bytes: int
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """Ordered pairs of induced graphs against those of references; shares are None where nothing is ordered.
+
+    Attributes:
+        activities: that were compared, of the sum over all.
+        missing: pairs that only the reference orders, of one activity.
+        extra: pairs that only the induced graph orders, of one activity.
+        steps_not_seen: of the reference.
+        steps_not_known: to the reference.
+    """
+
+    activities: int | msgspec.UnsetType = msgspec.UNSET
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    pairs_both: int
+    pairs_missing: int
+    pairs_extra: int
+    pairs_reversed: int
+    missing: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
+    extra: tuple[tuple[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
+    steps_not_seen: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    steps_not_known: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+
+
+class InducedGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """The graph of an activity: what it rests on, its pairs, and how far it agrees with a reference."""
+
+    id: str
+    name: str
+    recordings: int
+    left_out: int
+    steps: int
+    edges: int
+    pairs: int
+    implied: int
+    removed: int
+    least_together: int | None
+    agreement: Agreement | msgspec.UnsetType = msgspec.UNSET
+
+
+class Edge(msgspec.Struct, frozen=True, kw_only=True):
+    """Support of an edge with the Wilson interval of its share (95 %, recordings taken as independent)."""
+
+    graph: str
+    before: str
+    after: str
+    agreeing: int
+    together: int
+    share: float
+    low: float | None
+    high: float | None
+
+
+class Induced(msgspec.Struct, frozen=True, kw_only=True):
+    """What was induced, from what, and how sure it is."""
+
+    file: str | None
+    to: str | None
+    written: list[str] | None
+    warnings: list[str]
+    threshold: float
+    min_support: int
+    evidence: str
+    activities: list[InducedGraph]
+    agreement: Agreement | None
+    support: list[Edge]
+    removed: list[Edge]
+    lost: list[Left]
+
+
+def _left(dropped: Iterable[Dropped]) -> list[Left]:
+    return [Left(d.id, d.reason, d.detail) for d in dropped]
+
+
 # -- lint --------------------------------------------------------------------------------------------------------
 
 
-def lint_graphs(sources: Iterable[Path], format_: str | None = None) -> dict[str, Any]:
+def lint_graphs(sources: Iterable[Path], format_: str | None = None) -> Linted:
     """Say what is wrong or odd with every graph of these files and folders, and what its numbers are.
 
     Raises:
         UserError: if a file cannot be read at all.
     """
-    rows: list[dict[str, Any]] = []
-    counts: Counter[str] = Counter()
+    graphs: list[LintedGraph] = []
     warnings: list[str] = []
     for path in (p for source in sources for p in graph_files(source)):
         name, found = load_graph_drafts(path, format_)
         warnings += [f"{path}: {w}" for w in found.warnings]
         warnings += [f"{path}: not read: {d.id} ({d.reason}: {d.detail})" for d in found.dropped]
         for draft in found.objects:
-            row = _lint(draft)
-            counts.update(f["rule"] for f in row["findings"])
-            rows.append({"file": str(path), "format": name, **row})
-    return {
-        "graphs": rows,
-        "counts": dict(counts),
-        "broken": sum(row["broken"] for row in rows),
-        "warnings": warnings,
-    }
-
-
-def _lint(draft: GraphDraft) -> dict[str, Any]:
-    findings = lint_graph(draft)
-    broken = any(f.broken for f in findings)
-    return {
-        "id": draft.id,
-        "name": draft.name,
-        "broken": broken,
-        "shape": None if broken else asdict(measure_graph(draft.build())),
-        "findings": [
-            {"rule": f.rule, "where": f.where, "seen": f.seen, "broken": f.broken} for f in findings
-        ],
-    }
+            findings = [Found(f.rule, f.where, f.seen, f.broken) for f in lint_graph(draft)]
+            broken = any(f.broken for f in findings)
+            shape = None if broken else measure_graph(draft.build())
+            graphs.append(LintedGraph(str(path), name, draft.id, draft.name, broken, shape, findings))
+    counts = Counter(f.rule for graph in graphs for f in graph.findings)
+    return Linted(graphs, dict(counts), sum(graph.broken for graph in graphs), warnings)
 
 
 # -- convert -----------------------------------------------------------------------------------------------------
 
 
-def convert_graphs(
-    source: Path,
-    target: Path,
-    *,
-    from_: str | None = None,
-    to: str | None = None,
-    wanted: Sequence[str] = (),
-) -> dict[str, Any]:
+def convert_graphs(settings: ConvertSettings) -> Converted:
     """Read task graphs and write them in another format; say what was lost on the way.
 
     Raises:
         UserError: if anything cannot be read or written, or the formats are unknown.
     """
-    format_ = _target_format(target, to)
-    read = load_graphs(source, from_)
-    graphs = _choose(read.graphs, wanted, source)
+    source, target = settings.source, settings.target
+    format_ = _target_format(target, settings.to)
+    read = load_graphs(source, settings.from_)
+    graphs = _choose(read.graphs, settings.graph, source)
     lost = _write(graphs, target, format_)
-    return {
-        "file": str(target),
-        "from": sorted(set(read.formats)),
-        "to": format_.name,
-        "graphs": len(graphs),
-        "steps": sum(len(g.steps) for g in graphs),
-        "edges": sum(len(g.edges) for g in graphs),
-        "lossless": format_.lossless,
-        "loss": list(format_.loss),
-        "lost": [{"id": d.id, "reason": d.reason, "detail": d.detail} for d in lost],
-        "warnings": read.warnings,
-        "dropped": [{"id": d.id, "reason": d.reason, "detail": d.detail} for d in read.dropped],
-    }
+    return Converted(
+        file=str(target),
+        from_=sorted(set(read.formats)),
+        to=format_.name,
+        graphs=len(graphs),
+        steps=sum(len(g.steps) for g in graphs),
+        edges=sum(len(g.edges) for g in graphs),
+        lossless=format_.lossless,
+        loss=list(format_.loss),
+        lost=_left(lost),
+        warnings=read.warnings,
+        dropped=_left(read.dropped),
+    )
 
 
 def _target_format(target: Path, to: str | None) -> Format:
@@ -207,9 +325,7 @@ _STYLE: Final = (
 )
 
 
-def draw_graph_file(
-    source: Path, target: Path, *, from_: str | None = None, wanted: str | None = None
-) -> dict[str, Any]:
+def draw_graph_file(settings: DrawSettings) -> Drawn:
     """Draw one task graph as an SVG file that needs nothing else.
 
     Raises:
@@ -218,13 +334,14 @@ def draw_graph_file(
     from proctor.drawing.layout import Layouts
     from proctor.drawing.sketch import NotDrawnError
 
+    source, target, wanted = settings.source, settings.target, settings.graph
     if target.suffix.lower() != ".svg":
         raise UserError(
             "drawings are SVG files.",
             where=str(target),
             hint="end the name in .svg; for other pictures convert to DOT and use Graphviz",
         )
-    graphs = _choose(load_graphs(source, from_).graphs, [wanted] if wanted else [], source)
+    graphs = _choose(load_graphs(source, settings.from_).graphs, [wanted] if wanted else [], source)
     if len(graphs) > 1:
         known = ", ".join(g.id for g in graphs[:20]) + (", …" if len(graphs) > 20 else "")
         raise UserError(
@@ -243,7 +360,7 @@ def draw_graph_file(
         ) from None
     with atomic_write(target) as stream:
         stream.write(drawn.encode("utf-8", "replace"))
-    return {"file": str(target), "graph": graph.id, "steps": len(graph.actions), "bytes": len(drawn.encode())}
+    return Drawn(str(target), graph.id, len(graph.actions), len(drawn.encode()))
 
 
 def _standalone(graph: TaskGraph, layouts: Any) -> str:
@@ -281,58 +398,29 @@ class _Activity:
     """Of steps whose id is a whole number: every text that they have, and a recording that has it."""
 
 
-def induce_graphs(
-    source: Path,
-    target: Path | None = None,
-    *,
-    from_: str | None = None,
-    dataset: str | None = None,
-    to: str | None = None,
-    activities: Sequence[str] = (),
-    threshold: float = 1.0,
-    min_support: int = 1,
-    evidence: str = "starts",
-    without: Sequence[str] = (),
-    terminals: bool = False,
-    reference: Path | None = None,
-    support: Path | None = None,
-    write: bool = False,
-) -> dict[str, Any]:
+def induce_graphs(settings: InduceSettings) -> Induced:
     """Induce the task graph of every activity from its recordings or orders.
 
-    Args:
-        source: a workspace, a data set's folder, recordings as JSON Lines or in any interchange format, or orders as
-            JSON (a list of lists of steps, or an object of such lists by name).
-        target: file of the graphs; None writes none.
-        from_: interchange format of the recordings.
-        dataset: name of the data set that ``source`` is a folder of.
-        to: format of the target, recognised by its ending by default.
-        activities: ids or names; all by default.
-        threshold: see ``procedure/induce``.
-        min_support: likewise.
-        evidence: ``starts`` or ``intervals``.
-        without: kinds of mistakes; recordings with one are left out, ``any`` leaves out all with mistakes.
-        terminals: add START and END.
-        reference: graphs to compare with; those of a workspace or data set by default.
-        support: JSON Lines file that takes the support of every edge.
-        write: put the graphs into the workspace, for activities whose graph is missing, has no edge, or was induced
-            before; steps that no recording with a say performs are in it, without edges.
+    The source is a workspace, a data set's folder, recordings as JSON Lines or in any interchange format, or orders as
+    JSON (a list of lists of steps, or an object of such lists by name). What is written into a workspace are graphs of
+    activities whose graph is missing, has no edge, or was induced before; steps that no recording with a say performs
+    are in it, without edges.
 
     Raises:
         UserError: if anything cannot be read or written, an option is out of range, the recordings contradict one
             another too much, or ``write`` would replace a graph that came with the data or rest on steps that are
             only numbered.
     """
-    if evidence not in ("starts", "intervals"):
-        raise UserError(f"--evidence is {evidence!r}.", hint="use 'starts' or 'intervals'")
+    source, target, dataset, write = settings.source, settings.target, settings.dataset, settings.write
+    from_, reference, terminals = settings.from_, settings.reference, settings.terminals
     if write and (dataset is not None or from_ is not None or not source.is_dir()):
         raise UserError(
             "--write puts graphs into a workspace, and this is none.",
             where=str(source),
             hint="first: proctor read DATASET FOLDER WORKSPACE; then: proctor graph induce WORKSPACE --write",
         )
-    format_ = None if target is None else _target_format(target, to)
-    found, brought = _observe(source, from_, dataset, without)
+    format_ = None if target is None else _target_format(target, settings.to)
+    found, brought = _observe(source, from_, dataset, settings.without)
     made = _induced_before(Workspace(source)) if dataset is None and source.is_dir() else set()
     known = {
         id_: g for id_, g in brought.items() if g.edges and id_ not in made
@@ -340,49 +428,52 @@ def induce_graphs(
     if reference is not None:
         known = {g.id: g for g in load_graphs(reference).graphs}
     results = []
-    chosen = _chosen(found, activities, source)
+    chosen = _chosen(found, settings.activities, source)
     warnings = [sentence for activity in chosen if (sentence := _numbered(activity))]
     if write:
-        chosen = _writable(Workspace(source), chosen, named=bool(activities), numbered=warnings)
+        chosen = _writable(Workspace(source), chosen, named=bool(settings.activities), numbered=warnings)
     for activity in chosen:
         # two single graphs are meant to be compared, whatever they are called
         alone = reference is not None and len(chosen) == len(known) == 1
         theirs = next(iter(known.values())) if alone else _namesake(activity, known)
         if theirs is not None:
             activity.texts = {s.id: s.text for s in theirs.steps} | activity.texts
-        induced = _induce(activity, source, threshold, min_support, cast("Evidence", evidence))
+        induced = _induce(activity, source, settings)
         agreed = None if theirs is None else compare_precedence(theirs, induced.graph)
         results.append((activity, induced, agreed))
     graphs = [_finished(induced.graph, terminals) for _, induced, _ in results]
     lost: tuple[Dropped, ...] = ()
     if target is not None and format_ is not None:
         lost = _write(graphs, target, format_)
+    compared = [agreed for _, _, agreed in results if agreed is not None]
     rows = [_row(activity, induced, agreed) for activity, induced, agreed in results]
     edges = [_edge(induced.graph, s) for _, induced, _ in results for s in induced.support]
-    if support is not None:
-        write_jsonl(support, edges)
-    lonely = sum(edge["together"] == 1 for edge in edges)
+    if settings.support is not None:
+        write_jsonl(settings.support, edges)
+    lonely = sum(edge.together == 1 for edge in edges)
     if lonely:
         warnings.append(
             f"{lonely:,} of {len(edges):,} edges rest on a single recording, where every habit looks like a rule; "
             "--min-support 3 leaves such pairs open"
         )
-    settings = {"threshold": threshold, "min_support": min_support, "evidence": evidence}
+    rules: dict[str, Any] = {
+        name: getattr(settings, name) for name in ("threshold", "min_support", "evidence")
+    }
     if write:
         whole = [_finished(_with_unseen(i.graph, a, brought.get(a.id)), terminals) for a, i, _ in results]
-        _put(Workspace(source), whole, settings | {"without": list(without), "terminals": terminals})
-    return {
-        "file": None if target is None else str(target),
-        "to": None if format_ is None else format_.name,
-        "written": [row["id"] for row in rows] if write else None,
-        "warnings": warnings,
-        **settings,
-        "activities": rows,
-        "agreement": _overall([agreed for _, _, agreed in results if agreed is not None]),
-        "support": edges,
-        "removed": [_edge(induced.graph, s) for _, induced, _ in results for s in induced.removed],
-        "lost": [{"id": d.id, "reason": d.reason, "detail": d.detail} for d in lost],
-    }
+        _put(Workspace(source), whole, rules | {"without": list(settings.without), "terminals": terminals})
+    return Induced(
+        file=None if target is None else str(target),
+        to=None if format_ is None else format_.name,
+        written=[row.id for row in rows] if write else None,
+        warnings=warnings,
+        **rules,
+        activities=rows,
+        agreement=_agreement(compared) if compared else None,
+        support=edges,
+        removed=[_edge(induced.graph, s) for _, induced, _ in results for s in induced.removed],
+        lost=_left(lost),
+    )
 
 
 def _observe(
@@ -470,16 +561,14 @@ def _chosen(found: Mapping[str, _Activity], wanted: Sequence[str], source: Path)
     return chosen or list(found.values())
 
 
-def _induce(
-    activity: _Activity, source: Path, threshold: float, min_support: int, evidence: Evidence
-) -> InducedOrder:
+def _induce(activity: _Activity, source: Path, settings: InduceSettings) -> InducedOrder:
     where = f"{source}: activity '{activity.name or activity.id}'"
     try:
         return induce_order(
             activity.performances,
-            threshold=threshold,
-            min_support=min_support,
-            evidence=evidence,
+            threshold=settings.threshold,
+            min_support=settings.min_support,
+            evidence=settings.evidence,
             texts=activity.texts,
             id=activity.id,
             name=activity.name,
@@ -586,69 +675,56 @@ def _put(workspace: Workspace, graphs: Sequence[TaskGraph], settings: Mapping[st
     )
 
 
-def _row(activity: _Activity, induced: InducedOrder, agreed: PrecedenceAgreement | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "id": activity.id,
-        "name": activity.name,
-        "recordings": induced.performances,
-        "left_out": activity.left_out,
-        "steps": len(induced.graph.steps),
-        "edges": len(induced.graph.edges),
-        "pairs": induced.accepted + induced.implied,
-        "implied": induced.implied,
-        "removed": len(induced.removed),
-        "least_together": min((s.together for s in induced.support), default=None),
-    }
-    if agreed is None:
-        return row
-    return row | {
-        "agreement": {
-            **_shares(agreed.both, len(agreed.missing), len(agreed.extra), len(agreed.reversed_)),
-            "missing": agreed.missing,
-            "extra": agreed.extra,
-            "steps_not_seen": agreed.only_reference_steps,
-            "steps_not_known": agreed.only_candidate_steps,
-        }
-    }
+def _row(activity: _Activity, induced: InducedOrder, agreed: PrecedenceAgreement | None) -> InducedGraph:
+    return InducedGraph(
+        id=activity.id,
+        name=activity.name,
+        recordings=induced.performances,
+        left_out=activity.left_out,
+        steps=len(induced.graph.steps),
+        edges=len(induced.graph.edges),
+        pairs=induced.accepted + induced.implied,
+        implied=induced.implied,
+        removed=len(induced.removed),
+        least_together=min((s.together for s in induced.support), default=None),
+        agreement=msgspec.UNSET if agreed is None else _agreement([agreed], one=agreed),
+    )
 
 
-def _shares(both: int, missing: int, extra: int, turned: int) -> dict[str, Any]:
-    return {
+def _agreement(agreed: Sequence[PrecedenceAgreement], one: PrecedenceAgreement | None = None) -> Agreement:
+    """Return the shares over the pairs of activities that have a reference; of one activity the pairs, too."""
+    both = sum(a.both for a in agreed)
+    missing = sum(len(a.missing) for a in agreed)
+    extra = sum(len(a.extra) for a in agreed)
+    shares: dict[str, Any] = {
         "precision": both / (both + extra) if both + extra else None,
         "recall": both / (both + missing) if both + missing else None,
         "f1": 2 * both / (2 * both + missing + extra) if both + missing + extra else None,
         "pairs_both": both,
         "pairs_missing": missing,
         "pairs_extra": extra,
-        "pairs_reversed": turned,
+        "pairs_reversed": sum(len(a.reversed_) for a in agreed),
     }
+    if one is None:
+        return Agreement(activities=len(agreed), **shares)
+    return Agreement(
+        **shares,
+        missing=one.missing,
+        extra=one.extra,
+        steps_not_seen=one.only_reference_steps,
+        steps_not_known=one.only_candidate_steps,
+    )
 
 
-def _overall(agreed: Sequence[PrecedenceAgreement]) -> dict[str, Any] | None:
-    """Return the shares over the pairs of all activities that have a reference."""
-    if not agreed:
-        return None
-    return {
-        "activities": len(agreed),
-        **_shares(
-            sum(a.both for a in agreed),
-            sum(len(a.missing) for a in agreed),
-            sum(len(a.extra) for a in agreed),
-            sum(len(a.reversed_) for a in agreed),
-        ),
-    }
-
-
-def _edge(graph: TaskGraph, support: PairSupport) -> dict[str, Any]:
-    """Return the support of an edge with a Wilson interval of its share (95 %, recordings taken as independent)."""
+def _edge(graph: TaskGraph, support: PairSupport) -> Edge:
     interval = wilson_interval(support.agreeing, support.together)
-    return {
-        "graph": graph.id,
-        "before": support.before,
-        "after": support.after,
-        "agreeing": support.agreeing,
-        "together": support.together,
-        "share": support.share,
-        "low": interval.low,
-        "high": interval.high,
-    }
+    return Edge(
+        graph=graph.id,
+        before=support.before,
+        after=support.after,
+        agreeing=support.agreeing,
+        together=support.together,
+        share=support.share,
+        low=interval.low,
+        high=interval.high,
+    )

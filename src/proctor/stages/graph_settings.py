@@ -1,0 +1,86 @@
+"""Options of the commands on task graphs in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from proctor.settings import Settings, argument, option
+
+__all__ = ["ConvertSettings", "DrawSettings", "InduceSettings", "LintSettings"]
+
+_FROM = option(
+    "graph-json, captaincook4d-graph, dot, graphml or howto; told by the ending by default.",
+    "--from",
+    metavar="FORMAT",
+)
+_TO = option("Format to write; told by the ending by default.", metavar="FORMAT")
+
+
+class LintSettings(Settings, frozen=True, kw_only=True):
+    """Which graphs are looked at."""
+
+    files: Annotated[
+        tuple[Path, ...],
+        argument("Files or folders of task graphs; a workspace stands for its graphs.json."),
+    ]
+    from_: Annotated[str | None, _FROM] = None
+    rule: Annotated[str | None, option("List every finding of this rule, for example implied_edge.")] = None
+
+
+class ConvertSettings(Settings, frozen=True, kw_only=True):
+    """Which graphs are written how."""
+
+    source: Annotated[Path, argument("File or folder of task graphs.")]
+    target: Annotated[Path, argument("File to write.")]
+    from_: Annotated[str | None, _FROM] = None
+    to: Annotated[str | None, _TO] = None
+    graph: Annotated[tuple[str, ...], option("Only the graph of this id or name; may be repeated.")] = ()
+
+
+class DrawSettings(Settings, frozen=True, kw_only=True):
+    """Which graph is drawn."""
+
+    source: Annotated[Path, argument("File or folder of task graphs.")]
+    target: Annotated[Path, argument("Drawing to write.", metavar="TARGET.svg")]
+    from_: Annotated[str | None, _FROM] = None
+    graph: Annotated[str | None, option("Id or name of the graph, where there are several.")] = None
+
+
+class InduceSettings(Settings, frozen=True, kw_only=True):
+    """What graphs are induced from, and when a step must come before another (see ``procedure/induce``)."""
+
+    source: Annotated[
+        Path,
+        argument("Workspace, recordings (.jsonl or a format of other tools), or orders of steps (.json)."),
+    ]
+    target: Annotated[Path | None, argument("File of the graphs; none is written without.")] = None
+    from_: Annotated[
+        str | None, option("Interchange format of the recordings.", "--from", metavar="FORMAT")
+    ] = None
+    dataset: Annotated[str | None, option("Data set that SOURCE is a folder of, like captaincook4d.")] = None
+    to: Annotated[str | None, _TO] = None
+    activities: Annotated[
+        tuple[str, ...], option("Only the activity of this id or name; may be repeated.", "--activity")
+    ] = ()
+    threshold: Annotated[
+        float, option("Share of the recordings with both steps that must agree, above 0.5.")
+    ] = 1.0
+    min_support: Annotated[int, option("How many recordings must have both steps.", ge=1)] = 1
+    evidence: Annotated[
+        Literal["starts", "intervals"],
+        option("'starts': a starts before b; 'intervals': a ends before b starts, overlaps say nothing."),
+    ] = "starts"
+    without: Annotated[
+        tuple[str, ...],
+        option("Leave out recordings with a mistake of this kind, like order; any: with any mistake."),
+    ] = ()
+    terminals: Annotated[bool, option("Add START and END.")] = False
+    reference: Annotated[
+        Path | None,
+        option("Task graphs to compare with; those of the workspace or data set by default."),
+    ] = None
+    support: Annotated[Path | None, option("Write the support of every edge to this .jsonl file.")] = None
+    write: Annotated[
+        bool, option("Put the graphs into the workspace, where it has none or none with an edge.")
+    ] = False
