@@ -38,7 +38,7 @@ def standin(
         Path | None,
         typer.Option(
             metavar="BENCH",
-            help="Workspace whose models are played: generator, verifier, predictors, captioner and judges.",
+            help="Workspace whose models are played (generator, verifier, predictors, captioner, judges); it is a rehearsal's from then on.",
         ),
     ] = None,
     quality: Annotated[
@@ -81,7 +81,9 @@ def standin(
 
     chosen = _script(script, play, latency, check, seed)
     player = _player(workspace, quality, chosen.seed)
-    server = Standin(chosen, answer=player, host=host, port=port, bodies=keep * 2**20)
+    server = Standin(
+        chosen, answer=player, host=host, port=port, bodies=keep * 2**20, plays=player is not None
+    )
     with _until_told() as told:
         try:
             url = server.start()
@@ -142,10 +144,10 @@ def _script(
 
 
 def _player(workspace: Path | None, quality: list[str] | None, seed: int) -> Rehearsal | None:
-    """Return who plays the models of a workspace, where one was named.
+    """Return who plays the models of a workspace, which becomes a rehearsal's, where one was named.
 
     Raises:
-        UserError: if there is no such folder, or a quality makes no sense.
+        UserError: if there is no such folder, a quality makes no sense, or real models were asked there before.
     """
     if workspace is None:
         if quality:
@@ -156,9 +158,18 @@ def _player(workspace: Path | None, quality: list[str] | None, seed: int) -> Reh
         return None
     if not workspace.is_dir():
         raise UserError("there is no such workspace.", where=str(workspace))
+    import msgspec
+
+    from proctor.stages.models import CALLS
+    from proctor.stages.rehearsing import Played, mark_rehearsal
     from proctor_rehearsal.players import Rehearsal, parse_quality
 
-    return Rehearsal(workspace, quality=parse_quality(quality or ()), seed=seed)
+    qualities = parse_quality(quality or ())
+    player = Rehearsal(workspace, quality=qualities, seed=seed)
+    everybody = qualities.pop("")
+    played = Played(quality=everybody, seed=seed, qualities=qualities or msgspec.UNSET)
+    mark_rehearsal(workspace, played, calls=workspace / CALLS)
+    return player
 
 
 def _latency(text: str) -> Latency:

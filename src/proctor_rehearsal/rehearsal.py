@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from proctor.errors import UserError
 from proctor.llm.model import Model, ModelName
 from proctor.llm.registry import resolve
 from proctor.procedure.recording import Recording
@@ -36,7 +37,7 @@ _PLAYED: Final[Mapping[str, tuple[str, str]]] = {
     "compat": ("compat", "/v1"),
     "anyllm": ("compat", "/v1"),
 }
-"""Providers that are played, by which of ours, and where the server speaks their protocol. Others need no network."""
+"""Providers that are played, by which of ours, and where the server speaks their protocol."""
 _MARKS: Final = "rehearsal-marks.csv"
 _SHARE: Final = 0.5
 """Of the answers that the rehearsal's people mark."""
@@ -64,10 +65,18 @@ class RehearsedModels:
         return self.server.url
 
     def resolve(self, name: str) -> Model:
-        """Return the model of this name, played here when it would be asked over the network."""
+        """Return the model of this name, played here.
+
+        Raises:
+            UserError: if models of this provider are not played: a real one is never asked in a rehearsal.
+        """
         parsed = ModelName.parse(name)
         if parsed.provider not in _PLAYED:
-            return resolve(name)
+            raise UserError(
+                f"models of '{parsed.provider}' are not played in rehearsals.",
+                where=name,
+                hint=f"rehearse with one of {', '.join(_PLAYED)}",
+            )
         provider, path = _PLAYED[parsed.provider]
         return resolve(f"{provider}/{parsed.model}@{self.url}{path}")
 

@@ -324,6 +324,7 @@ def test_filters_and_options_work_on_styled_questions(
         "--total", 4, "--style", "compare-contrast", "--sources", "gold", "--rehearse", 0.95,
     )  # fmt: skip
     assert made.status == 0, made.err
+    (bench / "rehearsal.json").unlink()  # as if real models had written it
     who = names(server)
     filtered = proctor("filter", bench, *who["filter"], "--json")
     assert filtered.status == 0, filtered.err

@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 
 import openai
 import pytest
+from tests.typed import proctor
 
 from proctor.cli.console import run
 from proctor_rehearsal.command import app
@@ -229,6 +230,7 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
     from proctor.stages.generate import generate
     from proctor.stages.inputs import load_items
     from proctor.stages.read import read
+    from proctor.stages.rehearsing import Played, played_in
     from proctor.stages.verify import verify
     from proctor.workspace import Workspace
     from proctor_rehearsal.players.answers import answer_sheet
@@ -254,6 +256,12 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
             said = client.chat.completions.create(model=model, messages=messages).choices[0].message
             right[model] += any(text in (said.content or "") for text in answer_sheet(item, graph).right)
     assert right["maxi"] > len(items) / 4 > right["mini"]
+    # The workspace is a rehearsal's from now on: this server's models are taken in it.
+    assert played_in(bench) == Played(quality=1.0, seed=0, qualities={"mini": 0.0})
+    done = proctor(
+        "predict", bench, "-p", f"compat/maxi@{printed['url']}/v1", "--show", "question", "--limit", 3
+    )
+    assert done.status == 0, done.err
     (bench / "items.jsonl").write_text("{}\n")
     client.chat.completions.create(model="maxi", messages=messages)
     process.send_signal(signal.SIGINT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, note, progress, table, warn
+from proctor.cli.console import JsonFlag, WorkspaceArgument, command_app, emit, progress, table, warn
 from proctor.cli.lazy import STANDIN
-from proctor.cli.models import DryRunFlag, estimate_text
+from proctor.cli.models import DryRunFlag, estimate_text, rehearsed
 from proctor.cli.options import with_settings
 from proctor.stages.limits import Limits
 
@@ -124,7 +123,6 @@ def experiment(
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """
     from proctor.stages.experiment import FORMER_RUNS, Plan, Source, conduct, foresee, kept_plan
-    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
     from proctor.workspace import Workspace
 
     given = {
@@ -160,18 +158,9 @@ def experiment(
         emit(msgspec.to_builtins(estimate), estimate_text(estimate), as_json=as_json)
         return
     showing = partial(progress, quiet=as_json)
-    with ExitStack() as stack:
-        if rehearse is None:
-            require_no_rehearsal(workspace)
-        else:
-            plan.check()
-            opened = find_rehearser("A rehearsal").open_rehearsal(
-                workspace, rehearse, seed=plan.seed, show=showing
-            )
-            options["rehearsal"] = rehearsal = stack.enter_context(opened)
-            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
-            if not as_json:
-                note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
+    if rehearse is not None:
+        plan.check()
+    with rehearsed(limits, workspace, rehearse, seed=plan.seed, quiet=as_json) as limits:
         done = conduct(workspace, plan, limits=limits, human=human or (), show=showing, **options)
     for part in done.parts:
         if part.name == "set aside":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -15,7 +13,6 @@ from proctor.cli.console import (
     WorkspaceArgument,
     command_app,
     emit,
-    note,
     progress,
     table,
     warn,
@@ -33,6 +30,7 @@ from proctor.cli.instructional_options import (
     VideosOption,
 )
 from proctor.cli.lazy import STANDIN
+from proctor.cli.models import rehearsed
 from proctor.cli.options import with_settings
 from proctor.errors import UserError
 from proctor.stages.limits import Limits
@@ -103,7 +101,6 @@ def instructional(
     from proctor.stages.instructional.experiment import InstructionalPlan, conduct
     from proctor.stages.instructional.filter import FilterOptions
     from proctor.stages.instructional.pairs import PairOptions
-    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
 
     if style not in ("a", "b", "c", "d"):
         raise UserError(f"there is no style {style!r}.", hint="one of a, b, c, d")
@@ -129,17 +126,7 @@ def instructional(
         videos=videos, seed=seed or 0,
     )  # fmt: skip
     showing = partial(progress, quiet=as_json)
-    with ExitStack() as stack:
-        if rehearse is None:
-            require_no_rehearsal(workspace)
-        else:
-            opened = find_rehearser("A rehearsal").open_rehearsal(
-                workspace, rehearse, seed=seed or 0, show=showing
-            )
-            rehearsal = stack.enter_context(opened)
-            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
-            if not as_json:
-                note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
+    with rehearsed(limits, workspace, rehearse, seed=seed or 0, quiet=as_json) as limits:
         done = conduct(workspace, plan, limits=limits, show=showing)
     if done.stopped:
         warn(f"stopped early: {done.stopped}; the same command goes on from here")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from proctor.cli.console import (
@@ -16,12 +14,12 @@ from proctor.cli.console import (
     WorkspaceArgument,
     command_app,
     emit,
-    note,
     progress,
     table,
     warn,
 )
 from proctor.cli.lazy import STANDIN
+from proctor.cli.models import rehearsed
 from proctor.cli.options import with_settings
 from proctor.cli.styled_options import (
     AttemptsOption,
@@ -133,7 +131,6 @@ def styled(
 
     Example: proctor experiment styled rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """
-    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
     from proctor.stages.styled.experiment import StyledPlan, conduct
     from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions
 
@@ -154,17 +151,7 @@ def styled(
         classifier=classifier, known=tuple(known or ()), seed=seed or 0,
     )  # fmt: skip
     showing = partial(progress, quiet=as_json)
-    with ExitStack() as stack:
-        if rehearse is None:
-            require_no_rehearsal(workspace)
-        else:
-            opened = find_rehearser("A rehearsal").open_rehearsal(
-                workspace, rehearse, seed=options.seed, show=showing
-            )
-            rehearsal = stack.enter_context(opened)
-            limits = msgspec.structs.replace(limits, resolve=rehearsal.resolve)
-            if not as_json:
-                note(f"rehearsal: all models are played at {rehearsal.url}; nothing is sent elsewhere")
+    with rehearsed(limits, workspace, rehearse, seed=options.seed, quiet=as_json) as limits:
         done = conduct(workspace, plan, limits=limits, show=showing)
     for line in done.notes:
         warn(line)

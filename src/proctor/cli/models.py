@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from proctor.cli.console import emit, warn
+from proctor.cli.console import emit, note, progress, warn
 
 if TYPE_CHECKING:
     from proctor.llm.estimate import Estimate
+    from proctor.stages.limits import Limits
 
 __all__ = [
     "DryRunFlag",
@@ -19,11 +23,38 @@ __all__ = [
     "end_unfinished",
     "end_with_status",
     "estimate_text",
+    "rehearsed",
 ]
 
 DryRunFlag = Annotated[
     bool, typer.Option("--dry-run", help="Say what it would take, from the real prompts; send nothing.")
 ]
+
+
+@contextmanager
+def rehearsed(
+    limits: Limits, workspace: Path, quality: float | None, *, seed: int, quiet: bool
+) -> Iterator[Limits]:
+    """Yield the limits of an experiment: as they are, or with all models played where a quality is given.
+
+    Raises:
+        UserError: if the workspace is a rehearsal's and no quality is given, or is another's.
+    """
+    import msgspec
+
+    from proctor.stages.rehearsing import find_rehearser, require_no_rehearsal
+
+    if quality is None:
+        require_no_rehearsal(workspace)
+        yield limits
+        return
+    rehearser = find_rehearser("A rehearsal")
+    with rehearser.open_rehearsal(
+        workspace, quality, seed=seed, show=partial(progress, quiet=quiet)
+    ) as playing:
+        if not quiet:
+            note(f"rehearsal: all models are played at {playing.url}; nothing is sent elsewhere")
+        yield msgspec.structs.replace(limits, rehearsal=playing)
 
 
 def emit_estimates(estimates: Iterable[Estimate | None], *, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +33,7 @@ class Limits(Settings, frozen=True, kw_only=True):
 
     Attributes:
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
-        resolve: from a name to a model, in place of the registry's (a rehearsal sends every call to its own server).
+        rehearsal: that is going on (a ``stages.rehearsing.Rehearsing``), whose models are played.
 
     Raises:
         UserError: if a pace or a time is not above 0.
@@ -74,7 +73,7 @@ class Limits(Settings, frozen=True, kw_only=True):
         Path | None, option("Own prices, TOML or JSON (see 'proctor calls').", metavar="FILE")
     ] = None
     budget: Any = None
-    resolve: Callable[[str], Any] | None = None
+    rehearsal: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

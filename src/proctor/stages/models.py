@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.flow import Flow, FlowEvent, FlowSettings
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Parameters, Request
+from proctor.llm.model import Model
 from proctor.llm.outcome import Ask, Failure, Outcome
 from proctor.llm.pace import Pace, pace_of
 from proctor.llm.prices import PriceTable
@@ -25,9 +27,10 @@ from proctor.llm.prompt import PromptSet
 from proctor.llm.store import CallStore
 from proctor.llm.unsent import Unsent
 from proctor.stages.limits import Limits
-from proctor.workspace import Workspace
+from proctor.stages.rehearsing import choose_models
+from proctor.workspace import Workspace, is_there
 
-__all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models"]
+__all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models", "require_keys"]
 
 CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
@@ -66,7 +69,9 @@ def flow_settings(limits: Limits) -> FlowSettings:
 class Models:
     """Everything that a stage needs to ask models; from ``open_models``."""
 
-    def __init__(self, workspace: Workspace, store: CallStore, limits: Limits) -> None:
+    def __init__(
+        self, workspace: Workspace, store: CallStore, limits: Limits, resolve: Callable[[str], Model]
+    ) -> None:
         self._store = store
         self._prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
         self._meter = Meter(self._prices)
@@ -79,7 +84,7 @@ class Models:
         self._history: list[FlowEvent] = []
         most = max(CONCURRENCY, 2 * (limits.max_connections or 0))
         self.caller = Caller(
-            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=limits.resolve
+            store, self.media, flow, self.budget, meter=self._meter, concurrency=most, resolve=resolve
         )
 
     def ask(self, stage: str, progress: Callable[[], None] | None = None) -> Ask:
@@ -182,11 +187,29 @@ def open_models(workspace: Workspace, limits: Limits | None = None) -> Iterator[
     """Open a workspace's call store and everything around it.
 
     Raises:
-        UserError: if the store, the templates or the prices cannot be used.
+        UserError: if the store, the templates or the prices cannot be used, or the store is not of this workspace's kind.
     """
     limits = limits or Limits()
+    resolve = choose_models(workspace.root, limits.calls, limits.rehearsal)
     store = CallStore.open(limits.calls or workspace.root / CALLS)
     try:
-        yield Models(workspace, store, limits)
+        yield Models(workspace, store, limits, resolve)
     finally:
         store.close()
+
+
+def require_keys(workspace: Workspace, names: Iterable[str], limits: Limits) -> None:
+    """Find missing keys and addresses now, not after hours; a model whose calls are all stored needs none.
+
+    Raises:
+        UserError: if a model that was never asked yet cannot be asked.
+    """
+    resolve = choose_models(workspace.root, limits.calls, limits.rehearsal)
+    place = limits.calls or workspace.file(CALLS)
+    asked: frozenset[str] = frozenset()
+    if isinstance(place, str) or is_there(place):
+        with CallStore.open(place) as store:
+            asked = frozenset(store.models())
+    for name in names:
+        if name not in asked:
+            asyncio.run(resolve(name).close())

@@ -1,21 +1,28 @@
 """Rehearsals: workspaces whose models are played, and the package that plays them, found by its entry point.
 
+Played replies and real ones never meet: ``choose_models`` is the one place that decides which of them a workspace takes.
 Models, people's marks and videos are played by ``proctor-rehearsal``, a package of its own. This room knows it only as the
 entry point ``proctor.rehearsal``, whose object is a ``Rehearser``.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final, Protocol, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
 from proctor.corpus.collection import Corpus
 from proctor.errors import MissingExtraError, UserError
-from proctor.llm.model import Model
+from proctor.llm.model import Model, ModelName
+from proctor.llm.registry import resolve
 from proctor.llm.store import CallStore
 from proctor.procedure.recording import Recording
 from proctor.records import read_json, write_json
@@ -24,14 +31,17 @@ from proctor.workspace import is_there
 
 __all__ = [
     "ENTRY_POINTS",
+    "PLAYS",
     "REHEARSAL_FILE",
     "REHEARSAL_VIDEOS",
     "Played",
     "Rehearser",
     "Rehearsing",
+    "choose_models",
     "find_rehearser",
     "mark_rehearsal",
     "played_in",
+    "require_local_embedder",
     "require_no_rehearsal",
 ]
 
@@ -40,6 +50,9 @@ ENTRY_POINTS: Final = "proctor.rehearsal"
 REHEARSAL_FILE: Final = "rehearsal.json"
 REHEARSAL_VIDEOS: Final = "rehearsal-videos"
 """Folder of drawn videos in a workspace."""
+PLAYS: Final = "/standin/plays"
+"""Where a server on this machine says that it plays the models of a workspace."""
+_ASK_SECONDS: Final = 2.0
 
 
 class Rehearsing(Protocol):
@@ -131,10 +144,12 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         quality: probability of being right.
         seed: of every draw.
+        qualities: of some models by regular expressions found in their names, in order; written where there are any.
     """
 
     quality: float
     seed: int = 0
+    qualities: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
 
 def played_in(root: Path) -> Played | None:
@@ -170,13 +185,17 @@ def mark_rehearsal(root: Path, played: Played, *, calls: Path) -> None:
         )
     if before is not None and before != played:
         raise UserError(
-            f"this rehearsal was begun with quality {before.quality:g} and seed {before.seed}, not with quality "
-            f"{played.quality:g} and seed {played.seed}.",
+            f"this rehearsal was begun with {_told(before)}, not with {_told(played)}.",
             where=str(root),
             hint="go on with the same, or rehearse in a workspace of its own",
         )
     if before is None:
         write_json(root / REHEARSAL_FILE, played)
+
+
+def _told(played: Played) -> str:
+    some = "".join(f", {value:g} of {name!r}" for name, value in (played.qualities or {}).items())
+    return f"quality {played.quality:g}{some} and seed {played.seed}"
 
 
 def _has_calls(path: Path) -> bool:
@@ -197,3 +216,100 @@ def require_no_rehearsal(root: Path) -> None:
             where=str(root),
             hint="go on with --rehearse, or begin the experiment in another folder",
         )
+
+
+def require_local_embedder(root: Path, spec: str) -> None:
+    """See that a rehearsal asks no server for vectors.
+
+    Raises:
+        UserError: if the workspace is a rehearsal's and the embedder is asked over the network.
+    """
+    if spec.startswith(("openai/", "compat/")) and played_in(root) is not None:
+        raise UserError(
+            f"this workspace is a rehearsal: no server is asked for vectors, and '{spec[:80]}' is one.",
+            where=str(root),
+            hint="embed with lsa or a model in a folder",
+        )
+
+
+def choose_models(root: Path, calls: str | None, rehearsal: Rehearsing | None) -> Callable[[str], Model]:
+    """Return how names become models in a workspace, whichever command asks.
+
+    A rehearsal's workspace takes played models alone, a real one real models alone; so do their call stores.
+
+    Args:
+        root: the workspace.
+        calls: path or URL of the call store; None for the workspace's own.
+        rehearsal: that is going on.
+
+    Returns:
+        A function from the name of a model to the model, which raises ``UserError`` for one that is not taken.
+
+    Raises:
+        UserError: if played and real replies would meet in the call store.
+    """
+    played = played_in(root)
+    if calls is None or "://" in calls:
+        stored = played if calls is None else None
+    else:
+        stored = played_in(Path(calls).parent)
+    if stored != played if rehearsal is None else stored is None:
+        raise UserError(
+            "replies of models and played ones would meet in this call store.",
+            where=calls or str(root),
+            hint="leave --calls out, or name the call store of a workspace that is rehearsed alike"
+            if played is not None
+            else "it is a rehearsal's; leave --calls out, or name another one",
+        )
+    if rehearsal is not None:
+        return rehearsal.resolve
+    return partial(_real if played is None else _played, root)
+
+
+def _real(root: Path, name: str) -> Model:
+    parsed = ModelName.parse(name)
+    if parsed.provider == "replay" and played_in(Path(parsed.model.partition("#")[0]).parent) is not None:
+        raise UserError(
+            "these calls were played in a rehearsal, and this workspace is none.",
+            where=name,
+            hint="replay calls of real models",
+        )
+    model = resolve(name)
+    if _plays(model.endpoint):
+        raise UserError(
+            f"the server of '{name}' plays models, and this workspace is no rehearsal.",
+            where=str(root),
+            hint="play the models of this workspace (proctor standin --workspace), or ask real ones",
+        )
+    return model
+
+
+def _played(root: Path, name: str) -> Model:
+    try:
+        model = resolve(name)
+    except UserError:  # such as a missing key, which is not what is wrong here
+        model = None
+    if model is None or not _plays(model.endpoint):
+        raise UserError(
+            f"this workspace is a rehearsal: '{name}' is not asked in it, since its replies would stand among played ones.",
+            where=str(root),
+            hint="go on with --rehearse, or begin in another folder",
+        )
+    return model
+
+
+def _plays(endpoint: str) -> bool:
+    """Ask the server of a model whether it plays models; no other machine is asked."""
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+            return False
+    except ValueError:  # a name
+        return False
+    origin = "://".join(urlsplit(endpoint)[:2])
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(origin + PLAYS, timeout=_ASK_SECONDS) as reply:
+            return bool(reply.status == 200 and reply.read(64).strip() == b'{"plays":true}')
+    except (OSError, HTTPException, ValueError):
+        return False

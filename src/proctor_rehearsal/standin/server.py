@@ -94,6 +94,7 @@ class Standin:
         host: address to listen on.
         port: 0 for a free one.
         bodies: bytes of request bodies that are kept, the latest.
+        plays: say on ``GET /standin/plays`` that the models of a workspace are played: others do not take the replies.
         fields: of the script, instead of a whole one; ``reply`` is short for the text of every reply.
     """
 
@@ -105,9 +106,10 @@ class Standin:
         host: str = "127.0.0.1",
         port: int = 0,
         bodies: int = 64 * 2**20,
+        plays: bool = False,
         **fields: Any,
     ) -> None:
-        self._host, self._port = host, port
+        self._host, self._port, self._plays = host, port, plays
         self.log = Ledger(bodies)
         self._state = _state(script, answer, fields)
         self._thread: threading.Thread | None = None
@@ -512,6 +514,8 @@ class Standin:
             query = request.query
             last = int(query["last"]) if query.get("last", "").isdecimal() else 0
             return _json(self.log.summary(last=last, keys="keys" in query, bodies="bodies" in query), 200)
+        if request.method == "GET" and path == "/standin/plays" and self._plays:
+            return _json({"plays": True}, 200)
         if request.method == "GET" and path == "/standin/script":
             return _json(self._state.script.public(), 200)
         if request.method == "POST" and path == "/standin/reset":

@@ -37,8 +37,7 @@ def rehearsed(root: Path, plan: Plan, **options: Any) -> tuple[Done, Standin]:
         done = conduct(
             root,
             plan,
-            limits=msgspec.structs.replace(limits, resolve=models.resolve),
-            rehearsal=models,
+            limits=msgspec.structs.replace(limits, rehearsal=models),
             show=quietly,
             **options,
         )
@@ -184,8 +183,7 @@ def test_people_are_not_forgotten_when_their_file_is_not_named_again(
     root, plan, first, _ = finished
     other = tmp_path / "bench"
     shutil.copytree(root, other)
-    with open_rehearsal(other, QUALITY, seed=plan.seed, show=quietly) as models:
-        done = conduct(other, plan, limits=Limits(resolve=models.resolve), show=quietly)
+    done = conduct(other, plan, show=quietly)  # all calls are stored
     assert done.calibration is not None
     assert first.calibration is not None
     assert done.calibration.hash == first.calibration.hash

@@ -126,10 +126,8 @@ def rehearsed(
 ) -> tuple[Done, Standin]:
     """Do an experiment with all models played; return what came of it and the server."""
     with open_rehearsal(root, quality, seed=3, show=quietly) as models:
-        resolve = (limits and limits.resolve) or models.resolve
-        done = conduct(
-            root, how, limits=msgspec.structs.replace(limits or Limits(), resolve=resolve), show=quietly
-        )
+        limits = msgspec.structs.replace(limits or Limits(), rehearsal=models)
+        done = conduct(root, how, limits=limits, show=quietly)
         return done, models.server
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.stages.instructional.material import (
@@ -137,7 +138,7 @@ def test_a_model_that_is_down_postpones_and_leaves_no_trace_in_the_end(
                 return resolve(f"compat/{name.partition('/')[2]}@http://127.0.0.1:9/v1")
             return models.resolve(name)
 
-        limits = Limits(resolve=without, deadline=0.3, timeout=0.2)
+        limits = Limits(rehearsal=SimpleNamespace(resolve=without), deadline=0.3, timeout=0.2)
         done = conduct(other, plan(data), limits=limits, show=quietly)
     assert done.stopped.startswith(stage)
     assert done.parts[-1].name == stage
@@ -166,7 +167,7 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
     ):
         with open_rehearsal(root, 0.9, show=quietly) as models:
             with pytest.raises(UserError, match=message):
-                conduct(root, wrong, limits=Limits(resolve=models.resolve), show=quietly)
+                conduct(root, wrong, limits=Limits(rehearsal=models), show=quietly)
             assert models.server.count == 0, message
     assert not (root / "pairs.jsonl").exists()
 
@@ -194,7 +195,7 @@ def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finishe
     assert {name.partition(":")[0] for name in load_runs(Workspace(copy), "choice")} == {"floor"}
     fewer = replace(usual, pairs=replace(usual.pairs, total=8, seed=5))
     with open_rehearsal(copy, 0.9, seed=3, show=quietly) as models:
-        generate(copy, fewer.pairs, limits=Limits(resolve=models.resolve))
+        generate(copy, fewer.pairs, limits=Limits(rehearsal=models))
     with pytest.raises(UserError, match="its pair is not there") as error:
         floors(copy)
     assert "pairs were made anew" in error.value.render()
@@ -219,9 +220,7 @@ def test_ctrl_c_ends_a_stage_and_the_same_command_goes_on(
 
     with open_rehearsal(other, 0.9, seed=3, show=quietly) as models:
         with pytest.raises(KeyboardInterrupt):
-            conduct(
-                other, plan(data), limits=Limits(resolve=models.resolve, max_connections=2), show=impatient
-            )
+            conduct(other, plan(data), limits=Limits(rehearsal=models, max_connections=2), show=impatient)
         first = models.server.count
     assert not (other / "report.html").exists()
     done, server = rehearsed(other, plan(data))

@@ -60,7 +60,7 @@ def bench(finished: Path, tmp_path: Path) -> Path:
 @contextmanager
 def played(root: Path) -> Iterator[Limits]:
     with open_rehearsal(root, 0.9, seed=3, show=quietly) as models:
-        yield Limits(resolve=models.resolve)
+        yield Limits(rehearsal=models)
 
 
 # -- annotations ---------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_without_one_video_nothing_is_asked(bench: Path, tmp_path: Path) -> None
     (tmp_path / "videos").mkdir()
     (tmp_path / "videos" / "vid00.txt").write_text("no video")
     with open_rehearsal(bench, 0.9, seed=3, show=quietly) as models:
-        limits = Limits(resolve=models.resolve)
+        limits = Limits(rehearsal=models)
         for folder in (None, tmp_path / "videos", tmp_path / "none"):
             options = PredictOptions(model=PREDICTORS[0], view="frames:16", videos=folder)
             with pytest.raises(UserError, match="video"):
@@ -179,7 +179,7 @@ def test_a_model_that_always_says_the_same_letter_is_at_chance(bench: Path) -> N
     def stuck(_call: Call) -> Answer:
         return Answer(text="B")
 
-    with Standin(answer=stuck) as server:
+    with Standin(answer=stuck, plays=True) as server:
         model = f"compat/stuck@{server.url}/v1"
         limits = Limits(calls=str(bench / "own.sqlite"))
         for circular, value in ((False, None), (True, 0.0)):
@@ -265,7 +265,7 @@ def test_a_pair_of_both_sides_is_a_leak_that_is_refused(bench: Path, tmp_path: P
 def test_keys_stand_nowhere(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "sk-proctor-test-0123456789abcdef"
     monkeypatch.setenv("COMPAT_API_KEY", secret)
-    with Standin(reply="C") as server:
+    with Standin(reply="C", plays=True) as server:
         options = PredictOptions(model=f"compat/x@{server.url}/v1", view="question", resamples=0)
         predict(bench, options, limits=Limits(calls=str(bench / "own.sqlite")))
     report(bench)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,8 +11,6 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
-from proctor.llm.registry import resolve
-from proctor.llm.store import CallStore
 from proctor.records import write_json
 from proctor.stages.build import build
 from proctor.stages.calibrate import Calibrated, calibrate, load_evidence, require_marked_items
@@ -24,10 +21,9 @@ from proctor.stages.experiment.sheet import write_sheet
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items, load_recordings
 from proctor.stages.judge import judge
-from proctor.stages.models import CALLS, Limits
+from proctor.stages.models import Limits, require_keys
 from proctor.stages.predict import PREDICTORS, items_hash, predict, read_run_info
 from proctor.stages.read import read
-from proctor.stages.rehearsing import Rehearsing
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
 from proctor.stages.settings import DeriveSettings, ReadSettings
@@ -105,7 +101,6 @@ def conduct(
     human: Sequence[Path] = (),
     limits: Limits | None = None,
     show: Show,
-    rehearsal: Rehearsing | None = None,
 ) -> Done:
     """Do an experiment, from recordings to the report; a second call goes on where the first one ended.
 
@@ -114,9 +109,8 @@ def conduct(
         plan: what to do.
         source: of the recordings; not needed when the workspace has them.
         human: files with marks by people, for the calibration of judges.
-        limits: for all stages together.
+        limits: for all stages together; a rehearsal that is going on stands in for videos and people, too.
         show: shows progress.
-        rehearsal: what stands in for videos and people in a rehearsal.
 
     Raises:
         UserError: if something about the plan, the data or the workspace is wrong, or a key is missing.
@@ -126,9 +120,10 @@ def conduct(
         if not is_there(path):  # told now, not after all has been paid for
             raise UserError("there is no such file.", where=str(path), hint="check the path and its spelling")
     limits = (limits or Limits()).shared()
+    rehearsal = limits.rehearsal
     workspace = Workspace(root)
     done = Done()
-    _require_keys(workspace, plan, limits)
+    require_keys(workspace, plan.models, limits)
     prepare(root, plan, source, done)
     if rehearsal is None:
         require_videos(workspace, plan)
@@ -312,19 +307,3 @@ def require_videos(workspace: Workspace, plan: Plan) -> None:
         where=str(videos.folder or workspace.root),
         hint="say where they are (--videos FOLDER), or show no pictures (--show question --show recipe)",
     )
-
-
-def _require_keys(workspace: Workspace, plan: Plan, limits: Limits) -> None:
-    """Find missing keys and addresses now, not after hours; a model whose calls are all stored needs none.
-
-    Raises:
-        UserError: if a model that was never asked yet cannot be asked.
-    """
-    place = limits.calls or workspace.root / CALLS
-    asked: Sequence[str] = ()
-    if isinstance(place, str) or is_there(place):
-        with CallStore.open(place) as store:
-            asked = store.models()
-    for name in plan.models:
-        if name not in asked:
-            asyncio.run((limits.resolve or resolve)(name).close())

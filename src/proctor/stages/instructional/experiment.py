@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,17 +10,15 @@ from typing import Any, Final
 from proctor.errors import UserError
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip_prompt import STYLES
-from proctor.llm.registry import resolve
-from proctor.llm.store import CallStore
 from proctor.stages.instructional.answer import PredictOptions, floors, predict, require_videos
 from proctor.stages.instructional.choices import ChoiceOptions, make
 from proctor.stages.instructional.filter import FilterOptions, filter_questions
 from proctor.stages.instructional.pairs import PairOptions, found_clips, generate
 from proctor.stages.instructional.report import report
-from proctor.stages.models import CALLS, Limits, open_models
+from proctor.stages.models import Limits, open_models, require_keys
 from proctor.stages.show import Show
 from proctor.stages.styled.experiment import Done
-from proctor.workspace import Workspace, is_there
+from proctor.workspace import Workspace
 
 __all__ = ["InstructionalPlan", "conduct"]
 
@@ -140,24 +137,13 @@ def _require_sound(workspace: Workspace, plan: InstructionalPlan, limits: Limits
             "an assistant is named twice.",
             hint="a second vote of the same model says nothing new; name different ones",
         )
-    _require_models(workspace, list(dict.fromkeys(names)), limits)
-    if plan.systems and any(view.kind == "frames" for view in views):
-        require_videos(workspace, plan.videos, found_clips(workspace, plan.pairs).clips)
-
-
-def _require_models(workspace: Workspace, names: Sequence[str], limits: Limits) -> None:
-    """See that models have keys, where they were not asked before, and prices, where money is limited."""
-    asked: frozenset[str] = frozenset()
-    path = workspace.file(CALLS)
-    if limits.calls is None and is_there(path):
-        with CallStore.open(path) as store:
-            asked = frozenset(store.models())
-    for name in names:
-        if name not in asked:
-            asyncio.run((limits.resolve or resolve)(name).close())
+    names = list(dict.fromkeys(names))
+    require_keys(workspace, names, limits)
     workspace.create()
     with open_models(workspace, limits) as models:
         models.require_prices(*names)
+    if plan.systems and any(view.kind == "frames" for view in views):
+        require_videos(workspace, plan.videos, found_clips(workspace, plan.pairs).clips)
 
 
 def _answered(

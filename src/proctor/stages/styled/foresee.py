@@ -13,8 +13,8 @@ from proctor.generate.styled.run import generate_styled
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
-from proctor.stages.models import Limits, open_models
-from proctor.stages.rehearsing import find_rehearser
+from proctor.stages.models import CALLS, Limits, open_models
+from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
 from proctor.stages.styled.generate import StyledOptions, plan_of, sampler_of, styled_generator
 from proctor.stages.styled.library import Library
 from proctor.workspace import Workspace
@@ -58,10 +58,12 @@ def estimate_styled(
         tempfile.TemporaryDirectory(prefix="proctor-estimate-") as folder,
         find_rehearser("Foreseeing what models will be asked").play(
             root, _QUALITY, seed=options.seed
-        ) as actors,
+        ) as rehearsal,
     ):
+        played_calls = Path(folder, CALLS)
+        mark_rehearsal(Path(folder), Played(quality=_QUALITY, seed=options.seed), calls=played_calls)
         playing = msgspec.structs.replace(
-            limits, calls=str(Path(folder) / "calls.sqlite"), resolve=actors.resolve, budget=None, max_cost=None,
+            limits, calls=str(played_calls), rehearsal=rehearsal, budget=None, max_cost=None,
             max_calls=None, max_tokens=None, requests_per_minute=None, tokens_per_minute=None,
         )  # fmt: skip
         with open_models(workspace, playing) as models:

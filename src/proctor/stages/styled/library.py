@@ -33,6 +33,7 @@ from proctor.corpus.source import Modality
 from proctor.errors import UserError
 from proctor.generate.styled.candidates import Find
 from proctor.records import content_hash, is_there, read_json
+from proctor.stages.rehearsing import require_local_embedder
 from proctor.stages.styled.corpus import corpus_of
 from proctor.workspace import Workspace
 
@@ -122,9 +123,10 @@ class Library:
         """Return an embedder by what users type: ``lsa``, ``onnx/PATH``, ``compat/NAME@URL``.
 
         Raises:
-            UserError: if there is no such embedder.
+            UserError: if there is no such embedder, or the workspace is a rehearsal's and it is asked over the network.
         """
         if spec not in self._embedders:
+            require_local_embedder(self.workspace.root, spec)
             folder = self.workspace.file(_VECTORS)
             self._embedders[spec] = open_embedder(spec, corpus=self.corpus, folder=folder)
         return self._embedders[spec]
