@@ -54,6 +54,16 @@ def _generate(name: str, how: str) -> Cell:
 _FRAMES: Final = "--frames 3 --height 48 --videos {w}/videos"
 _4O, _CLAUDE, _GEMINI = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "google/gemini-2.0-flash"
 
+_VOTERS: Final = f"-a {_4O} -a {_GEMINI} -a {_CLAUDE}"
+_FILTERS: Final = ("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl")
+_CHOICES: Final = ("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl")
+_RUNS: Final = (
+    "clip-runs/*/*/predictions.jsonl",
+    "clip-runs/*/*/judgements.jsonl",
+    "clip-runs/*/*/table.json",
+)
+
+
 _MOMENT: Final = (
     Cell("floors", "predict {w}", ("runs/*/predictions.jsonl", "runs/*/run.json")),
     _predict("question", _4O, "question"),
@@ -69,8 +79,16 @@ _MOMENT: Final = (
     _predict("frames-fps", _CLAUDE, "frames:7@48p:fps"),
     _predict("frames-steps", _4O, "frames:4@48p:steps"),
     _predict("frames-shrunk", "anthropic/claude-sonnet-4-5", "frames:120@16p:fps"),
+    Cell(
+        "frames-skipped",
+        f"predict {{w}} -p {_GEMINI} --run frames-skipped --show frames:2@16p:uniform --videos {{w}}/some-videos",
+        ("runs/frames-skipped/predictions.jsonl", "runs/frames-skipped/run.json"),
+    ),
     _predict("video", _GEMINI, "video:48p"),
     _predict("captions", f"{_4O} --captioner {_CLAUDE}", "captions:3@48p:uniform"),
+    Cell("choices", f"choices {{w}} --on items -w {_4O} {_VOTERS} --typed 2 --attempts 4 --seed 3 --limit 8", _CHOICES),
+    Cell("options-floors", "predict instructional {w}", _RUNS),
+    Cell("options-question", f"predict instructional {{w}} -p {_4O} --show question", _RUNS),
     Cell("judge-rules", "judge {w}", ("runs/*/judgements.jsonl",)),
     Cell(
         "score-rules",
@@ -111,6 +129,7 @@ _ASKING: Final = (
         f"generate {{w}} --generator rules --generator {_CLAUDE} --examples 8 --per-example 1 --template excerpt-steps --seed 4",
         ("candidates.jsonl", "generate.dropped.jsonl"),
     ),
+    Cell("filter", f"filter {{w}} --on candidates -j {_CLAUDE} {_VOTERS} --limit 6 --seed 3", ("filters.jsonl", "filters.json", "filters.dropped.jsonl")),
     Cell("verify-oracle", "verify {w}", ("verdicts.jsonl",)),
     Cell("verify-text", f"verify {{w}} --verifier {_4O}", ("verdicts.jsonl",)),
     Cell("verify-json", f"verify {{w}} --verifier {_CLAUDE} --form json", ("verdicts.jsonl",)),
@@ -124,22 +143,12 @@ _ASKING: Final = (
 _PEOPLE: Final = (
     Cell("export-rows", "studio export {w} rows {w}/export.rows.jsonl", ("export.rows.jsonl",)),
     Cell("export-published", "studio export {w} published {w}/export.published.json", ("export.published.json",)),
-    *(
-        Cell(f"build-{accept}", f"build {{w}} --accept {accept} --min-confidence 0.5", ("items.jsonl", "build.dropped.jsonl"))
-        for accept in ("oracle", "humans")  # filters judge questions alone: no other rule can read their verdicts today
-    ),
+    # Filters judge questions alone: no rule but "humans" and "oracle" can read a store with their verdicts at 1be867d.
+    Cell("build-humans", "build {w} --accept humans --min-confidence 0.5", ("items.jsonl", "build.dropped.jsonl")),
     Cell("release", "build {w} --accept humans", ("items.jsonl", "release/data/test.jsonl", "release/graphs.json")),
 )  # fmt: skip
 
-_VOTERS: Final = f"-a {_4O} -a {_GEMINI} -a {_CLAUDE}"
 _PAIRS: Final = ("pairs.jsonl", "pairs.json", "pairs.dropped.jsonl", "clips.jsonl", "clips.dropped.jsonl")
-_FILTERS: Final = ("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl")
-_CHOICES: Final = ("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl")
-_RUNS: Final = (
-    "clip-runs/*/*/predictions.jsonl",
-    "clip-runs/*/*/judgements.jsonl",
-    "clip-runs/*/*/table.json",
-)
 
 
 def _answer(name: str, model: str, show: str, how: str = "") -> Cell:
@@ -182,8 +191,8 @@ _DOCUMENTS: Final = (
     ),
     Cell("styled-ablate", f"{_MADE} --style compound --style multi-hop --total 4 --necessity ablate --closed-book refuse", _STYLED),
     Cell("styled", f"{_MADE} --total 8 --necessity prompt --closed-book measure --one-source measure --gold-rank", _STYLED),
-    Cell("retrieve-styled", f"retrieve {{w}} -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 -k 4 --seed 1", ("retrieval/styled/*",)),
-    Cell("retrieve-data", f"retrieve {{w}} --questions data -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 -k 4 --seed 1", ("retrieval/data/*",)),
+    Cell("retrieve-styled", f"retrieve {{w}} -r bm25 -r bm25~{_4O} -k 2 --seed 1", ("retrieval/styled/*",)),
+    Cell("retrieve-data", f"retrieve {{w}} --questions data -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 --seed 1", ("retrieval/data/*",)),
     Cell("answer-gold", f"answer {{w}} -m {_4O} --sources gold -j {_CLAUDE} -j {_GEMINI} --reference-judge openai/gpt-4o-mini", _ANSWERS),
     Cell("answer-routes", f"answer {{w}} -m openai/gpt-4o-mini --image-model {_GEMINI} --sources gold -j {_CLAUDE}", _ANSWERS),
     Cell("answer-retrieved", f"answer {{w}} -m {_GEMINI} --sources bm25@3 -j {_4O}", _ANSWERS),
@@ -191,10 +200,38 @@ _DOCUMENTS: Final = (
     Cell("concur", "concur {w}:data {w}:styled --by retrieval --resamples 200 --json > {w}/concur.json", ("concur.json",)),
 )  # fmt: skip
 
+_EXPERIMENT: Final = (
+    Cell(
+        "whole",
+        f"experiment promqa {{w}} --data {{w}}/sample --dataset plain --examples 8 -g {_4O} -p {_GEMINI} --show question --show recipe "
+        f"--verifier {_CLAUDE} --accept any --min-confidence 0.5 -j {_4O} --rubric ternary-step --rubric binary --seed 2",
+        ("items.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements.jsonl", "runs/*/scores.json"),
+    ),
+)
+_PAIRS_EXPERIMENT: Final = (
+    Cell(
+        "whole",
+        f"experiment instructional {{w}} -g {_4O} --data {{w}}/data --dataset steps --total 10 -j {_CLAUDE} {_VOTERS} "
+        f"-p {_GEMINI} -p {_4O} --show question --show steps --open-judge {_CLAUDE} --seed 3",
+        ("open.jsonl", "choices.jsonl", *_RUNS),
+    ),
+)
+_STYLED_EXPERIMENT: Final = (
+    Cell(
+        "whole",
+        f"experiment styled {{w}} -g {_4O} --min-text 60 --total 4 -r bm25 -r bm25+lsa -m {_GEMINI} -m {_4O} "
+        f"--sources gold --sources bm25@2 -j {_CLAUDE} --classifier {_GEMINI} --seed 5",
+        ("styled.jsonl", "overlap.json*", "answers/*/*/*.json*"),
+    ),
+)
+
 CELLS: Final[Mapping[str, tuple[Cell, ...]]] = {
     "moment": _MOMENT,
     "asking": _ASKING,
     "people": _PEOPLE,
     "clips": _CLIPS,
     "documents": _DOCUMENTS,
+    "experiment-moment": _EXPERIMENT,
+    "experiment-clips": _PAIRS_EXPERIMENT,
+    "experiment-documents": _STYLED_EXPERIMENT,
 }

@@ -78,12 +78,14 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "retrieval/table.json": _same("runs cells counts recalls questions notes"),
     "retrieval/run.json": _same("spec retriever embedders questions signature details"),
     "retrieval/ranking.jsonl": _same("qid retriever ids scores failure"),
-    "concur.json": _same("benchmarks systems scores pairs tau p low high tied questions incomplete notes signature"),
+    "concur.json": _same("benchmarks systems scores pairs tau p low high tied questions incomplete left_out notes signature"),
     "questions.jsonl": _same("qid question answers gold gold_complete modalities type context split meta"),
     "styled.jsonl": _same(
         "id style seed seed_id entity content question answer gold modalities hops distractors typed_distractors difficulty ranks "
         "checks models prompts calls attempts style_hash config_hash corpus_hash"
     ),
+    "overlap.json": _same("styles rows failures"),
+    "overlap.jsonl": _same("qid style said failure model calls"),
     "styled.attempts.jsonl": _same("target number outcome detail seed_id entity candidates calls"),
     "styled.json": _same("summary short coverage seed_statistics near_known waves interrupted"),
     "clips.jsonl": _same("id video_id dataset task split start end steps"),

@@ -8,9 +8,11 @@ refusals, cut-off replies, failures and replies that nobody can read are in the 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -31,6 +33,7 @@ from tests.typed import proctor as run
 
 import proctor.llm.registry
 from proctor.generate import recipe_picture
+from proctor.llm.caller import Caller
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.message import Request
 from proctor.llm.model import ModelName
@@ -38,6 +41,7 @@ from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.registry import resolve as real_resolve
 from proctor.media import clips, frames, paint, probe, times
 from proctor.stages.experiment.rehearse import played_keys
+from proctor.samples import copy_sample
 from proctor.stages.rehearsal import rehearse, write_marks
 
 STORED = Path(__file__).parent / "stored"
@@ -71,6 +75,10 @@ class Spoilt:
                 kind="bad_request", message="this request is refused by the store's rule", status=400
             )
             return self.failures[request.key]
+        if isinstance(said, Reply) and said.text.startswith(
+            "This is the stand-in"
+        ):  # it plays no classifier of styles
+            said = msgspec.structs.replace(said, text="Yes." if drawn > 0.7 else "No.")
         if not isinstance(said, Reply) or drawn > 0.25:
             return said
         if self.fail and drawn < 0.11:
@@ -119,7 +127,7 @@ class Recorder:
         def probed(path: Path, **more: Any) -> Any:
             found = look(path, **more)
             name = Path(path).name
-            if Path(path).parent.name != "videos":
+            if not Path(path).parent.name.endswith("videos"):
                 import hashlib
 
                 name = hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -187,7 +195,7 @@ def typed(*arguments: object) -> str:
     return done.out
 
 
-def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, hooks: dict[str, Callable[[Path], None]] | None = None, fail: Callable[[str], bool] = lambda _cell: True) -> None:  # fmt: skip
+def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, hooks: dict[str, Callable[[Path], None]] | None = None, fail: Callable[[str], bool] = lambda _cell: True, killed: int = 0, begun: str = "") -> None:  # fmt: skip
     """Make one store: prepare its workspace, play its cells, and pack everything."""
     target = STORED / name
     shutil.rmtree(target, ignore_errors=True)
@@ -200,6 +208,11 @@ def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, h
     before = {p: d for p, d in snapshot(bench).items() if p not in ("calls.sqlite", FENCE_FILE)}
     asked, recorder, failures = Asked(), Recorder(), dict[str, Failure]()
     with played(bench, recorder, failures, lambda: fail(asked.cell), quality), listening(asked):
+        if killed:
+            kill([*CELLS[name][0].commands(bench)[0], *begun.format(w=bench).split()], killed)
+            vacuum(bench)
+            before = {p: d for p, d in snapshot(bench).items() if p not in ("calls.sqlite", FENCE_FILE)}
+            print("killed:", *(p for p in before if not p.startswith(("media", "sample", "data", "docs"))))
         for cell in CELLS[name]:
             asked.cell = cell.name
             if hooks and cell.name in hooks:
@@ -227,13 +240,29 @@ def fill(name: str, prepare: Callable[[Path], None], *, quality: float = 0.75, h
             {c: {t: [k[:KEY] for k in keys] for t, keys in by.items()} for c, by in asked.keys.items()},
         ),
         ("failures.json", failures),
-        ("pictures.json", recorder.table),
     ):
         (target / path).write_bytes(
             msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
         )
-    pack(bench, before, target / "workspace.zip")
+    pack(bench, before, recorder.table, target / "workspace.zip")
     shutil.rmtree(home)
+
+
+def kill(command: list[str], after: int) -> None:
+    """Type a command in a process that is killed, as a machine that loses its power, when it makes its n-th request."""
+    child = os.fork()
+    if child == 0:
+        prepare, made = Caller.prepare, itertools.count(1)
+
+        def deadly(self: Caller, request: Request, stage: str) -> Any:
+            if next(made) == after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return prepare(self, request, stage)
+
+        Caller.prepare = deadly  # type: ignore[method-assign]
+        print(run(*command))
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it was not killed"
 
 
 def snapshot(bench: Path) -> dict[str, bytes]:
@@ -249,7 +278,7 @@ def vacuum(bench: Path) -> None:
             connection.close()
 
 
-def pack(bench: Path, before: dict[str, bytes], target: Path) -> None:
+def pack(bench: Path, before: dict[str, bytes], pictures: Table, target: Path) -> None:
     """Write a workspace as it is now, what of it was there before, and where that was different."""
     vacuum(bench)
     now = {p: d for p, d in snapshot(bench).items() if not p.endswith((".mp4", "-wal", "-shm", ".lock"))}
@@ -257,6 +286,7 @@ def pack(bench: Path, before: dict[str, bytes], target: Path) -> None:
     names = [p for p in before if p in now and not p.endswith(".mp4")]
     files = {f"bench/{p}": d for p, d in now.items()}
     files |= {f"before/{p}": before[p] for p in names if before[p] != now[p]}
+    files["pictures.json"] = msgspec.json.encode(pictures, order="sorted")
     files["before.json"] = json.dumps(sorted(names), indent=1).encode()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in sorted(files):
@@ -272,8 +302,6 @@ def pack(bench: Path, before: dict[str, bytes], target: Path) -> None:
 
 def everyday(bench: Path, recordings: tuple[str, ...] = ("lamp_2", "lamp_4", "strips_4", "tea_2")) -> None:
     """Read a few recordings of the shipped sample, one of them slowed down, with tiny videos."""
-    from proctor.samples import copy_sample
-
     sample = copy_sample(bench.parent / "sample")
     for path in (sample / "recordings").iterdir():
         if path.stem not in recordings:
@@ -301,6 +329,7 @@ def moment(bench: Path) -> None:
     typed("verify", bench)
     typed("build", bench)
     own_prompts(bench)
+    make_grey_video(bench / "some-videos" / "lamp_2.mp4", 150)
 
 
 def own_prompts(bench: Path) -> None:
@@ -432,14 +461,30 @@ def library(bench: Path) -> None:
 
 def answering(cell: str) -> bool:
     """Only answers fail: pairs, filters and options wait for models that owe a reply."""
-    return not cell.startswith(("pairs", "filter", "choices", "corpus", "styled"))
+    return not cell.startswith(("pairs", "filter", "choices", "options", "corpus", "styled"))
+
+
+def experiment(bench: Path) -> None:
+    sample = copy_sample(bench / "sample")
+    for path in (sample / "recordings").iterdir():
+        if path.stem not in ("lamp_2", "tea_3"):
+            path.unlink()
+
+
+def pairs_experiment(bench: Path) -> None:
+    write_rows(bench / "data", [row(n, steps=6) for n in range(3)])
 
 
 MAKERS: dict[str, Callable[[], None]] = {
-    "moment": lambda: fill("moment", moment, hooks={"calibrate": marks}),
-    "asking": lambda: fill("asking", everyday),
+    "moment": lambda: fill("moment", moment, hooks={"calibrate": marks}, fail=answering),
+    "asking": lambda: fill("asking", everyday, fail=answering),
     "clips": lambda: fill("clips", annotated, fail=answering),
     "documents": lambda: fill("documents", library, fail=answering),
+    "experiment-moment": lambda: fill("experiment-moment", experiment, fail=lambda _: False, killed=42),
+    "experiment-clips": lambda: fill("experiment-clips", pairs_experiment, fail=lambda _: False, killed=127),
+    "experiment-documents": lambda: fill(
+        "experiment-documents", library, fail=lambda _: False, killed=36, begun="--data {w}/data"
+    ),
     "people": lambda: (fill("people", project), people_hashes())[0],
 }
 

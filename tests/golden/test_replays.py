@@ -31,7 +31,7 @@ def unpacked(store: str, home: Path) -> Path:
     kept = {*json.loads((home / "before.json").read_text()), "calls.sqlite", "prompt-secret"}
     for path in [p for p in bench.rglob("*") if p.is_file()]:
         name = path.relative_to(bench).as_posix()
-        if name not in kept and not name.startswith(("media/", "videos/")):
+        if name not in kept and not name.startswith(("media/", "videos/", "some-videos/")):
             path.unlink()
     (home / "before").mkdir(
         exist_ok=True
@@ -55,10 +55,10 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
     bench = unpacked(store, tmp_path)
     shutil.copy(bench / "calls.sqlite", tmp_path / "old.sqlite")
     stored = read(store, "requests.json", dict[str, dict[str, list[str]]])
-    pictures = Pictures(read(store, "pictures.json", Table), bench / "media")
+    table = msgspec.json.decode((tmp_path / "pictures.json").read_bytes(), type=Table)
     asked = Asked()
     wrong: list[str] = []
-    with replaying(asked, pictures, read(store, "failures.json", dict[str, Failure])):
+    with replaying(asked, Pictures(table, bench / "media"), read(store, "failures.json", dict[str, Failure])):
         for cell in CELLS[store]:
             asked.cell = cell.name
             problems = []
@@ -90,3 +90,48 @@ def compared(results: Path, bench: Path, patterns: tuple[str, ...]) -> list[str]
         else:
             found += differences(path, text, new[today(path)])[:5]
     return found
+
+
+def stored(pattern: str) -> list[Any]:
+    """Return all records of stored results."""
+    texts = [p.read_text("utf-8") for p in sorted(STORED.glob(pattern))]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def test_what_a_number_could_come_to_mean_is_in_a_cell() -> None:
+    """Whoever makes a store again must not lose what these results are compared for."""
+    moments = stored("moment/results/score-judge/runs/*/scores.json")
+    assert {mark for run in moments for mark in run["item_marks"].values()} == {
+        0.0,
+        50.0,
+        100.0,
+        None,
+    }  # 0 to 100
+    (turned,) = stored("clips/results/circular/clip-runs/*/*/table.json")
+    assert {None, 0.8} < set(turned["item_marks"].values())  # 0 to 1; None where a rotation has no answer
+    documents = stored("documents/results/answer-*/answers/*/*/table.json")
+    assert {0.0, 50.0, 100.0} <= {
+        m for t in documents for marks in t["marks"].values() for m in marks.values()
+    }
+
+    golds = {item["id"]: len(item["golds"]) for item in stored("people/results/release/items.jsonl")}
+    assert max(golds.values()) > 1
+    best = [mark.get("gold") for mark in stored("moment/results/judge-rules/runs/*/judgements.jsonl")]
+    assert {None, 0, 1} < set(best)  # any of the golds will do …
+    asked = {
+        question["qid"]: question["answers"]
+        for question in stored("documents/results/corpus/questions.jsonl")
+    }
+    answered = {p["item_id"] for p in stored("documents/results/answer-data/answers/*/*/predictions.jsonl")}
+    assert [qid for qid in answered if len(asked[qid]) > 1]  # … or all have to be given
+
+    failures = [
+        p.get("failure", "") for p in stored("moment/results/frames-skipped/runs/*/predictions.jsonl")
+    ]
+    kinds = {failure.partition(":")[0] for failure in failures}
+    assert {"", "not_shown"} < kinds  # not asked, against asked in vain
+    assert kinds & {"truncated", "refusal", "bad_request"}
+    rules = stored("moment/results/judge-rules/runs/frames-skipped/judgements.jsonl")
+    assert all(
+        "score" not in mark and mark["failure"] for mark in rules if "not_shown" in mark.get("failure", "")
+    )
