@@ -28,7 +28,7 @@ def standin(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to listen on; keep it to this machine.")] = "127.0.0.1",
     script: Annotated[
-        Path | None, typer.Option(help="JSON file of rules and faults; docs/llm.md lists its fields.")
+        Path | None, typer.Option(help="JSON file of rules and faults; docs/rehearsal.md shows its fields.")
     ] = None,
     play: Annotated[
         str | None,
