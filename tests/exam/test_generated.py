@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 import pytest
+from tests.exam.controls import CONTROL_KINDS, make_controls
 
-from proctor.exam.controls import CONTROL_KINDS, make_controls
 from proctor.exam.floors import EchoGold, make_floor
 from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.predict import predict_items

@@ -10,25 +10,16 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
-
-import numpy as np
 
 from proctor.exam.item import Item
 from proctor.exam.predict import item_rng
 from proctor.exam.reading import words
-from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
 from proctor.metrics.separation import area_under_roc
 
-__all__ = ["CalibrationCase", "CaseKind", "Separation", "calibration_cases", "cross_validate", "separation"]
-
 CaseKind = Literal["accepted", "rejected", "other"]
-
-THRESHOLDS = tuple(step / 20 for step in range(2, 19))
-"""Similarities from 0.1 to 0.9 that ``cross_validate`` chooses from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +55,6 @@ class Separation:
         rejected: share of rejected cases below it.
         other: share of cases of other questions below it.
         balanced: mean of the share of good cases above and of bad cases below; None when one side is empty.
-        low: lower end of the 95 % interval of ``balanced``, clustered by activity.
-        high: upper end.
     """
 
     n: Mapping[str, int]
@@ -74,8 +63,6 @@ class Separation:
     rejected: float | None
     other: float | None
     balanced: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 def _normal(text: str) -> str:
@@ -136,23 +123,9 @@ def _foreign(item: Item, siblings: Iterable[Item], accepted: set[str]) -> list[s
     return list(dict.fromkeys(found))
 
 
-def separation(
-    cases: Sequence[CalibrationCase], similarities: Sequence[float], threshold: float
-) -> Separation:
-    """Say how well similarities separate the cases at a threshold.
-
-    Raises:
-        ValueError: if lengths differ.
-    """
-    return _separation(cases, similarities, [threshold] * len(cases))
-
-
-def _separation(
-    cases: Sequence[CalibrationCase], values: Sequence[float], thresholds: Sequence[float]
-) -> Separation:
-    if not len(cases) == len(values) == len(thresholds):
-        raise ValueError(f"{len(values)} similarities for {len(cases)} cases")
-    right = [(v >= t) == c.good for c, v, t in zip(cases, values, thresholds, strict=True)]
+def separation(cases: Sequence[CalibrationCase], values: Sequence[float], threshold: float) -> Separation:
+    """Say how well similarities separate the cases at a threshold."""
+    right = [(v >= threshold) == c.good for c, v in zip(cases, values, strict=True)]
     good = [v for c, v in zip(cases, values, strict=True) if c.good]
     bad = [v for c, v in zip(cases, values, strict=True) if not c.good]
 
@@ -162,7 +135,6 @@ def _separation(
 
     above, below = share("accepted"), share("rejected", "other")
     balanced = (above + below) / 2 if above is not None and below is not None else None
-    low, high = _balanced_interval(cases, right) if balanced is not None else (None, None)
     return Separation(
         n={kind: sum(c.kind == kind for c in cases) for kind in ("accepted", "rejected", "other")},
         auc=area_under_roc(good, bad) if good and bad else None,
@@ -170,61 +142,4 @@ def _separation(
         rejected=share("rejected"),
         other=share("other"),
         balanced=balanced,
-        low=low,
-        high=high,
     )
-
-
-def _balanced_interval(
-    cases: Sequence[CalibrationCase], right: Sequence[bool]
-) -> tuple[float | None, float | None]:
-    columns = [
-        [float(r and c.good) for c, r in zip(cases, right, strict=True)],
-        [float(c.good) for c in cases],
-        [float(r and not c.good) for c, r in zip(cases, right, strict=True)],
-        [float(not c.good) for c in cases],
-    ]
-    sums = cluster_sums(columns, [c.item.example.activity_id for c in cases])
-    interval = bootstrap_interval(sums, _balanced_of_sums, method="percentile", resamples=2_000)
-    return interval.low, interval.high
-
-
-def _balanced_of_sums(sums: Floats) -> Floats:
-    """Undefined (and left out) for a resample without good or without bad cases."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = (sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3]) / 2
-    return result
-
-
-def cross_validate(
-    cases: Sequence[CalibrationCase],
-    similarity: Callable[[CalibrationCase], float],
-    *,
-    thresholds: Sequence[float] = THRESHOLDS,
-) -> Separation:
-    """Choose the threshold on all activities but one and apply it to that one, in turn; pool the results.
-
-    Args:
-        cases: from ``calibration_cases``.
-        similarity: of the judge.
-        thresholds: to choose from, by balanced accuracy; of equal ones the lowest.
-
-    Raises:
-        ValueError: if there are no thresholds.
-    """
-    if not thresholds:
-        raise ValueError("there are no thresholds to choose from")
-    values = [similarity(case) for case in cases]
-    chosen = {}
-    for activity in sorted({c.item.example.activity_id for c in cases}):
-        seen = [
-            (c.good, v) for c, v in zip(cases, values, strict=True) if c.item.example.activity_id != activity
-        ]
-        chosen[activity] = max(thresholds, key=partial(_balanced, seen))
-    return _separation(cases, values, [chosen[c.item.example.activity_id] for c in cases])
-
-
-def _balanced(seen: Sequence[tuple[bool, float]], threshold: float) -> float:
-    good = [value >= threshold for is_good, value in seen if is_good]
-    bad = [value >= threshold for is_good, value in seen if not is_good]
-    return sum(good) / max(1, len(good)) - sum(bad) / max(1, len(bad))

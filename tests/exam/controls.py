@@ -21,8 +21,6 @@ from proctor.exam.reading import is_yes_no, read_answer, words
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import parse_phrase
 
-__all__ = ["CONTROL_KINDS", "Control", "ControlKind", "make_controls"]
-
 ControlKind = Literal["other-step", "flipped", "amount", "other-item"]
 CONTROL_KINDS: tuple[ControlKind, ...] = ("other-step", "flipped", "amount", "other-item")
 
