@@ -361,7 +361,9 @@ def parse_script(data: bytes | str, *, where: str = "script") -> Script:
     try:
         script = msgspec.json.decode(data, type=Script)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{error}.", where=where, hint="docs/rehearsal.md shows the fields of a script") from None
+        raise UserError(
+            f"{error}.", where=where, hint="docs/rehearsal.md shows the fields of a script"
+        ) from None
     from proctor_rehearsal.standin.behaviours import check_rule
 
     for number, rule in enumerate([*script.rules, script.otherwise], start=1):
