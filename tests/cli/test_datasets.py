@@ -46,6 +46,16 @@ def test_an_unknown_data_set_is_told_with_the_known_ones(proctor: Proctor) -> No
     assert "captaincook4d" in outcome.err
 
 
+def test_made_up_manuals_are_read_as_they_are_written(tmp_path: Path, proctor: Proctor) -> None:
+    folder = tmp_path / "made-up"
+    outcome = proctor("datasets", "synthetic", str(folder), "--manuals", "3", "--seed", "7", "--json")
+    assert outcome.json == {"folder": str(folder), "manuals": 3}
+    assert "tasks                  3" in proctor("datasets", "stats", str(folder)).out
+    again = proctor("datasets", "synthetic", str(folder))
+    assert again.status == 2, "what is there is not written over"
+    assert len((folder / "articles.jsonl").read_text().splitlines()) == 3
+
+
 # -- which data set a folder holds -----------------------------------------------------------------------------
 
 

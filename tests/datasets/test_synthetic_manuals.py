@@ -85,7 +85,7 @@ def test_what_a_view_tells_has_the_published_ceiling(
 
 
 def test_the_reader_reads_them_and_they_tell_their_buckets(tmp_path: Path):
-    root = write_manuals(tmp_path / "made", 40)
+    root = write_manuals(tmp_path / "made", 40, 0)
     result = DATASET.read(root)
     assert (result.dropped, result.findings) == ((), ())
     assert len(result.manuals) == 40
@@ -97,7 +97,7 @@ def test_the_reader_reads_them_and_they_tell_their_buckets(tmp_path: Path):
 
 
 def test_the_order_is_not_to_be_had_from_file_names(tmp_path: Path):
-    root = write_manuals(tmp_path / "made", 200)
+    root = write_manuals(tmp_path / "made", 200, 0)
     in_order = 0
     for manual in DATASET.read(root).manuals:
         names = [s.images[0] for s in manual.sections[0].steps]
@@ -115,11 +115,11 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path):
 
 
 def test_nothing_is_written_over(tmp_path: Path):
-    write_manuals(tmp_path / "made", 1)
+    write_manuals(tmp_path / "made", 1, 0)
     with pytest.raises(UserError, match="something here already"):
-        write_manuals(tmp_path / "made", 1)
+        write_manuals(tmp_path / "made", 1, 0)
     with pytest.raises(UserError, match="0 manuals"):
-        write_manuals(tmp_path / "none", 0)
+        write_manuals(tmp_path / "none", 0, 0)
 
 
 @pytest.mark.parametrize(("task", "stage"), [("sewing", 0), ("baking", 5), ("baking", -1)])

@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "clips": ("clips", "Cut long recordings into clips."),
     "convert": ("convert", "Bring recordings and task graphs from one tool's files to another's."),
     "export": ("export", "Write a data set as Parquet or JSON Lines, in shards, however large."),
+    "synthetic": ("synthetic", "Make up manuals with pictures whose right order is known."),
 }
 
 

@@ -3,7 +3,7 @@
 Each of four tasks has five stages. The text of a stage has one word that tells its text bucket, among words that tell
 nothing; its image has one patch that tells its image bucket, in noise. Stages (0, 1) and (3, 4) share a text bucket,
 (1, 2, 3) share an image bucket, and the two together are different for every stage. A folder is written that the reader
-``wikihow`` reads. Source: Wu et al. 2022.
+``wikihow`` reads.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def write_manuals(root: Path, count: int, seed: int = 0) -> Path:
+def write_manuals(root: Path, count: int, seed: int) -> Path:
     """Write a folder of made-up manuals for the reader ``wikihow``: articles, categories and images.
 
     Args:
