@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -79,28 +80,28 @@ def test_clips_are_written_one_a_line_and_the_rest_is_listed(out: Path):
         "'do H' 280 to 320; in [280, 360) s with 2 steps, 2 categories, longest run 1"
     )
     assert details["long#7"] == "'do X' None to None"
-    assert (found["rules"], found["recordings"], found["clips"], found["videos"]) == (
+    assert (found.rules, found.recordings, found.clips, found.videos) == (
         DEFAULT.signature,
         2,
         1,
         1,
     )
-    assert (found["segments"], found["segments_in_clips"], found["cut"]) == (12, 7, 0)
-    assert found["rejected"] == {"few_steps": 1, "tail": 1}
-    assert found["dropped"] == {"few_steps": 2, "skipped": 1, "tail": 2}
-    assert (found["seconds"]["mean"], found["steps"]["median"], found["lengths"]) == (
+    assert (found.segments, found.segments_in_clips, found.cut) == (12, 7, 0)
+    assert found.rejected == {"few_steps": 1, "tail": 1}
+    assert found.dropped == {"few_steps": 2, "skipped": 1, "tail": 2}
+    assert (found.seconds.mean, found.steps.median, found.lengths) == (
         280.0,
         7.0,
-        [[270.0, 1]],
+        ((270.0, 1),),
     )
-    assert (found["out"], found["dropped_file"]) == (str(out), str(out.parent / "clips.dropped.jsonl"))
-    json.dumps(found)
+    assert (found.out, found.dropped_file) == (str(out), str(out.parent / "clips.dropped.jsonl"))
+    msgspec.json.encode(found)
 
 
 def test_no_recordings_give_an_empty_file_and_numbers(out: Path):
     found = derive_clips([], out)
     assert out.read_bytes() == dropped_file(out).read_bytes() == b""
-    assert (found["clips"], found["seconds"], found["dropped"]) == (0, None, {})
+    assert (found.clips, found.seconds, found.dropped) == (0, None, {})
 
 
 def test_recordings_that_cannot_be_right_are_listed_and_the_others_cut(out: Path):
@@ -111,12 +112,12 @@ def test_recordings_that_cannot_be_right_are_listed_and_the_others_cut(out: Path
         ("broken", "bad_duration"),
         ("long", "repeated"),
     ]
-    assert found["recordings"] == 4
+    assert found.recordings == 4
 
 
 def test_odd_annotations_are_counted(out: Path):
     odd = recording("odd", (*steps("AB", 10)[::-1], Segment("C", "C", 5.0, 5.0)), duration=15.0)
-    assert derive_clips([odd, SHORT], out)["oddities"] == {
+    assert derive_clips([odd, SHORT], out).oddities == {
         "beyond_video": 1,
         "nested": 1,
         "overlapping": 2,
@@ -135,7 +136,7 @@ def test_recordings_are_read_as_they_come(out: Path):
             given.append(number)
             yield replace(LONG, id=str(number))
 
-    assert derive_clips(stream(), out, seen=lambda: told.append(1))["clips"] == 50
+    assert derive_clips(stream(), out, seen=lambda: told.append(1)).clips == 50
     assert len(told) == 50
 
 
@@ -181,9 +182,9 @@ def test_prefixes_end_with_every_step(out: Path):
     assert [c.end for c in iter_clips(out)] == [40.0 * n for n in range(1, 10)]
     assert [len(c.segments) for c in iter_clips(out)] == list(range(1, 10))
     assert dropped(out) == [("long#7", "skipped")]
-    assert found["left_out"] == {"later": sum(range(9)), "skipped": 9}
-    assert found["rules"] == "prefix|running:cut|margin:0|earliest:0"
-    assert (found["segments_in_clips"], found["rejected"]) == (9, {})
+    assert found.left_out == {"later": sum(range(9)), "skipped": 9}
+    assert found.rules == "prefix|running:cut|margin:0|earliest:0"
+    assert (found.segments_in_clips, found.rejected) == (9, {})
 
 
 def test_prefixes_end_at_the_moments_that_are_given(out: Path):
@@ -191,7 +192,7 @@ def test_prefixes_end_at_the_moments_that_are_given(out: Path):
     found = derive_clips([LONG, SHORT], out, PrefixRules(earliest=5.0), moments=moments)
     (clip,) = iter_clips(out)
     assert (clip.end, clip.positions, clip.segments[-1].cut) == (50.0, (0, 1), "end")
-    assert found["cut"] == 1
+    assert found.cut == 1
     listed = Counter(dropped(out))
     assert listed[("long_0-500.0", "bad_moment")] == 1
     assert listed[("long_0-nan", "bad_moment")] == 1
@@ -304,11 +305,11 @@ def test_goalstep_validation(shared_data: Path, out: Path):
         for row in rows
     ]
     found = derive_clips(recordings, out)
-    assert (found["clips"], found["videos"], found["recordings"]) == (153, 64, 134)
-    assert found["oddities"] == {"beyond_video": 11, "nested": 67, "overlapping": 60, "unsorted": 2}
-    assert found["segments"] == 3349
-    assert found["segments_in_clips"] + sum(found["dropped"].values()) == 3349
-    assert sum(len(c.segments) for c in iter_clips(out)) == found["segments_in_clips"]
+    assert (found.clips, found.videos, found.recordings) == (153, 64, 134)
+    assert found.oddities == {"beyond_video": 11, "nested": 67, "overlapping": 60, "unsorted": 2}
+    assert found.segments == 3349
+    assert found.segments_in_clips + sum(found.dropped.values()) == 3349
+    assert sum(len(c.segments) for c in iter_clips(out)) == found.segments_in_clips
 
 
 any_time = st.none() | st.floats(allow_nan=True) | st.floats(-5, 600)
@@ -343,8 +344,8 @@ def test_every_segment_is_in_a_clip_or_in_the_drop_list(out: Path, recordings: l
             assert times == (0 if r.id in whole or (r.id, position) in inside else 1)
     own = {"bad_duration", "repeated", "no_moment", "early", "running", "bad_moment"}
     assert {part for _, reason in listed for part in reason.split("+")} <= own | set(REASONS)
-    assert found["dropped"] == dict(sorted(Counter(reason for _, reason in listed).items()))
-    assert found["clips"] == sum(1 for _ in iter_clips(out))
+    assert found.dropped == dict(sorted(Counter(reason for _, reason in listed).items()))
+    assert found.clips == sum(1 for _ in iter_clips(out))
 
 
 @given(st.binary(max_size=200))
@@ -400,7 +401,13 @@ def test_videos_are_cut_and_listed(videos: Videos, tmp_path: Path):
     clips = [clip_of("tea", 1.5), clip_of("cake", 2.0, 1.0)]
     told: list[int] = []
     found = cut_clips(clips, videos, tmp_path / "cut", seen=lambda: told.append(1))
-    assert found == {"clips": 2, "cut": 2, "shorter": 0, "dropped": {}, "folder": str(tmp_path / "cut")}
+    assert msgspec.to_builtins(found) == {
+        "clips": 2,
+        "cut": 2,
+        "shorter": 0,
+        "dropped": {},
+        "folder": str(tmp_path / "cut"),
+    }
     listed = read_jsonl(tmp_path / "cut" / "clips.jsonl", ClipFile)
     assert [(f.clip_id, f.file, f.video) for f in listed] == [
         ("tea_0.0-1.5", "tea_0.0-1.5.mp4", "tea.mp4"),
@@ -412,7 +419,7 @@ def test_videos_are_cut_and_listed(videos: Videos, tmp_path: Path):
 
 def test_files_that_are_shorter_than_their_clips_are_told(videos: Videos, tmp_path: Path):
     clips = [replace(clip_of("tea", 1.0), end=9.0), clip_of("cake", 2.0), clip_of("tea", 0.02)]
-    assert cut_clips(clips, videos, tmp_path)["shorter"] == 1
+    assert cut_clips(clips, videos, tmp_path).shorter == 1
     files = read_jsonl(tmp_path / "clips.jsonl", ClipFile)
     assert [f.seconds for f in files] == [pytest.approx(2.0, abs=0.05), pytest.approx(2.0, abs=0.05), None]
     assert files[0].end == 9.0
@@ -422,11 +429,11 @@ def test_what_is_there_is_not_cut_again(videos: Videos, footage: Path, tmp_path:
     clips = [clip_of("tea", 1.0), clip_of("cake", 1.0)]
     cut_clips(clips[:1], videos, tmp_path)
     before = (tmp_path / "tea_0.0-1.0.mp4").stat().st_mtime_ns
-    assert cut_clips(clips, videos, tmp_path)["cut"] == 1
+    assert cut_clips(clips, videos, tmp_path).cut == 1
     assert (tmp_path / "tea_0.0-1.0.mp4").stat().st_mtime_ns == before
     os.utime(tmp_path / "tea_0.0-1.0.mp4", (1, 1))  # older than the video
     found = cut_clips(clips, videos, tmp_path)
-    assert (found["cut"], found["clips"]) == (1, 2)
+    assert (found.cut, found.clips) == (1, 2)
 
 
 def test_a_height_is_in_the_name(videos: Videos, tmp_path: Path):
@@ -454,7 +461,7 @@ def test_videos_that_fail_are_listed_and_the_next_is_cut(videos: Videos, tmp_pat
         clip_of("tea", 1.0),
     ]
     found = cut_clips(clips, videos, tmp_path)
-    assert (found["clips"], found["cut"]) == (1, 1)
+    assert (found.clips, found.cut) == (1, 1)
     assert dropped(tmp_path / "clips.jsonl") == [
         ("gone_0.0-1.0", "no_video"),
         ("bad_0.0-1.0", "not_cut"),
@@ -471,13 +478,13 @@ def test_videos_that_fail_are_listed_and_the_next_is_cut(videos: Videos, tmp_pat
 
 
 def test_without_a_folder_of_videos_all_are_listed(tmp_path: Path):
-    assert cut_clips([clip_of("tea", 1.0)], Videos(None), tmp_path)["dropped"] == {"no_video": 1}
+    assert cut_clips([clip_of("tea", 1.0)], Videos(None), tmp_path).dropped == {"no_video": 1}
 
 
 @pytest.mark.parametrize("id_", ["../../etc/passwd", "a/b", "a\0b", "é" * 300, "", ".", "con:", "x" * 5000])
 def test_no_id_leads_out_of_the_folder(videos: Videos, tmp_path: Path, id_: str):
     clip = replace(clip_of("tea", 0.5), id=id_)
-    assert cut_clips([clip], videos, tmp_path / "cut")["clips"] == 1
+    assert cut_clips([clip], videos, tmp_path / "cut").clips == 1
     (file,) = read_jsonl(tmp_path / "cut" / "clips.jsonl", ClipFile)
     assert (tmp_path / "cut" / file.file).is_file()
     assert [p.name for p in tmp_path.iterdir()] == ["cut"]
@@ -485,7 +492,7 @@ def test_no_id_leads_out_of_the_folder(videos: Videos, tmp_path: Path, id_: str)
 
 def test_ids_that_look_alike_as_names_are_two_files(videos: Videos, tmp_path: Path):
     clips = [replace(clip_of("tea", 0.5), id=id_) for id_ in ("a/b", "a:b", "a-b")]
-    assert cut_clips(clips, videos, tmp_path)["clips"] == 3
+    assert cut_clips(clips, videos, tmp_path).clips == 3
     assert len(list(tmp_path.glob("*.mp4"))) == 3
 
 

@@ -40,7 +40,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 def test_a_corpus_goes_over_with_its_questions(format: Any, corpus: Path, tmp_path: Path):
     out = tmp_path / "out"
     result = export_dataset(sources.DATASET, corpus, out, format=format, rows=4)
-    assert (result["records"], result["shards"], result["questions"]) == (6, 2, 2)
+    assert (result.records, result.shards, result.questions) == (6, 2, 2)
     assert tuple(iter_shards(out / "data", Source)) == sources.DATASET.read(corpus).sources
     asked = list(sources.iter_questions(corpus, "corrected", Log()))
     assert list(iter_shards(out / "questions", CorpusQuestion)) == asked
@@ -61,14 +61,14 @@ def test_recordings_go_over(tests_data: Path, tmp_path: Path):
     folder = tests_data / "plain_valid"
     result = export_dataset(plain, folder, tmp_path / "out", rows=1)
     read = plain.read(folder, "corrected").recordings
-    assert (result["records"], result["shards"]) == (len(read), len(read))
+    assert (result.records, result.shards) == (len(read), len(read))
     assert tuple(iter_shards(tmp_path / "out", Recording)) == read
 
 
 def test_short_texts_are_dropped_when_asked_for_and_listed(corpus: Path, tmp_path: Path):
     out = tmp_path / "out"
     result = export_dataset(sources.DATASET, corpus, out, min_text=200)
-    assert result["dropped"] == {"short-text": 1}
+    assert result.dropped == {"short-text": 1}
     assert (tmp_path / "out.dropped.jsonl").read_bytes() == (
         b'{"id":"text:Tarn","reason":"short-text","detail":"under 200 characters"}\n'
     )
@@ -123,7 +123,7 @@ def test_processes_give_the_same_bytes(tmp_path: Path):
     folder.mkdir()
     for name, place in (("here", HERE), ("processes", processes(2))):
         result = export_dataset(many(1_000), folder, tmp_path / name, rows=150, place=place)
-        assert (result["records"], result["dropped"]) == (990, {"no-content": 10})
+        assert (result.records, result.dropped) == (990, {"no-content": 10})
     assert bytes_of(tmp_path / "here") == bytes_of(tmp_path / "processes")
     told = [(tmp_path / f"{name}.dropped.jsonl").read_bytes() for name in ("here", "processes")]
     assert told[0] == told[1]
@@ -151,7 +151,7 @@ def test_a_ray_cluster_gives_the_same_bytes_when_a_node_goes_away(tmp_path: Path
 
         place = on_ray(cluster.address)
         result = export_dataset(many(3_000), folder, tmp_path / "ray", rows=150, place=place, seen=seen)
-    assert (result["shards"], done) == (20, 20)
+    assert (result.shards, done) == (20, 20)
     assert bytes_of(tmp_path / "here") == bytes_of(tmp_path / "ray")
 
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from proctor.cli.data.get import _plain as describe_plan
 from proctor.datasets.dataset import DataFile, Dataset, Download, ReadResult, dataset_names, load_dataset
 from proctor.errors import UserError
-from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan, show_bytes
+from proctor.stages.datasets_get import get_files, plan_get, render_plan, show_bytes
 
 TEXT = b'{"steps": []}'
 
@@ -83,7 +85,7 @@ def test_without_downloads_the_files_of_the_reader_are_taken_from_a_copy(
     plain = replace(dataset, downloads=(), files=files)
     (mirror / "other.json").write_bytes(b"3")
     plan = plan_get(plain, tmp_path / "new", source=str(mirror))
-    told = {f["path"]: f["checked"] for f in get_files(plan)["fetched"]}
+    told = {f.path: f.checked for f in get_files(plan).fetched}
     assert told == {"a.json": True, "sub/b.json": False}
     assert (tmp_path / "new/a.json").read_bytes() == TEXT
     with pytest.raises(UserError, match=r"Needed: a\.json, sub/\*\.json"):
@@ -114,12 +116,12 @@ def test_from_a_folder_and_again(dataset: Dataset, mirror: Path, tmp_path: Path)
     folder = tmp_path / "new"
     seen: list[Any] = []
     done = get_files(plan_get(dataset, folder, source=str(mirror)), seen=lambda *a: seen.append(a))
-    assert [(f["path"], f["checked"]) for f in done["fetched"]] == [("a.json", True), ("sub/b.json", False)]
+    assert [(f.path, f.checked) for f in done.fetched] == [("a.json", True), ("sub/b.json", False)]
     assert (folder / "a.json").read_bytes() == TEXT
     assert seen[0] == ("a.json", len(TEXT), len(TEXT))
     again = plan_get(dataset, folder, source=str(mirror))
     assert again.work == ()
-    assert get_files(again) == {
+    assert msgspec.to_builtins(get_files(again)) == {
         "dataset": "tea",
         "folder": str(folder),
         "fetched": [],
@@ -129,7 +131,7 @@ def test_from_a_folder_and_again(dataset: Dataset, mirror: Path, tmp_path: Path)
 
 def test_only_some(dataset: Dataset, mirror: Path, tmp_path: Path) -> None:
     done = get_files(plan_get(dataset, tmp_path / "new", only="sub/*", source=str(mirror)))
-    assert [f["path"] for f in done["fetched"]] == ["sub/b.json"]
+    assert [f.path for f in done.fetched] == ["sub/b.json"]
     assert not (tmp_path / "new/a.json").exists()
 
 

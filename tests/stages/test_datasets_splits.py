@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -62,13 +63,13 @@ class TestMaking:
         made = split_dataset(
             "captaincook4d", cook, ["person"], fractions={"train": 0.6, "test": 0.4}, out=tmp_path
         )
-        assert json.loads((tmp_path / "person.json").read_text()) == made["split"]
+        assert json.loads((tmp_path / "person.json").read_text()) == made.split
         about = json.loads((tmp_path / "person.about.json").read_text())
-        assert (about["by"], about["seed"], about["sizes"]) == (["person"], 0, made["sizes"])
-        assert made["files"] == [str(tmp_path / f"person{end}.json") for end in ("", ".about")]
+        assert (about["by"], about["seed"], about["sizes"]) == (["person"], 0, made.sizes)
+        assert made.files == [str(tmp_path / f"person{end}.json") for end in ("", ".about")]
         report = check_split("captaincook4d", cook, tmp_path / "person.json")
-        assert "person" in report["disjoint"]
-        assert sum(made["sizes"].values()) == 5
+        assert "person" in report.disjoint
+        assert sum(made.sizes.values()) == 5
         assert "written: " in render_made(made)
 
     def test_equal_seeds_equal_files(self, cook: Path, tmp_path: Path) -> None:
@@ -78,15 +79,15 @@ class TestMaking:
 
     def test_several_attributes_at_once(self, cook: Path) -> None:
         made = split_dataset("captaincook4d", cook, ["person", "environment"])
-        assert made["groups"]["train"] + made["groups"]["val"] + made["groups"]["test"] == 1
+        assert made.groups["train"] + made.groups["val"] + made.groups["test"] == 1
         assert "only one group" in render_made(made)
 
     def test_values_of_different_attributes_are_not_mixed_up(self, cook: Path) -> None:
         """Person 2 and environment 2 are two things."""
         apart = split_dataset("captaincook4d", cook, ["person"])
-        assert sum(apart["groups"].values()) == 3
+        assert sum(apart.groups.values()) == 3
         rooms = split_dataset("captaincook4d", cook, ["environment"])
-        assert sum(rooms["groups"].values()) == 2
+        assert sum(rooms.groups.values()) == 2
 
     def test_manuals_by_category(self, use: Callable[..., None]) -> None:
         use(
@@ -100,10 +101,10 @@ class TestMaking:
             "manuals",
         )
         made = split_dataset("mine", Path("x"), ["category:3"], fractions={"train": 1, "test": 1})
-        assert sum(made["groups"].values()) == 3
-        assert made["without"] == {"category:3": 1}
+        assert sum(made.groups.values()) == 3
+        assert made.without == {"category:3": 1}
         top = split_dataset("mine", Path("x"), ["category:1"], fractions={"train": 1, "test": 1})
-        assert sum(top["groups"].values()) == 2
+        assert sum(top.groups.values()) == 2
         with pytest.raises(UserError, match="level"):
             split_dataset("mine", Path("x"), ["category:x"])
         with pytest.raises(UserError, match="level"):
@@ -112,7 +113,7 @@ class TestMaking:
     def test_sources_by_document(self, use: Callable[..., None]) -> None:
         use([text_source(str(n), "t", "b", doc_id=str(n // 3)) for n in range(30)], "corpus")
         made = split_dataset("mine", Path("x"), ["document"], fractions={"train": 8, "test": 2})
-        assert made["sizes"] == {"train": 24, "test": 6}
+        assert made.sizes == {"train": 24, "test": 6}
 
     def test_stratified(self, shared_data: Path) -> None:
         root = shared_data / "captaincook4d"
@@ -120,7 +121,7 @@ class TestMaking:
 
         def off(**options: Any) -> float:
             made = split_dataset("captaincook4d", root, ["activity"], **options)
-            shares = [sum(wrong[i] for i in ids) / len(ids) for ids in made["split"].values()]
+            shares = [sum(wrong[i] for i in ids) / len(ids) for ids in made.split.values()]
             return max(shares) - min(shares)
 
         seeds = range(4)
@@ -157,7 +158,7 @@ class TestMaking:
 class TestRules:
     def test_all_of_the_release(self, shared_data: Path) -> None:
         result = reproduce_splits("captaincook4d", shared_data / "captaincook4d")
-        differences = {r["name"]: r["differences"] for r in result["rules"]}
+        differences = {r.name: r.differences for r in result.rules}
         assert differences == {
             "environment": 0, "environment-normal": 0, "person": 0, "person-normal": 0, "recordings": 0,
             "recordings-normal": 0, "er-person": 0, "er-environment": 0, "er-recordings": 67, "recipes": 384,
@@ -169,12 +170,12 @@ class TestRules:
 
     def test_without_released_files(self, cook: Path) -> None:
         result = reproduce_splits("captaincook4d", cook)
-        assert all(r["differences"] is None for r in result["rules"])
+        assert all(r.differences is None for r in result.rules)
         assert "is not in the folder" in render_rules(result)
 
     def test_one_rule_as_a_file(self, cook: Path, tmp_path: Path) -> None:
         made = make_split("captaincook4d", cook, "person", out=tmp_path)
-        assert read_split(tmp_path / "person.json") == {k: tuple(v) for k, v in made["split"].items()}
+        assert read_split(tmp_path / "person.json") == {k: tuple(v) for k, v in made.split.items()}
         assert "persons 3, 4, 5, 6" in render_made(made)
         with pytest.raises(UserError, match="known: environment, environment-normal"):
             make_split("captaincook4d", cook, "colour")
@@ -192,13 +193,13 @@ class TestChecking:
         file = tmp_path / "s.json"
         file.write_text(json.dumps({"train": ["61_1", "62_2", "61_3", "nobody"], "test": ["61_30", "61_1"]}))
         report = check_split("captaincook4d", cook, file, near=0.8)
-        assert (report["unknown"], report["unused"]) == (["nobody"], ["62_27"])
-        assert report["twice"] == {"61_1": ["train", "test"]}
-        assert {leak["value"]: leak["counts"] for leak in report["leaks"]["person"]} == {
+        assert (report.unknown, report.unused) == (("nobody",), ("62_27",))
+        assert report.twice == {"61_1": ("train", "test")}
+        assert {leak.value: leak.counts for leak in report.leaks["person"]} == {
             "1": {"train": 2, "test": 1},
             "2": {"train": 1, "test": 1},
         }
-        assert {n["a"] for n in report["near"]} | {n["b"] for n in report["near"]} >= {"61_3"}
+        assert {n.a for n in report.near} | {n.b for n in report.near} >= {"61_3"}
         text = render_check(report)
         for said in (
             "2 of 3 values",
@@ -208,14 +209,14 @@ class TestChecking:
             "1: train 2, test 1",
         ):
             assert said in text, said
-        json.dumps(report)
+        msgspec.json.encode(report)
 
     def test_only_what_is_asked(self, cook: Path, tmp_path: Path) -> None:
         file = tmp_path / "s.csv"
         file.write_text("recording_id,split\n61_1,train\n61_3,test\n")
         report = check_split("captaincook4d", cook, file, ["person"])
-        assert list(report["leaks"]) == ["person"]
-        assert not report["compared_texts"]
+        assert list(report.leaks) == ["person"]
+        assert not report.compared_texts
         assert "person: disjoint" in render_check(report)
 
     def test_manuals_by_their_categories(self, use: Callable[..., None], tmp_path: Path) -> None:
@@ -226,8 +227,10 @@ class TestChecking:
         file = tmp_path / "s.json"
         file.write_text(json.dumps({"a": "train", "b": "test", "c": "train"}))
         report = check_split("mine", Path("x"), file, near=1.0)
-        assert report["leaks"]["category:3"] == [{"value": "Roses", "counts": {"train": 1, "test": 1}}]
-        assert len(report["near"]) == 2
+        assert msgspec.to_builtins(report.leaks["category:3"]) == [
+            {"value": "Roses", "counts": {"train": 1, "test": 1}}
+        ]
+        assert len(report.near) == 2
 
     def test_hostile_names(self, cook: Path, tmp_path: Path) -> None:
         file = tmp_path / "s.json"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
+import msgspec
+
 from proctor.datasets.dataset import Corrections, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.interchange import Format, find_format, formats, guess_format
 from proctor.datasets.interchange.graphs_beside import list_lost
@@ -35,21 +37,58 @@ class _Read:
     dropped: tuple[Dropped, ...] = ()
 
 
-def list_formats() -> list[dict[str, Any]]:
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a format."""
+
+    name: str
+    title: str
+    files: str
+    holds: str
+    reads: bool
+    writes: bool
+    lossless: bool
+    loss: list[str]
+    precision: str
+    options: list[str]
+
+
+class Converted(msgspec.Struct, frozen=True, kw_only=True):
+    """What went over, and what did not.
+
+    Attributes:
+        source: what was read.
+        target: what was written.
+        counts: recordings or graphs, segments, edges.
+        warnings: of both formats.
+        not_read: by reason.
+        not_written: by reason.
+        dropped_file: which lists both; None where there is nothing.
+    """
+
+    source: str
+    target: str
+    counts: dict[str, int]
+    warnings: list[str]
+    not_read: dict[str, int]
+    not_written: dict[str, int]
+    dropped_file: str | None
+
+
+def list_formats() -> list[Listed]:
     """Return what is known of every format, for a table or JSON."""
     return [
-        {
-            "name": f.name,
-            "title": f.title,
-            "files": " ".join(f.suffixes) or "folder",
-            "holds": f.holds,
-            "reads": f.read is not None,
-            "writes": f.write is not None,
-            "lossless": f.lossless,
-            "loss": list(f.loss),
-            "precision": f.precision,
-            "options": list(f.options),
-        }
+        Listed(
+            name=f.name,
+            title=f.title,
+            files=" ".join(f.suffixes) or "folder",
+            holds=f.holds,
+            reads=f.read is not None,
+            writes=f.write is not None,
+            lossless=f.lossless,
+            loss=list(f.loss),
+            precision=f.precision,
+            options=list(f.options),
+        )
         for f in formats()
     ]
 
@@ -63,7 +102,7 @@ def convert(
     options: Mapping[str, str] | None = None,
     corrections: str = "corrected",
     overwrite: bool = False,
-) -> dict[str, Any]:
+) -> Converted:
     """Read one file or folder, write another, and return the counts of the closing line.
 
     Args:
@@ -113,7 +152,7 @@ def convert(
         beside = {"graphs": found.graphs} if writer.carries_graphs else {}
         lost, warnings = _left_behind(found, writer)
         told = (*writer.write(objects, target, **wanted, **beside), *lost)
-    counts: dict[str, Any] = {kind: len(objects)}
+    counts: dict[str, int] = {kind: len(objects)}
     if kind == "recordings":
         counts["segments"] = sum(len(r.segments) for r in objects)
     if found.graphs and (writer is None or writer.carries_graphs):
@@ -283,25 +322,25 @@ def _empty_folder(path: Path) -> bool:
 def _closing(
     source: Path,
     target: Path,
-    counts: Mapping[str, Any],
+    counts: dict[str, int],
     found: _Read,
     told: tuple[Dropped, ...],
     warnings: tuple[str, ...],
-) -> dict[str, Any]:
+) -> Converted:
     report = target.with_name(f"{target.name}.dropped.jsonl")
     if found.dropped or told:
         write_jsonl(report, [*found.dropped, *told])
     else:
         report.unlink(missing_ok=True)  # of an earlier run
-    return {
-        "source": str(source),
-        "target": str(target),
-        "counts": counts,
-        "warnings": [*found.warnings, *warnings][:_SHOWN],
-        "not_read": dict(Counter(d.reason for d in found.dropped)),
-        "not_written": dict(Counter(d.reason for d in told)),
-        "dropped_file": str(report) if found.dropped or told else None,
-    }
+    return Converted(
+        source=str(source),
+        target=str(target),
+        counts=counts,
+        warnings=[*found.warnings, *warnings][:_SHOWN],
+        not_read=dict(Counter(d.reason for d in found.dropped)),
+        not_written=dict(Counter(d.reason for d in told)),
+        dropped_file=str(report) if found.dropped or told else None,
+    )
 
 
 def _reasons(dropped: Sequence[Dropped]) -> str:

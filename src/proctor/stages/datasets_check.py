@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from proctor.datasets.dataset import Dataset
 from proctor.datasets.lint import ACTIVITY_RULES, RULES
@@ -17,17 +19,48 @@ _SHOWN: Final = 3
 """Places that a rule's row names."""
 
 
-def check_dataset(dataset: Dataset, folder: Path, rule: str | None = None) -> dict[str, Any]:
+class Rule(msgspec.Struct, frozen=True):
+    """A rule that found something: how often, what it says, and the first places."""
+
+    rule: str
+    found: int
+    what: str
+    where: str
+
+
+class Odd(msgspec.Struct, frozen=True):
+    """One finding."""
+
+    rule: str
+    where: str
+    seen: str
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What is odd in a data set.
+
+    Attributes:
+        dataset: its name.
+        changed: files whose checksum is not the release's.
+        counts: findings by rule.
+        rules: those that found something.
+        findings: all, or those of one rule.
+    """
+
+    dataset: str
+    changed: list[str]
+    counts: dict[str, int]
+    rules: list[Rule]
+    findings: list[Odd]
+
+
+def check_dataset(dataset: Dataset, folder: Path, rule: str | None = None) -> Checked:
     """Return the findings of a data set.
 
     Args:
         dataset: whose files they are.
         folder: with the files.
         rule: only its findings.
-
-    Returns:
-        ``dataset``, ``changed`` (files whose checksum is not the release's), ``counts`` by rule, ``rules`` (a row for each
-        rule that found something) and ``findings``.
 
     Raises:
         UserError: if files are missing or broken, or nobody knows the rule.
@@ -42,15 +75,6 @@ def check_dataset(dataset: Dataset, folder: Path, rule: str | None = None) -> di
         where = [f.where for f in findings if f.rule == name]
         more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
         what = known.get(name, name.replace("_", " ").replace("-", " "))
-        rows.append({"rule": name, "found": n, "what": what, "where": "; ".join(where[:_SHOWN]) + more})
-    return {
-        "dataset": dataset.name,
-        "changed": list(dataset.changed_files(folder)),
-        "counts": dict(counts),
-        "rules": rows,
-        "findings": [
-            {"rule": f.rule, "where": f.where, "seen": f.seen}
-            for f in findings
-            if rule is None or f.rule == rule
-        ],
-    }
+        rows.append(Rule(name, n, what, "; ".join(where[:_SHOWN]) + more))
+    told = [Odd(f.rule, f.where, f.seen) for f in findings if rule is None or f.rule == rule]
+    return Checked(dataset.name, list(dataset.changed_files(folder)), dict(counts), rows, told)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, cast, get_args
+from typing import BinaryIO, Final, Literal, cast, get_args
 
 import msgspec
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.examples.example import Example
 from proctor.procedure.clip import Category, Clip, Edge, LeftOut, prefix_clip, step_moments
-from proctor.procedure.clip_statistics import ClipTally
+from proctor.procedure.clip_statistics import ClipTally, Spread
 from proctor.procedure.oddities import find_oddities
 from proctor.procedure.recording import Recording, Segment
 from proctor.procedure.trim_rules import DEFAULT, TrimRules
@@ -129,6 +129,70 @@ def example_moments(examples: Iterable[Example]) -> dict[str, list[float]]:
 # -- deriving ------------------------------------------------------------------------------------------------------
 
 
+class Derived(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of clips that were derived.
+
+    Attributes:
+        rules: signature.
+        recordings: that were read.
+        clips: that were written.
+        videos: that have a clip.
+        seconds: spread of the lengths; None without clips.
+        steps: spread of the steps; None without clips.
+        categories: spread of the kinds of steps; None without clips.
+        total_seconds: of all clips.
+        lengths: clips by bins.
+        segments: that were read.
+        segments_in_clips: of them.
+        cut: segments of which clips show a part.
+        left_out: of single clips, by reason.
+        rejected: stretches, by reason.
+        dropped: lines of the drop list, by reason.
+        oddities: by name.
+        out: the file of clips.
+        dropped_file: the drop list.
+        videos_cut: what became of the videos, where they were cut.
+    """
+
+    rules: str
+    recordings: int
+    clips: int
+    videos: int
+    seconds: Spread | None
+    steps: Spread | None
+    categories: Spread | None
+    total_seconds: float
+    lengths: tuple[tuple[float, int], ...]
+    segments: int
+    segments_in_clips: int
+    cut: int
+    left_out: dict[str, int]
+    rejected: dict[str, int]
+    dropped: dict[str, int]
+    oddities: dict[str, int]
+    out: str
+    dropped_file: str
+    videos_cut: Cut | msgspec.UnsetType = msgspec.UNSET
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """Video files of clips.
+
+    Attributes:
+        clips: files that are there now.
+        cut: by this call.
+        shorter: files that play for less than their clip says, because the video ends before.
+        dropped: by reason.
+        folder: where they are.
+    """
+
+    clips: int
+    cut: int
+    shorter: int
+    dropped: dict[str, int]
+    folder: str
+
+
 def derive_clips(
     recordings: Iterable[Recording],
     out: Path,
@@ -137,7 +201,7 @@ def derive_clips(
     moments: Mapping[str, Iterable[float]] | None = None,
     category: Category | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Derived:
     """Write the clips of recordings and return the numbers of the closing line.
 
     Each of the two files appears whole or not at all. Dropped are, with their reasons (``procedure.clip.REASONS`` and these):
@@ -152,12 +216,6 @@ def derive_clips(
         category: says of which kind a segment is; its ``step_id`` by default.
         seen: called after each recording (for progress bars).
 
-    Returns:
-        ``rules`` (signature), ``recordings``, ``clips``, ``videos`` (that have a clip), ``total_seconds``, ``seconds``,
-        ``steps`` and ``categories`` (spreads, None without clips), ``lengths``, ``segments``, ``segments_in_clips``,
-        ``cut`` (segments of which clips show a part), ``left_out`` (of single clips, by reason), ``rejected`` (stretches,
-        by reason), ``dropped`` (lines of the drop list, by reason), ``oddities``, ``out`` and ``dropped_file``.
-
     Raises:
         UserError: if a file cannot be written, or the recordings cannot be read.
     """
@@ -168,7 +226,7 @@ def derive_clips(
     with atomic_write(drops) as stream:
         work.drops = cast("BinaryIO", stream)
         write_jsonl(out, work.clips(recordings, seen))
-    return {**work.summary(), "out": str(out), "dropped_file": str(drops)}
+    return work.summary(out, drops)
 
 
 class _Derivation:
@@ -279,20 +337,23 @@ class _Derivation:
         self._dropped[reason] += 1
         self.drops.write(msgspec.json.encode(Dropped(id_, reason, detail)) + b"\n")
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, out: Path, drops: Path) -> Derived:
         """Return what was counted."""
-        numbers = asdict(self._tally.result())
-        return {
-            "rules": self._rules.signature,
-            "recordings": self._counts["recordings"],
-            **numbers,
-            "lengths": [list(pair) for pair in numbers["lengths"]],
-            **{name: self._counts[name] for name in ("segments", "segments_in_clips", "cut")},
-            "left_out": _sorted(self._left_out),
-            "rejected": _sorted(self._rejected),
-            "dropped": _sorted(self._dropped),
-            "oddities": {name: count for name, count in _sorted(self._odd).items() if count},
-        }
+        counts, found = self._counts, self._tally.result()
+        return Derived(
+            rules=self._rules.signature,
+            recordings=counts["recordings"],
+            **{field.name: getattr(found, field.name) for field in fields(found)},
+            segments=counts["segments"],
+            segments_in_clips=counts["segments_in_clips"],
+            cut=counts["cut"],
+            left_out=_sorted(self._left_out),
+            rejected=_sorted(self._rejected),
+            dropped=_sorted(self._dropped),
+            oddities={name: count for name, count in _sorted(self._odd).items() if count},
+            out=str(out),
+            dropped_file=str(drops),
+        )
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:
@@ -351,7 +412,7 @@ def cut_clips(
     *,
     height: int | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Cut:
     """Cut the video of every clip into a folder, which then holds ``clips.jsonl`` (``ClipFile``) and what failed.
 
     A file that is there and not older than its video is kept: the same command goes on after an interruption. A video that
@@ -364,10 +425,6 @@ def cut_clips(
         folder: where the files go; it is made.
         height: pixels of the upright picture; None keeps the size.
         seen: called after each clip (for progress bars).
-
-    Returns:
-        ``clips`` (files that are there now), ``cut`` (by this call), ``shorter`` (files that play for less than their
-        clip says, because the video ends before), ``dropped`` by reason, ``folder``.
 
     Raises:
         UserError: if the folder cannot be written or the disk is full, or no picture has that height.
@@ -397,13 +454,7 @@ def cut_clips(
                     seen()
 
         there = write_jsonl(listed, files())
-    return {
-        "clips": there,
-        "cut": fresh,
-        "shorter": shorter,
-        "dropped": _sorted(dropped),
-        "folder": str(folder),
-    }
+    return Cut(clips=there, cut=fresh, shorter=shorter, dropped=_sorted(dropped), folder=str(folder))
 
 
 def _cut(

@@ -17,7 +17,7 @@ from proctor.compute import HERE, Place
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source, is_long_enough
 from proctor.datasets.dataset import Corrections, Dataset, Kind, Log
-from proctor.datasets.shards import ROWS, Manifest, ShardFormat, write_shards
+from proctor.datasets.shards import ROWS, ShardFormat, write_shards
 from proctor.errors import UserError
 from proctor.procedure.manual import Manual
 from proctor.procedure.recording import Recording
@@ -53,6 +53,32 @@ class _StreamingLog(Log):
         self.rules[f"corrected: {correction.rule}"] += 1
 
 
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written.
+
+    Attributes:
+        dataset: its name.
+        out: the folder.
+        dropped_file: which lists what was dropped.
+        records: how many.
+        shards: how many.
+        bytes: of all shards.
+        dropped: by reason.
+        findings: by rule.
+        questions: of data sets that have some.
+    """
+
+    dataset: str
+    out: str
+    dropped_file: str
+    records: int
+    shards: int
+    bytes: int
+    dropped: dict[str, int]
+    findings: dict[str, int]
+    questions: int | msgspec.UnsetType = msgspec.UNSET
+
+
 def export_dataset(
     dataset: Dataset,
     folder: Path,
@@ -65,7 +91,7 @@ def export_dataset(
     options: Mapping[str, str] | None = None,
     min_text: int = 0,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Exported:
     """Write a data set into a folder of shards and return what is in it.
 
     Args:
@@ -79,9 +105,6 @@ def export_dataset(
         options: of the reader.
         min_text: of a corpus: texts with a shorter body are dropped (SMMQG: 200; see ``corpus.source.body_length``).
         seen: called after each shard.
-
-    Returns:
-        ``dataset``, ``out``, ``records``, ``shards``, ``bytes``, ``dropped`` and ``findings`` by reason, ``questions``.
 
     Raises:
         UserError: if the data cannot be read, or ``out`` cannot be written or holds something else.
@@ -120,10 +143,20 @@ def export_dataset(
         manifest = write_shards(
             records, records_folder, type_, format=format, rows=rows, place=place, about=about, seen=seen
         )
-    result = _told(dataset, out, manifest, log)
+    questions: int | msgspec.UnsetType = msgspec.UNSET
     if dataset.questions is not None:
-        result["questions"] = _export_questions(dataset, folder, out, format, rows, corrections, given)
-    return result
+        questions = _export_questions(dataset, folder, out, format, rows, corrections, given)
+    return Exported(
+        dataset=dataset.name,
+        out=str(out),
+        dropped_file=str(_beside(out)),
+        records=manifest.rows,
+        shards=len(manifest.shards),
+        bytes=sum(shard.bytes for shard in manifest.shards),
+        dropped=dict(sorted(log.reasons.items())),
+        findings=dict(sorted(log.rules.items())),
+        questions=questions,
+    )
 
 
 def _beside(out: Path) -> Path:
@@ -150,19 +183,6 @@ def _long_enough(records: Iterator[Any], log: Log, minimum: int) -> Iterator[Any
             yield source
         else:
             log.drop(source.id, "short-text", f"under {minimum} characters")
-
-
-def _told(dataset: Dataset, out: Path, manifest: Manifest, log: _StreamingLog) -> dict[str, Any]:
-    return {
-        "dataset": dataset.name,
-        "out": str(out),
-        "dropped_file": str(_beside(out)),
-        "records": manifest.rows,
-        "shards": len(manifest.shards),
-        "bytes": sum(shard.bytes for shard in manifest.shards),
-        "dropped": dict(sorted(log.reasons.items())),
-        "findings": dict(sorted(log.rules.items())),
-    }
 
 
 def _export_questions(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from proctor.datasets.dataset import Dataset
 from proctor.errors import UserError
@@ -13,7 +15,7 @@ from proctor.fetch.fetch import Seen, fetch_files, refuse_differing
 from proctor.fetch.plan import Planned, Wanted, choose, from_mirror, plan_files
 from proctor.fetch.transfer import Limits
 
-__all__ = ["GetPlan", "describe_plan", "get_files", "plan_get", "render_plan", "show_bytes"]
+__all__ = ["GetPlan", "get_files", "plan_get", "render_plan", "show_bytes"]
 
 _SAYS: Final = {
     "fetch": "to fetch",
@@ -114,36 +116,9 @@ def _of_mirror(dataset: Dataset) -> tuple[Wanted, ...]:
     return tuple(Wanted("", f.path, sha256=f.sha256) for f in dataset.files if f.required)
 
 
-def describe_plan(plan: GetPlan) -> dict[str, Any]:
-    """Return the plan as plain values; addresses are without credentials."""
-    sizes = [f.wanted.size for f in plan.work]
-    return {
-        "dataset": plan.dataset.name,
-        "title": plan.dataset.title,
-        "licence": plan.dataset.licence,
-        "access": plan.dataset.access,
-        "folder": str(plan.folder),
-        "files": [
-            {
-                "path": f.place,
-                "from": f.wanted.shown,
-                "size": f.wanted.size,
-                "sha256": f.wanted.sha256,
-                "unpack": f.wanted.unpack,
-                "state": f.state,
-                "partial": f.partial,
-            }
-            for f in plan.files
-        ],
-        "to_fetch": len(plan.work),
-        "bytes": sum(s or 0 for s in sizes),
-        "sizes_unknown": sum(s is None for s in sizes),
-    }
-
-
 def render_plan(plan: GetPlan) -> str:
     """Return the plan as text: what it is, its licence and terms, and every file with its size and address."""
-    said, dataset = describe_plan(plan), plan.dataset
+    dataset, sizes = plan.dataset, [f.wanted.size for f in plan.work]
     lines = [
         dataset.title,
         f"licence: {dataset.licence}",
@@ -165,10 +140,29 @@ def render_plan(plan: GetPlan) -> str:
             lines.append(f"  {show_bytes(f.partial)} are there from before")
         if f.wanted.sha256 is None and f in work:
             lines.append("  no checksum is declared: what comes cannot be checked")
-    unknown = f" and {said['sizes_unknown']} of unknown size" if said["sizes_unknown"] else ""
+    unknown = f" and {sizes.count(None)} of unknown size" if None in sizes else ""
     files = "1 file" if len(plan.work) == 1 else f"{len(plan.work)} files"
-    lines += ["", f"to fetch: {files}, {show_bytes(said['bytes'])}{unknown}"]
+    lines += ["", f"to fetch: {files}, {show_bytes(sum(size or 0 for size in sizes))}{unknown}"]
     return "\n".join(lines)
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """A file that came; ``files`` are those of an archive."""
+
+    path: str
+    size: int
+    sha256: str
+    files: int
+    checked: bool
+
+
+class Got(msgspec.Struct, frozen=True):
+    """What was fetched into a folder, and what was there already."""
+
+    dataset: str
+    folder: str
+    fetched: list[Fetched]
+    there: list[str]
 
 
 def get_files(
@@ -177,32 +171,21 @@ def get_files(
     seen: Seen | None = None,
     told: Callable[[str], None] | None = None,
     limits: Limits | None = None,
-) -> dict[str, Any]:
+) -> Got:
     """Fetch what the plan says and return what was done.
-
-    Returns:
-        ``dataset``, ``folder``, ``fetched`` (path, size, sha256, files of an archive, checked) and ``there``.
 
     Raises:
         UserError: see ``fetch.fetch.fetch_files``.
     """
     fetched = [
-        {"path": f.place, "size": f.size, "sha256": f.sha256, "files": f.files, "checked": f.checked}
+        Fetched(f.place, f.size, f.sha256, f.files, f.checked)
         for f in fetch_files(
             plan.files, plan.folder, overwrite=plan.overwrite, seen=seen, told=told, limits=limits
         )
     ]
     work = set(plan.work)
-    return {
-        "dataset": plan.dataset.name,
-        "folder": str(plan.folder),
-        "fetched": fetched,
-        "there": _places([f for f in plan.files if f not in work]),
-    }
-
-
-def _places(files: Sequence[Planned]) -> list[str]:
-    return [f.place for f in files]
+    there = [f.place for f in plan.files if f not in work]
+    return Got(plan.dataset.name, str(plan.folder), fetched, there)
 
 
 def show_bytes(count: int) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import Any, Final
 
+import msgspec
+
 from proctor.datasets.dataset import Dataset, dataset_names, load_dataset
 from proctor.errors import UserError
 
-__all__ = ["TRIED_ON", "describe_dataset", "list_datasets", "render_description"]
+__all__ = ["TRIED_ON", "list_datasets", "render_description"]
 
 TRIED_ON: Final = {
     "real": "the files of the release",
@@ -18,55 +20,28 @@ TRIED_ON: Final = {
 """What ``Dataset.seen`` means."""
 
 
-def list_datasets() -> list[dict[str, Any]]:
+class Listed(msgspec.Struct, frozen=True):
+    """A registered data set, in a row."""
+
+    name: str
+    title: str
+    kind: str
+    licence: str
+    tried_on: str
+
+
+def list_datasets() -> list[Listed]:
     """Return a row for each registered data set; a plugin that does not load has its error in ``title``."""
     rows = []
     for name in dataset_names():
         try:
             declared = load_dataset(name)
         except UserError as error:
-            rows.append({"name": name, "title": error.message, "kind": "?", "licence": "?", "tried_on": "?"})
+            rows.append(Listed(name, error.message, "?", "?", "?"))
             continue
-        rows.append(
-            {
-                "name": name,
-                "title": declared.title,
-                "kind": declared.kind,
-                "licence": declared.licence,
-                "tried_on": TRIED_ON[declared.seen],
-            }
-        )
+        seen = TRIED_ON[declared.seen]
+        rows.append(Listed(name, declared.title, declared.kind, declared.licence, seen))
     return rows
-
-
-def describe_dataset(dataset: Dataset) -> dict[str, Any]:
-    """Return everything that a data set declares, as plain values."""
-    return {
-        "name": dataset.name,
-        "title": dataset.title,
-        "version": dataset.version,
-        "kind": dataset.kind,
-        "licence": dataset.licence,
-        "access": dataset.access,
-        "homepage": dataset.homepage,
-        "citation": dataset.citation,
-        "tried_on": TRIED_ON[dataset.seen],
-        "files": [
-            {"path": f.path, "what": f.what, "required": f.required, "sha256": f.sha256}
-            for f in dataset.files
-        ],
-        "options": {name: list(values) for name, values in dataset.options.items()},
-        "rules": dict(dataset.rules),
-        "splits": [{"name": s.name, "what": s.what, "released": s.released} for s in dataset.splits],
-        "downloads": [
-            {"url": d.url, "path": d.path, "size": d.size, "sha256": d.sha256} for d in dataset.downloads
-        ],
-        "published": [
-            {"quantity": p.quantity, "value": p.value, "where": p.where, "why": p.why}
-            for p in dataset.published
-        ],
-        "notes": list(dataset.notes),
-    }
 
 
 def render_description(dataset: Dataset) -> str:

@@ -12,14 +12,18 @@ import io
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from proctor.datasets.dataset import Corrections, Dataset, Log, Split, SplitRule, load_dataset
 from proctor.datasets.splits import (
     DEFAULT_FRACTIONS,
     Fill,
+    NearDuplicate,
+    SplitDifference,
     category_keys,
     compare_splits,
     leakage_report,
@@ -47,6 +51,101 @@ _LISTED: Final = 10
 _ID_COLUMNS: Final = ("id", "recording_id", "video_id", "video", "recording", "name")
 _SUBSET_COLUMNS: Final = ("split", "subset", "partition", "set")
 _NAME: Final = 60
+
+
+# -- results -----------------------------------------------------------------------------------------------------
+
+
+class ByAttributes(msgspec.Struct, frozen=True, kw_only=True):
+    """A split in which no value of the attributes occurs in two subsets.
+
+    Attributes:
+        wanted: shares by subset.
+        reached: shares by subset.
+        sizes: records by subset.
+        groups: by subset.
+        largest: group.
+        without: by attribute, records that have no value and stand alone.
+        files: that were written.
+        split: ids by subset.
+    """
+
+    dataset: str
+    version: str
+    by: list[str]
+    seed: int
+    stratify: str | None
+    fill: Fill
+    wanted: dict[str, float]
+    reached: dict[str, float]
+    sizes: dict[str, int]
+    groups: dict[str, int]
+    largest: int
+    notes: list[str]
+    without: dict[str, int]
+    files: list[str] | msgspec.UnsetType = msgspec.UNSET
+    split: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class ByRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A split by one of the data set's own rules."""
+
+    dataset: str
+    version: str
+    rule: str
+    what: str
+    sizes: dict[str, int]
+    notes: list[str] = []
+    files: list[str] | msgspec.UnsetType = msgspec.UNSET
+    split: dict[str, list[str]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Reproduced(msgspec.Struct, frozen=True, kw_only=True):
+    """A split that was made again.
+
+    Attributes:
+        released: the released file within the data set; None without one.
+        differences: from it; None where it is not there.
+        examples: the first that differ.
+    """
+
+    name: str
+    what: str
+    sizes: dict[str, int]
+    released: str | None
+    released_empty: bool = False
+    differences: int | None = None
+    examples: tuple[SplitDifference, ...] = ()
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """All splits that a data set has a rule for, made again."""
+
+    dataset: str
+    rules: list[Reproduced]
+
+
+class Leaking(msgspec.Struct, frozen=True):
+    """A value in more than one subset, with its records by subset."""
+
+    value: str
+    counts: Mapping[str, int]
+
+
+class Leaks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a split file lets through; see ``splits.LeakageReport``."""
+
+    dataset: str
+    file: str
+    sizes: Mapping[str, int]
+    disjoint: tuple[str, ...]
+    values: Mapping[str, int]
+    leaks: dict[str, list[Leaking]]
+    twice: Mapping[str, tuple[str, ...]]
+    unknown: tuple[str, ...]
+    unused: tuple[str, ...]
+    near: tuple[NearDuplicate, ...]
+    compared_texts: bool
 
 
 # -- making ------------------------------------------------------------------------------------------------------
@@ -87,7 +186,7 @@ def split_dataset(
     fill: Fill = "balanced",
     corrections: str | None = None,
     out: Path | None = None,
-) -> dict[str, Any]:
+) -> ByAttributes:
     """Split a data set so that no value of the named attributes occurs in two subsets.
 
     Args:
@@ -102,10 +201,6 @@ def split_dataset(
         fill: see ``splits.split_records``.
         corrections: mode in which the data set is read.
         out: folder for ``<by>.json`` and ``<by>.about.json``; None writes nothing.
-
-    Returns:
-        plain values: ``split`` (ids by subset), ``wanted`` and ``reached`` shares, ``sizes``, ``groups``, ``largest``
-        group, ``notes``, ``without`` (by attribute, records that have no value and stand alone) and ``files``.
 
     Raises:
         UserError: if the data set cannot be read, an attribute is unknown, or nothing can be split.
@@ -124,29 +219,27 @@ def split_dataset(
         strata=strata,
         fill=fill,
     )
-    result = {
-        "dataset": declared.name,
-        "version": declared.version,
-        "by": list(by),
-        "seed": seed,
-        "stratify": stratify,
-        "fill": fill,
-        "wanted": dict(made.wanted),
-        "reached": dict(made.reached),
-        "sizes": {name: len(ids) for name, ids in made.split.items()},
-        "groups": dict(made.groups),
-        "largest": made.largest,
-        "notes": list(made.notes),
-        "without": {
-            name: n for name in by if name != "id" and (n := sum(not k for k in keys[name].values()))
-        },
-    }
+    result = ByAttributes(
+        dataset=declared.name,
+        version=declared.version,
+        by=list(by),
+        seed=seed,
+        stratify=stratify,
+        fill=fill,
+        wanted=dict(made.wanted),
+        reached=dict(made.reached),
+        sizes={name: len(ids) for name, ids in made.split.items()},
+        groups=dict(made.groups),
+        largest=made.largest,
+        notes=list(made.notes),
+        without={name: n for name in by if name != "id" and (n := sum(not k for k in keys[name].values()))},
+    )
     if out is not None:
-        result["files"] = _write(out, "-".join(by), made.split, result)
-    return result | {"split": {name: list(ids) for name, ids in made.split.items()}}
+        result = replace(result, files=_write(out, "-".join(by), made.split, result))
+    return replace(result, split={name: list(ids) for name, ids in made.split.items()})
 
 
-def make_split(dataset: str, folder: Path, rule: str, *, out: Path | None = None) -> dict[str, Any]:
+def make_split(dataset: str, folder: Path, rule: str, *, out: Path | None = None) -> ByRule:
     """Make a split from one of the data set's own rules.
 
     Raises:
@@ -159,20 +252,19 @@ def make_split(dataset: str, folder: Path, rule: str, *, out: Path | None = None
         known = ", ".join(r.name for r in declared.splits) or "none"
         raise UserError(f"{declared.title} has no rule for a split '{rule[:80]}'.", hint=f"known: {known}")
     split = found.make(folder)
-    result: dict[str, Any] = {
-        "dataset": declared.name,
-        "version": declared.version,
-        "rule": found.name,
-        "what": found.what,
-        "sizes": {name: len(ids) for name, ids in split.items()},
-        "notes": [],
-    }
+    result = ByRule(
+        dataset=declared.name,
+        version=declared.version,
+        rule=found.name,
+        what=found.what,
+        sizes={name: len(ids) for name, ids in split.items()},
+    )
     if out is not None:
-        result["files"] = _write(out, found.name, split, result)
-    return result | {"split": {name: list(ids) for name, ids in split.items()}}
+        result = replace(result, files=_write(out, found.name, split, result))
+    return replace(result, split={name: list(ids) for name, ids in split.items()})
 
 
-def _write(out: Path, name: str, split: Split, about: Mapping[str, Any]) -> list[str]:
+def _write(out: Path, name: str, split: Split, about: ByAttributes | ByRule) -> list[str]:
     """Write both files and return their paths."""
     safe = file_name(name)
     files = [out / f"{safe}.json", out / f"{safe}.about.json"]
@@ -184,39 +276,31 @@ def _write(out: Path, name: str, split: Split, about: Mapping[str, Any]) -> list
 # -- the data set's own rules ------------------------------------------------------------------------------------
 
 
-def reproduce_splits(dataset: str, folder: Path) -> dict[str, Any]:
+def reproduce_splits(dataset: str, folder: Path) -> Rules:
     """Make every split that the data set has a rule for, and compare it with the released file.
-
-    Returns:
-        ``rules``: one entry a rule with ``name``, ``what``, ``sizes``, ``released`` (path or None), ``released_empty``,
-        ``differences`` (number, None without a released file) and ``examples`` (the first that differ).
 
     Raises:
         UserError: if the folder cannot be read.
     """
     declared = load_dataset(dataset)
     declared.require_files(folder)
-    return {"dataset": declared.name, "rules": [_reproduced(rule, folder) for rule in declared.splits]}
+    return Rules(declared.name, [_reproduced(rule, folder) for rule in declared.splits])
 
 
-def _reproduced(rule: SplitRule, folder: Path) -> dict[str, Any]:
+def _reproduced(rule: SplitRule, folder: Path) -> Reproduced:
     split = rule.make(folder)
-    entry: dict[str, Any] = {
-        "name": rule.name,
-        "what": rule.what,
-        "sizes": {name: len(ids) for name, ids in split.items()},
-        "released": rule.released,
-        "released_empty": False,
-        "differences": None,
-        "examples": [],
-    }
-    if rule.read_released is not None and rule.released and (folder / rule.released).exists():
-        released = rule.read_released(folder)
-        differences = compare_splits(split, released)
-        entry["released_empty"] = not any(released.values())
-        entry["differences"] = len(differences)
-        entry["examples"] = [asdict(d) for d in differences[:_LISTED]]
-    return entry
+    sizes = {name: len(ids) for name, ids in split.items()}
+    made = Reproduced(name=rule.name, what=rule.what, sizes=sizes, released=rule.released)
+    if rule.read_released is None or not rule.released or not (folder / rule.released).exists():
+        return made
+    released = rule.read_released(folder)
+    differences = compare_splits(split, released)
+    return replace(
+        made,
+        released_empty=not any(released.values()),
+        differences=len(differences),
+        examples=tuple(differences[:_LISTED]),
+    )
 
 
 # -- checking ----------------------------------------------------------------------------------------------------
@@ -230,7 +314,7 @@ def check_split(
     *,
     near: float | None = None,
     corrections: str | None = None,
-) -> dict[str, Any]:
+) -> Leaks:
     """Say what a split file lets through: which values of which attributes occur in several subsets.
 
     Args:
@@ -242,9 +326,6 @@ def check_split(
             their words. Exact; 10,000 texts of 70 words take 2 s, more where no word is rare.
         corrections: mode in which the data set is read.
 
-    Returns:
-        plain values of ``splits.LeakageReport``, ``disjoint`` included.
-
     Raises:
         UserError: if the data set or the file cannot be read, or an attribute is unknown.
     """
@@ -254,22 +335,21 @@ def check_split(
     keys = _keys(records, by or _attributes(records))
     texts = {r.id: _text(r) for r in records} if near is not None else None
     report = leakage_report(split, keys, texts=texts, likeness=near if near is not None else 1.0)
-    return {
-        "dataset": declared.name,
-        "file": str(file),
-        "sizes": dict(report.sizes),
-        "disjoint": list(report.disjoint),
-        "values": dict(report.values),
-        "leaks": {
-            name: [{"value": leak.value, "counts": dict(leak.counts)} for leak in found]
-            for name, found in report.leaks.items()
+    return Leaks(
+        dataset=declared.name,
+        file=str(file),
+        sizes=report.sizes,
+        disjoint=report.disjoint,
+        values=report.values,
+        leaks={
+            name: [Leaking(leak.value, leak.counts) for leak in found] for name, found in report.leaks.items()
         },
-        "twice": {id_: list(names) for id_, names in report.twice.items()},
-        "unknown": list(report.unknown),
-        "unused": list(report.unused),
-        "near": [asdict(n) for n in report.near],
-        "compared_texts": near is not None,
-    }
+        twice=report.twice,
+        unknown=report.unknown,
+        unused=report.unused,
+        near=report.near,
+        compared_texts=near is not None,
+    )
 
 
 def read_split(path: Path) -> Split:
@@ -430,71 +510,77 @@ def _text(record: Any) -> str:
 # -- for people --------------------------------------------------------------------------------------------------
 
 
-def render_made(result: Mapping[str, Any]) -> str:
+def render_made(result: ByAttributes | ByRule) -> str:
     """Return what ``split_dataset`` or ``make_split`` gave, as text."""
-    total = sum(result["sizes"].values()) or 1
-    lines = [
-        f"split by {', '.join(result['by'])}" if "by" in result else f"{result['rule']}: {result['what']}"
-    ]
-    for name, n in result["sizes"].items():
+    total = sum(result.sizes.values()) or 1
+    grouped = result if isinstance(result, ByAttributes) else None
+    title = (
+        f"split by {', '.join(result.by)}"
+        if isinstance(result, ByAttributes)
+        else f"{result.rule}: {result.what}"
+    )
+    lines = [title]
+    for name, n in result.sizes.items():
         line = f"  {clip_line(name, _NAME):12} {n:>9,}  {n / total:6.1%}"
-        if "wanted" in result:
-            line += f"  wanted {result['wanted'][name]:.1%}, {result['groups'][name]:,} groups"
+        if grouped:
+            line += f"  wanted {grouped.wanted[name]:.1%}, {grouped.groups[name]:,} groups"
         lines.append(line)
-    lines += [f"  note: {clip_line(note, 400)}" for note in result["notes"]]
+    lines += [f"  note: {clip_line(note, 400)}" for note in result.notes]
     lines += [
         f"  {n:,} records have no {clip_line(name, _NAME)} and stand alone"
-        for name, n in result.get("without", {}).items()
+        for name, n in (grouped.without if grouped else {}).items()
     ]
-    lines += [f"  written: {clip_line(file, 400)}" for file in result.get("files", ())]
+    lines += [f"  written: {clip_line(file, 400)}" for file in result.files or ()]
     return "\n".join(lines)
 
 
-def render_rules(result: Mapping[str, Any]) -> str:
+def render_rules(result: Rules) -> str:
     """Return what ``reproduce_splits`` gave, as text."""
-    if not result["rules"]:
-        return f"{result['dataset']} has no rules for splits; make one with --by"
+    if not result.rules:
+        return f"{result.dataset} has no rules for splits; make one with --by"
     lines = []
-    for rule in result["rules"]:
-        sizes = " / ".join(f"{n:,}" for n in rule["sizes"].values())
-        differences = rule["differences"]
-        if rule["released"] is None:
+    for rule in result.rules:
+        sizes = " / ".join(f"{n:,}" for n in rule.sizes.values())
+        if rule.released is None:
             said = "not released"
-        elif differences is None:
-            said = f"{rule['released']} is not in the folder"
-        elif rule["released_empty"]:
-            said = f"{rule['released']} is empty"
+        elif rule.differences is None:
+            said = f"{rule.released} is not in the folder"
+        elif rule.released_empty:
+            said = f"{rule.released} is empty"
         else:
-            said = f"{differences:,} differences to {rule['released']}"
-        lines += [f"{rule['name']:20} {sizes:>20}  {said}", f"    {rule['what']}"]
+            said = f"{rule.differences:,} differences to {rule.released}"
+        lines += [f"{rule.name:20} {sizes:>20}  {said}", f"    {rule.what}"]
     return "\n".join(lines)
 
 
-def render_check(result: Mapping[str, Any]) -> str:
+def render_check(result: Leaks) -> str:
     """Return what ``check_split`` gave, as text."""
-    lines = [", ".join(f"{clip_line(name, _NAME)} {n:,}" for name, n in result["sizes"].items())]
-    for name, found in result["leaks"].items():
+    lines = [", ".join(f"{clip_line(name, _NAME)} {n:,}" for name, n in result.sizes.items())]
+    for name, found in result.leaks.items():
         shown = clip_line(name, _NAME)
         if not found:
-            lines.append(f"{shown}: disjoint ({result['values'][name]:,} values)")
+            lines.append(f"{shown}: disjoint ({result.values[name]:,} values)")
             continue
-        lines.append(f"{shown}: {len(found):,} of {result['values'][name]:,} values are in several subsets")
+        lines.append(f"{shown}: {len(found):,} of {result.values[name]:,} values are in several subsets")
         for leak in found[:_LISTED]:
-            counts = ", ".join(f"{clip_line(s, _NAME)} {n:,}" for s, n in leak["counts"].items())
-            lines.append(f"    {clip_line(leak['value'], _NAME)}: {counts}")
+            counts = ", ".join(f"{clip_line(s, _NAME)} {n:,}" for s, n in leak.counts.items())
+            lines.append(f"    {clip_line(leak.value, _NAME)}: {counts}")
         if len(found) > _LISTED:
             lines.append(f"    and {len(found) - _LISTED:,} more")
-    for key, said in (("unknown", "ids that the data set does not have"), ("unused", "records in no subset")):
-        if ids := result[key]:
+    for ids, said in (
+        (result.unknown, "ids that the data set does not have"),
+        (result.unused, "records in no subset"),
+    ):
+        if ids:
             lines.append(f"{len(ids):,} {said}: {clip_line(', '.join(ids[:_LISTED]), 300)}")
-    if twice := result["twice"]:
+    if twice := result.twice:
         shown = ", ".join(f"{i} ({' and '.join(names)})" for i, names in list(twice.items())[:_LISTED])
         lines.append(f"{len(twice):,} ids are named more than once: {clip_line(shown, 300)}")
-    if result["compared_texts"]:
-        lines.append(f"{len(result['near']):,} pairs of nearly the same text in different subsets")
+    if result.compared_texts:
+        lines.append(f"{len(result.near):,} pairs of nearly the same text in different subsets")
         lines += [
-            f"    {clip_line(n['a'], _NAME)} ({n['subsets'][0]}) and {clip_line(n['b'], _NAME)} ({n['subsets'][1]}): "
-            f"{n['likeness']:.0%} of the words"
-            for n in result["near"][:_LISTED]
+            f"    {clip_line(n.a, _NAME)} ({n.subsets[0]}) and {clip_line(n.b, _NAME)} ({n.subsets[1]}): "
+            f"{n.likeness:.0%} of the words"
+            for n in result.near[:_LISTED]
         ]
     return "\n".join(lines)

@@ -31,9 +31,9 @@ def check(
     dataset, folder = find_place(place)
     found = check_dataset(dataset, folder, rule)
     if rule is not None:
-        rows = [(f["where"], f["seen"]) for f in found["findings"]]
+        rows = [(f.where, f.seen) for f in found.findings]
         text = table(rows, ("where", "seen")) if rows else f"no finding of rule {rule}"
     else:
-        counted = [(r["rule"], r["found"], r["what"], r["where"]) for r in found["rules"]]
+        counted = [(r.rule, r.found, r.what, r.where) for r in found.rules]
         text = table(counted, ("rule", "found", "what", "where")) if counted else "nothing odd"
     emit(found, text, as_json=as_json)

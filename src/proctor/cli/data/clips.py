@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit, progress, table
@@ -50,9 +51,10 @@ def clips(
         recordings = dataset.iter_records(folder, "corrected", None, **read_options(option))
         result = derive_clips(recordings, out, chosen, seen=step)
     if videos is not None:
-        with progress("videos", result["clips"], quiet=as_json) as step:
-            result["videos_cut"] = cut_clips(iter_clips(out), Videos(videos), out.with_suffix(""), seen=step)
-    emit(result, _text(result), as_json=as_json)
+        with progress("videos", result.clips, quiet=as_json) as step:
+            cut = cut_clips(iter_clips(out), Videos(videos), out.with_suffix(""), seen=step)
+        result = msgspec.structs.replace(result, videos_cut=cut)
+    emit(result, _text(msgspec.to_builtins(result)), as_json=as_json)
 
 
 def _rules(text: str) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit, table, warn
 from proctor.errors import UserError
+
+if TYPE_CHECKING:
+    from proctor.stages.convert import Listed
 
 app = command_app()
 
@@ -62,32 +66,32 @@ def convert(
         corrections=corrections,
         overwrite=overwrite,
     )
-    for text in result.get("warnings", ()):
+    for text in result.warnings:
         warn(text)
     shown = [
         (name.replace("_", " "), _plain(value))
-        for name, value in result.items()
+        for name, value in msgspec.to_builtins(result).items()
         if value and name != "warnings"
     ]
     emit(result, table(shown), as_json=as_json)
 
 
-def _formats(rows: Sequence[Mapping[str, Any]]) -> str:
+def _formats(rows: Sequence[Listed]) -> str:
     shown = [
         (
-            row["name"],
-            row["title"],
-            row["files"],
-            row["holds"],
-            " ".join(word for word in ("reads", "writes") if row[word]),
-            "" if row["loss"] else f"all {row['holds']}",
+            row.name,
+            row.title,
+            row.files,
+            row.holds,
+            " ".join(word for word, able in (("reads", row.reads), ("writes", row.writes)) if able),
+            "" if row.loss else f"all {row.holds}",
         )
         for row in rows
     ]
     parts = [table(shown, ("format", "what", "files", "holds", "Proctor", "goes over"))]
     for row in rows:
-        if row["loss"]:
-            parts += ["", f"{row['name']} loses", *(f"  {text}" for text in row["loss"])]
+        if row.loss:
+            parts += ["", f"{row.name} loses", *(f"  {text}" for text in row.loss)]
     return "\n".join(parts)
 
 

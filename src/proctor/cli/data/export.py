@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, WorkersOption, command_app, emit, progress, table
@@ -56,7 +57,7 @@ def export(
             min_text=min_text,
             seen=step,
         )
-    emit(result, _text(result), as_json=as_json)
+    emit(result, _text(msgspec.to_builtins(result)), as_json=as_json)
 
 
 def _text(result: dict[str, Any]) -> str:

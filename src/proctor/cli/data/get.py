@@ -16,6 +16,7 @@ from proctor.errors import UserError
 
 if TYPE_CHECKING:
     from proctor.fetch.fetch import Seen
+    from proctor.stages.datasets_get import GetPlan, Got
 
 app = command_app()
 
@@ -50,11 +51,11 @@ def get(
     Example: proctor datasets get captaincook4d ~/data/captaincook4d --from ~/Downloads/annotations --dry-run
     """
     from proctor.datasets.dataset import load_dataset
-    from proctor.stages.datasets_get import describe_plan, get_files, plan_get, render_plan
+    from proctor.stages.datasets_get import get_files, plan_get, render_plan
 
     plan = plan_get(load_dataset(dataset), folder, only=only, source=source, overwrite=overwrite)
     if dry_run:
-        emit(describe_plan(plan), render_plan(plan), as_json=as_json)
+        emit(_plain(plan), render_plan(plan), as_json=as_json)
         return
     if plan.work:
         note(render_plan(plan))
@@ -80,15 +81,15 @@ def _ask() -> None:
         raise UserError("nothing was fetched.")
 
 
-def _text(result: dict[str, Any]) -> str:
+def _text(result: Got) -> str:
     from proctor.stages.datasets_get import show_bytes
 
     lines = []
-    for f in result["fetched"]:
-        unpacked = f", {f['files']:,} files unpacked" if f["files"] else ""
-        checked = "" if f["checked"] else f", unchecked, SHA-256 {f['sha256']}"
-        lines.append(f"{f['path']}: {show_bytes(f['size'])}{unpacked}{checked}")
-    lines += [f"{place}: there already" for place in result["there"]]
+    for f in result.fetched:
+        unpacked = f", {f.files:,} files unpacked" if f.files else ""
+        checked = "" if f.checked else f", unchecked, SHA-256 {f.sha256}"
+        lines.append(f"{f.path}: {show_bytes(f.size)}{unpacked}{checked}")
+    lines += [f"{place}: there already" for place in result.there]
     return "\n".join(lines)
 
 
@@ -161,3 +162,30 @@ def _lines() -> Seen:
         last, before = now, done
 
     return seen
+
+
+def _plain(plan: GetPlan) -> dict[str, Any]:
+    """Return the plan; addresses are without credentials."""
+    sizes = [f.wanted.size for f in plan.work]
+    return {
+        "dataset": plan.dataset.name,
+        "title": plan.dataset.title,
+        "licence": plan.dataset.licence,
+        "access": plan.dataset.access,
+        "folder": str(plan.folder),
+        "files": [
+            {
+                "path": f.place,
+                "from": f.wanted.shown,
+                "size": f.wanted.size,
+                "sha256": f.wanted.sha256,
+                "unpack": f.wanted.unpack,
+                "state": f.state,
+                "partial": f.partial,
+            }
+            for f in plan.files
+        ],
+        "to_fetch": len(plan.work),
+        "bytes": sum(s or 0 for s in sizes),
+        "sizes_unknown": sum(s is None for s in sizes),
+    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit
+
+if TYPE_CHECKING:
+    from proctor.datasets.dataset import Dataset
 
 app = command_app()
 
@@ -21,7 +24,39 @@ def info(
     Example: proctor datasets info goalstep
     """
     from proctor.datasets.dataset import load_dataset
-    from proctor.stages.datasets_info import describe_dataset, render_description
+    from proctor.stages.datasets_info import render_description
 
     declared = load_dataset(dataset)
-    emit(describe_dataset(declared), render_description(declared), as_json=as_json)
+    emit(_plain(declared), render_description(declared), as_json=as_json)
+
+
+def _plain(dataset: Dataset) -> dict[str, Any]:
+    """Return everything that a data set declares."""
+    from proctor.stages.datasets_info import TRIED_ON
+
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "version": dataset.version,
+        "kind": dataset.kind,
+        "licence": dataset.licence,
+        "access": dataset.access,
+        "homepage": dataset.homepage,
+        "citation": dataset.citation,
+        "tried_on": TRIED_ON[dataset.seen],
+        "files": [
+            {"path": f.path, "what": f.what, "required": f.required, "sha256": f.sha256}
+            for f in dataset.files
+        ],
+        "options": {name: list(values) for name, values in dataset.options.items()},
+        "rules": dict(dataset.rules),
+        "splits": [{"name": s.name, "what": s.what, "released": s.released} for s in dataset.splits],
+        "downloads": [
+            {"url": d.url, "path": d.path, "size": d.size, "sha256": d.sha256} for d in dataset.downloads
+        ],
+        "published": [
+            {"quantity": p.quantity, "value": p.value, "where": p.where, "why": p.why}
+            for p in dataset.published
+        ],
+        "notes": list(dataset.notes),
+    }

@@ -16,6 +16,6 @@ def list_datasets(as_json: JsonFlag = False) -> None:
     from proctor.stages.datasets_info import list_datasets
 
     rows = list_datasets()
-    shown = [(r["name"], r["title"], r["kind"], r["licence"], r["tried_on"]) for r in rows]
+    shown = [(r.name, r.title, r.kind, r.licence, r.tried_on) for r in rows]
     text = table(shown, ("name", "title", "holds", "licence", "tried on"))
     emit({"datasets": rows}, text + "\n\nmore: proctor datasets info NAME", as_json=as_json)

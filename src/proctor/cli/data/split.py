@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit
@@ -65,15 +66,15 @@ def split(
             "--rule, --check and --by (without --check) exclude each other.", hint="give one of them"
         )
     dataset, folder = find_place(place)
-    result: dict[str, Any]
+    result: msgspec.Struct
     if check is not None:
-        result = stage.check_split(dataset.name, folder, check, by or (), near=near, corrections=corrections)
-        text = stage.render_check(result)
+        leaks = stage.check_split(dataset.name, folder, check, by or (), near=near, corrections=corrections)
+        result, text = leaks, stage.render_check(leaks)
     elif rule is not None:
-        result = stage.make_split(dataset.name, folder, rule, out=out)
-        text = stage.render_made(result)
+        made = stage.make_split(dataset.name, folder, rule, out=out)
+        result, text = made, stage.render_made(made)
     elif by:
-        result = stage.split_dataset(
+        split = stage.split_dataset(
             dataset.name,
             folder,
             by,
@@ -84,8 +85,8 @@ def split(
             corrections=corrections,
             out=out,
         )
-        text = stage.render_made(result)
+        result, text = split, stage.render_made(split)
     else:
-        result = stage.reproduce_splits(dataset.name, folder)
-        text = stage.render_rules(result)
+        rules = stage.reproduce_splits(dataset.name, folder)
+        result, text = rules, stage.render_rules(rules)
     emit(result, text, as_json=as_json)
