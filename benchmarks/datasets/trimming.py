@@ -111,7 +111,7 @@ def made_rows(number: int) -> Iterator[str]:
             some = number if rules is DEFAULT else number // 10
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             begin = time.perf_counter()
-            clips = derive_clips(made(some), out, rules)["clips"]
+            clips = derive_clips(made(some), out, rules).clips
             seconds = time.perf_counter() - begin
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             yield (
