@@ -5,17 +5,13 @@ from __future__ import annotations
 import random
 import sys
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proctor.corpus.dedupe import (
     NearDuplicates,
     bands,
     exact_duplicates,
     near_duplicates,
-    vector_duplicates,
 )
 from proctor.corpus.source import image_source, render_source, table_source, text_source
 from proctor.errors import MissingExtraError, UserError
@@ -144,55 +140,3 @@ def test_the_extra_is_named_where_the_library_is_not_there(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasketch", None)
     with pytest.raises(MissingExtraError, match=r"proctor-bench\[corpus\]"):
         near_duplicates([text_source("a", "T", "b")])
-
-
-# -- by vectors ----------------------------------------------------------------------------------------------------
-
-
-def naive(sources, vectors, threshold):
-    aliases, kept = {}, []
-    for place, source in enumerate(sources):
-        twin = next(
-            (
-                other
-                for other in kept
-                if sources[other].modality == source.modality and vectors[place] @ vectors[other] > threshold
-            ),
-            None,
-        )
-        if twin is None:
-            kept.append(place)
-        else:
-            aliases[source.id] = sources[twin].id
-    return aliases
-
-
-def mixed(count: int):
-    return [
-        text_source(f"{n}", "T", f"b{n}") if n % 3 else table_source(f"{n}", "T", [], [[f"b{n}"]])
-        for n in range(count)
-    ]
-
-
-@given(st.integers(0, 40), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 7, 2048]))
-def test_vector_duplicates_are_those_of_every_pair(count, seed, block):
-    rng = np.random.default_rng(seed)
-    vectors = rng.integers(-2, 3, (count, 2)).astype(np.float32) + np.float32(0.25)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("proctor.corpus.dedupe._BLOCK", block)
-        assert vector_duplicates(mixed(count), vectors, 0.95) == naive(mixed(count), vectors, 0.95)
-
-
-def test_ten_thousand_equal_vectors_become_one():
-    sources = [text_source(f"{n}", "T", f"b{n}") for n in range(10_000)]
-    vectors = np.zeros((10_000, 8), np.float32)
-    vectors[:, 0] = 1
-    aliases = vector_duplicates(sources, vectors)
-    assert len(aliases) == 9_999
-    assert set(aliases.values()) == {"0"}
-
-
-def test_one_vector_for_each_source():
-    with pytest.raises(ValueError, match="2 vectors for 1 sources"):
-        vector_duplicates(mixed(1), np.zeros((2, 3), np.float32))

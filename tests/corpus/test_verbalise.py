@@ -9,7 +9,7 @@ import pytest
 
 from proctor.corpus.collection import Corpus, build_corpus, load_corpus, write_corpus
 from proctor.corpus.source import Source, image_source, render_source, text_source
-from proctor.corpus.verbalise import Verbaliser, attach_verbalisations, corpus_prompts
+from proctor.corpus.verbalise import Verbaliser, corpus_prompts
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.llm.blocking import run_calls
@@ -269,21 +269,6 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(folder, tmp_path):
         "A field of one colour.",
     ]
     assert [(d.id, d.reason) for d in found.left] == [("b", "refusal")]
-
-
-# -- descriptions of others ----------------------------------------------------------------------------------------
-
-
-def test_descriptions_of_others_are_attached_with_their_maker():
-    corpus = Corpus([image("a"), text_source("t", "T", "b")], aliases={"x": "a"})
-    found = attach_verbalisations(corpus, {"x": " a red  field "}, by="Ana")
-    assert found.sources[0].verbalisation == "a red field"
-    assert found.sources[0].meta == {"verbalised_by": "Ana"}
-    assert found.sources[1] == corpus.sources[1]
-    with pytest.raises(UserError, match="'t' is a text"):
-        attach_verbalisations(corpus, {"t": "x"}, by="Ana")
-    with pytest.raises(UserError, match="no source 'nobody'"):
-        attach_verbalisations(corpus, {"nobody": "x"}, by="Ana")
 
 
 @pytest.mark.shared

@@ -19,8 +19,8 @@ import proctor.studio
 from proctor.drawing.engines import Engine, Placement, Route
 from proctor.drawing.layout import Layouts
 from proctor.drawing.sketch import Sketch
-from proctor.drawing.svg import StepMark, draw_layout
-from proctor.drawing.view import GraphView, draw_graph, mark_steps, view_graph
+from proctor.drawing.svg import draw_layout
+from proctor.drawing.view import GraphView, mark_steps, view_graph
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
@@ -290,12 +290,6 @@ def test_without_marks_a_drawing_is_hidden_from_screen_readers(diamond: TaskGrap
     assert tree.get("aria-hidden") == "true"
     assert tree.get("role") is None
     assert not list(tree.iterfind(".//g[@tabindex]"))
-
-
-def test_marks_of_one_step_leave_the_others_as_they_are(diamond: TaskGraph, layouts: Layouts) -> None:
-    svg = draw_graph(diamond, {"a": StepMark("done", "done")}, layouts)
-    assert names(svg) == ["Do a (done)"]
-    assert svg.count("data-step=") == 4
 
 
 def test_marks_cover_every_action_and_neither_start_nor_end(diamond: TaskGraph) -> None:

@@ -1,4 +1,4 @@
-"""Sources that say the same: exactly, by content hash; nearly, by shared words or by vectors.
+"""Sources that say the same: exactly, by content hash; nearly, by shared words.
 
 Equal sources lie close to each other, so they would draw the weights of seeds to themselves and stand as distractors beside
 their own twins. The first of them stays; the ids of the others become its aliases.
@@ -19,22 +19,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.source import MODALITIES, Source, render_source
+from proctor.corpus.source import Source, render_source
 from proctor.errors import MissingExtraError, UserError
 
 __all__ = [
-    "SAME_VECTOR",
     "NearDuplicates",
     "bands",
     "exact_duplicates",
     "near_duplicates",
-    "vector_duplicates",
 ]
 
-SAME_VECTOR: Final = 0.995
-"""Cosine above which two sources count as one (ours)."""
-
-_BLOCK: Final = 2048
 _CHUNK: Final = 1000
 _MISSED: Final = 1e-4
 
@@ -180,55 +174,3 @@ def _shingles(source: Source, size: int) -> frozenset[bytes]:
 def _alike(one: frozenset[bytes], other: frozenset[bytes], threshold: float) -> bool:
     shared = len(one & other)
     return shared >= threshold * (len(one) + len(other) - shared)
-
-
-# -- by vectors ------------------------------------------------------------------------------------------------
-
-
-def vector_duplicates(
-    sources: Sequence[Source], vectors: NDArray[np.float32], threshold: float = SAME_VECTOR
-) -> dict[str, str]:
-    """Return for every source whose vector is nearly that of an earlier one (of its modality) that stays the id of that one.
-
-    Exact: every pair of one modality is compared, in blocks; 300,000 sources of 384 numbers are 17 tera-operations.
-
-    Args:
-        sources: of the corpus.
-        vectors: their vectors, shape (sources, dimension), rows of length one.
-        threshold: cosines above it count as the same.
-
-    Raises:
-        ValueError: if there is not one vector for each source.
-    """
-    if len(vectors) != len(sources):
-        raise ValueError(f"{len(vectors)} vectors for {len(sources)} sources")
-    aliases: dict[str, str] = {}
-    for modality in MODALITIES:
-        places = [place for place, source in enumerate(sources) if source.modality == modality]
-        twins = _first_alike(vectors[places], threshold)
-        aliases |= {sources[places[at]].id: sources[places[twin]].id for at, twin in twins.items()}
-    return aliases
-
-
-def _first_alike(rows: NDArray[np.float32], threshold: float) -> dict[int, int]:
-    """Return for each row the first row before it that stays and has a cosine above the threshold."""
-    twins: dict[int, int] = {}
-    stays = np.empty(0, np.int64)
-    for begin in range(0, len(rows), _BLOCK):
-        block = rows[begin : begin + _BLOCK]
-        for start in range(0, len(stays), _BLOCK):
-            others = stays[start : start + _BLOCK]
-            close = block @ rows[others].T > threshold
-            for at in np.flatnonzero(close.any(axis=1)).tolist():
-                twins.setdefault(begin + at, int(others[close[at].argmax()]))
-        left = [at for at in range(len(block)) if begin + at not in twins]
-        close = block[left] @ block[left].T > threshold
-        own: list[int] = []
-        for place, at in enumerate(left):
-            twin = next((other for other in own if close[place, other]), None)
-            if twin is None:
-                own.append(place)
-            else:
-                twins[begin + at] = begin + left[twin]
-        stays = np.concatenate((stays, np.array([begin + left[place] for place in own], np.int64)))
-    return twins

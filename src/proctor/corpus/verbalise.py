@@ -30,7 +30,6 @@ __all__ = [
     "Verbalisation",
     "Verbalised",
     "Verbaliser",
-    "attach_verbalisations",
     "corpus_prompts",
 ]
 
@@ -198,28 +197,6 @@ class Verbaliser:
         found = {f"verbalisation_{name}": value for name, value in details.items()}
         found |= {"verbalised_by": self.model, "verbalisation_request": key[:16]}
         return found | ({"verbalisation_model": reply.model} if reply.model else {})
-
-
-def attach_verbalisations(corpus: Corpus, texts: Mapping[str, str], by: str) -> Corpus:
-    """Return the corpus with descriptions that somebody else made.
-
-    Args:
-        corpus: an image that has a description gets the new one.
-        texts: by id of the image.
-        by: who made them, for ``meta['verbalised_by']``.
-
-    Raises:
-        UserError: if an id is not that of an image.
-    """
-    described: dict[int, Source] = {}
-    for id, text in texts.items():
-        place = corpus.position(id)
-        source = corpus.sources[place]
-        if source.modality != "image":
-            raise UserError(f"'{id}' is a {source.modality}; only images are described.")
-        described[place] = _with_description(source, _tidied(text), {"verbalised_by": by})
-    sources = (described.get(place, source) for place, source in enumerate(corpus))
-    return Corpus(sources, corpus.root, corpus.aliases)
 
 
 # -- what became of it -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import progress_after
 
-__all__ = ["GraphView", "PlainStatus", "StepRow", "default_layouts", "draw_graph", "mark_steps", "view_graph"]
+__all__ = ["GraphView", "PlainStatus", "StepRow", "default_layouts", "mark_steps", "view_graph"]
 
 PlainStatus = Literal["done", "current", "todo"]
 
@@ -125,17 +125,6 @@ def view_graph(example: Example, graph: TaskGraph | None, layouts: Layouts | Non
         )
     svg = draw_layout(layout, graph, marks, focusable=True, label=f"Task graph: {title}")
     return GraphView(title, svg, "", rows, done, any(s.framed for s in layout.sketch.slots), counts)
-
-
-def draw_graph(
-    graph: TaskGraph, marks: dict[str, StepMark] | None = None, layouts: Layouts | None = None
-) -> Markup:
-    """Return a graph with statuses as one SVG element.
-
-    Raises:
-        NotDrawnError: if the graph is too large or no layout program is there.
-    """
-    return draw_layout((layouts or default_layouts()).find(graph), graph, marks, focusable=True)
 
 
 def mark_steps(example: Example, graph: TaskGraph) -> dict[str, StepMark]:

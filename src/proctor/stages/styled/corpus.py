@@ -17,7 +17,6 @@ from proctor.corpus.source import Source, body_length, render_source
 from proctor.corpus.verbalise import Verbaliser, corpus_prompts
 from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
-from proctor.llm.estimate import Estimate
 from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
@@ -362,18 +361,6 @@ def _verbalise(
 def _verbaliser(models: Models, model: str, limits: Limits | None) -> Verbaliser:
     prompts = corpus_prompts(limits.prompts if limits else None)
     return Verbaliser(model=model, prompts=prompts, secret=models.secret, media=models.media)
-
-
-def estimate_verbalising(root: Path, model: str, *, limits: Limits | None = None) -> Estimate:
-    """Say what describing the corpus's images would take; nothing is sent.
-
-    Raises:
-        UserError: if there is no corpus.
-    """
-    workspace = Workspace(root)
-    corpus = corpus_of(workspace)
-    with open_models(workspace, limits) as models:
-        return models.estimate([("verbalise", _verbaliser(models, model, limits).requests(corpus))])
 
 
 # -- what it is ------------------------------------------------------------------------------------------------
