@@ -17,9 +17,12 @@ class _Generate(FamilyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "procedural": (
             "proctor.cli.generate",
-            "About recordings and their task graphs, as ProMQA (the word may be left out).",
+            "About moments of recordings, as ProMQA (the word may be left out).",
         ),
-        "styled": ("proctor.cli.generate_styled", "About texts, tables and images, in styles, as SMMQG."),
+        "styled": (
+            "proctor.cli.generate_styled",
+            "About documents (texts, tables, images), in styles, as SMMQG.",
+        ),
         "instructional": (
             "proctor.cli.generate_instructional",
             "About clips of annotated videos, as InstructionBench.",
@@ -30,11 +33,14 @@ class _Generate(FamilyGroup):
 class _Experiment(FamilyGroup):
     usual: ClassVar[str] = "promqa"
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "promqa": ("proctor.cli.experiment", "ProMQA's experiment (the word may be left out)."),
-        "styled": ("proctor.cli.experiment_styled", "SMMQG's experiment, from a corpus to the report."),
+        "promqa": ("proctor.cli.experiment", "Moments: ProMQA's experiment (the word may be left out)."),
+        "styled": (
+            "proctor.cli.experiment_styled",
+            "Documents: SMMQG's experiment, from a corpus to the report.",
+        ),
         "instructional": (
             "proctor.cli.experiment_instructional",
-            "InstructionBench's experiment, from annotated videos to the report.",
+            "Clips: InstructionBench's experiment, from annotated videos to the report.",
         ),
     }
 
@@ -44,7 +50,7 @@ class _Predict(FamilyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "procedural": (
             "proctor.cli.predict",
-            "The items of a benchmark of recordings (the word may be left out).",
+            "Questions about moments (the word may be left out).",
         ),
         "instructional": (
             "proctor.cli.predict_instructional",
@@ -101,14 +107,14 @@ def _family(group: type[FamilyGroup], help: str) -> typer.Typer:
 apps = {
     "generate": _family(
         _Generate,
-        "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about recordings and their task graphs; "
-        "proctor generate styled WORKSPACE about a corpus of texts, tables and images; proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
+        "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
+        "proctor generate styled WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
     ),
     "predict": _family(
         _Predict,
-        "Have a predictor answer the benchmark.\n\nproctor predict WORKSPACE answers the items of a benchmark of recordings; of "
-        "a workspace of clips (InstructionBench) the questions about these.",
+        "Have a predictor answer the benchmark.\n\nproctor predict WORKSPACE answers the questions about moments; of "
+        "a workspace of clips the questions about these.",
     ),
     "judge": _family(
         _Judge,
@@ -117,7 +123,7 @@ apps = {
     ),
     "experiment": _family(
         _Experiment,
-        "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's; proctor experiment "
-        "styled WORKSPACE does SMMQG's, proctor experiment instructional WORKSPACE InstructionBench's. A workspace that is called like one of the commands is written ./NAME.",
+        "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
+        "styled WORKSPACE does SMMQG's (documents), proctor experiment instructional WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
     ),
 }

@@ -64,7 +64,7 @@ def instructional(
     dry_run: DryRunFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Sit a model down to answer questions about clips, with options or open-ended, and score it.
+    """Have a model answer questions about clips, with options or open-ended, and score it.
 
     Accuracy by letter, by category, level, data set and place in the clip, with intervals over videos. A reply without a letter
     is wrong and counted apart; a failed call is in no mean.
