@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
-from proctor.exam.choice_scores import CREDIT, ChoiceTable, score_choices
-from proctor.exam.clip_scores import ClipTable, Resampling, compare_clip_runs, slices_of
+from proctor.exam.choice_scores import CREDIT, score_choices
+from proctor.exam.clip_scores import clip_slices
 from proctor.exam.prediction import Prediction
+from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.score import Signature
 
@@ -27,7 +28,7 @@ def said(q, answer="?", *, failure=None, who="m", **details):
     return Prediction(item_id=q.id, predictor=who, answer=answer, details=details)
 
 
-def score(predictions, questions=QUESTIONS, **options) -> ChoiceTable:
+def score(predictions, questions=QUESTIONS, **options) -> ScoreTable:
     return score_choices(questions, predictions, benchmark="toy", **{"resampling": NONE, **options})
 
 
@@ -59,10 +60,10 @@ def test_slices_add_up() -> None:
         assert sum(row.n * row.value for row in rows) == pytest.approx(40 * table.row().value)
     assert table.row("letter=A").value == 1.0
     assert table.row("letter=B").value == 0.0
-    assert table.row("dataset=hirest").videos == 5
-    assert table.recall_spread == pytest.approx(0.4)  # one recall of 1 and four of 0
-    assert table.balance_p < 1e-6
-    assert [(row.letter, row.gold, row.right, row.said) for row in table.letters] == [
+    assert table.row("dataset=hirest").clusters == 5
+    assert table.letters.recall_spread == pytest.approx(0.4)  # one recall of 1 and four of 0
+    assert table.letters.balance_p < 1e-6
+    assert [(row.letter, row.gold, row.right, row.said) for row in table.letters.rows] == [
         ("A", 8, 8, 40), ("B", 8, 0, 0), ("C", 8, 0, 0), ("D", 8, 0, 0), ("E", 8, 0, 0),
     ]  # fmt: skip
     with pytest.raises(KeyError):
@@ -77,7 +78,7 @@ def test_intervals_draw_whole_videos() -> None:
     sums = cluster_sums([marks, [1.0] * 40], [q.cluster for q in QUESTIONS])
     wanted = bootstrap_interval(sums, resamples=2_000, seed=4)
     assert (row.low, row.high) == (wanted.low, wanted.high)
-    assert row.videos == 10
+    assert row.clusters == 10
     assert row.high - row.low > 0.45
     by_question = bootstrap_interval(
         cluster_sums([marks, [1.0] * 40], [q.id for q in QUESTIONS]), resamples=2_000
@@ -110,7 +111,7 @@ def test_circular_evaluation_counts_a_question_only_if_all_rotations_are_right()
     failed = turns(QUESTIONS[4], range(5))
     failed[2] = msgspec.structs.replace(failed[2], answer=None, failure="timeout: 60 s")
     table = score(made + failed)
-    assert table.circular
+    assert table.letters.circular
     assert table.row(measure="circular_accuracy").value == pytest.approx(1 / 3)
     assert table.row(measure="accuracy").value == pytest.approx((1 + 0.8 + 0) / 3)
     for measure in ("accuracy", "circular_accuracy"):
@@ -118,7 +119,7 @@ def test_circular_evaluation_counts_a_question_only_if_all_rotations_are_right()
         assert (row.n, row.failed, row.skipped) == (3, 2, 35)
     assert table.row(measure="circular_accuracy").chance == pytest.approx(5**-5)
     assert not [row for row in table.rows if row.kind == "letter"]
-    assert table.answers == 22
+    assert table.letters.answers == 22
 
 
 def test_a_liking_for_a_letter_earns_nothing_in_circular_evaluation() -> None:
@@ -126,7 +127,7 @@ def test_a_liking_for_a_letter_earns_nothing_in_circular_evaluation() -> None:
     table = score(made)
     assert table.row(measure="accuracy").value == pytest.approx(0.2)
     assert table.row(measure="circular_accuracy").value == 0.0
-    assert table.recall_spread == pytest.approx(0.4)
+    assert table.letters.recall_spread == pytest.approx(0.4)
 
 
 def test_questions_with_fewer_options_are_as_easy_to_guess_as_they_are() -> None:
@@ -176,30 +177,29 @@ def test_one_of_several_predictors_can_be_chosen_and_tables_survive_files() -> N
     made = [said(QUESTIONS[0], "A"), said(QUESTIONS[0], "B", who="n")]
     table = score(made, predictor="n")
     assert (table.predictor, table.row().value) == ("n", 0.0)
-    assert msgspec.json.decode(msgspec.json.encode(table), type=ChoiceTable) == table
-    assert isinstance(table, ClipTable)
+    assert msgspec.json.decode(msgspec.json.encode(table), type=ScoreTable) == table
 
 
 def test_two_runs_are_compared_by_video() -> None:
     good = score([said(q, q.letter) for q in QUESTIONS], resampling=QUICK)
     bad = score([said(q, "A", who="n") for q in QUESTIONS], resampling=QUICK)
-    (found,) = compare_clip_runs([good, bad], QUICK)
+    (found,) = compare_tables([good, bad], QUICK)
     assert (found.a, found.b) == ("m", "n")
     assert found.difference == pytest.approx(-0.8)  # the second less the first
     assert found.p < 0.05
     with pytest.raises(UserError, match="same predictor"):
-        compare_clip_runs([good, good])
+        compare_tables([good, good])
     other = score_choices(
         QUESTIONS, [said(q, "A", who="o") for q in QUESTIONS], benchmark="another", resampling=QUICK
     )
     with pytest.raises(UserError, match="benchmark"):
-        compare_clip_runs([good, other])
+        compare_tables([good, other])
 
 
 def test_what_a_question_does_not_have_puts_it_in_no_slice() -> None:
     bare = msgspec.structs.replace(QUESTIONS[0], level="", category="", dataset="", position="")
-    assert list(slices_of([bare])) == ["all"]
-    assert "category=a/b" in slices_of([msgspec.structs.replace(bare, category="a|b")])
+    assert list(clip_slices([bare])) == ["all"]
+    assert "category=a/b" in clip_slices([msgspec.structs.replace(bare, category="a|b")])
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C", "D", "E", "hm", None]), min_size=1, max_size=40))
@@ -214,4 +214,4 @@ def test_every_reply_is_counted_once(replies: list[str | None]) -> None:
         assert math.isclose(row.value, counts["right"] / (len(replies) - counts["failed"]))
     else:
         assert (row.value, row.note) == (None, "every answer failed")
-    assert np.isclose(sum(r.said for r in table.letters), counts["right"] + counts["wrong"])
+    assert np.isclose(sum(r.said for r in table.letters.rows), counts["right"] + counts["wrong"])

@@ -21,8 +21,7 @@ from proctor.exam.concur import (
     sheet_of_runs,
 )
 from proctor.exam.retrieval_scores import RetrievalTable
-from proctor.exam.scores import ScoreTable
-from proctor.exam.source_scores import SourceTable
+from proctor.exam.table import ScoreTable
 
 MODELS = ["Vicuna7", "Vicuna13", "Qwen", "Gemini", "Haiku", "Sonnet", "Opus", "GPT4T"]
 QA_A = [55.0, 61.0, 65.7, 80.7, 73.9, 87.3, 93.0, 96.4]
@@ -164,7 +163,7 @@ def test_sheets_of_scored_runs_and_of_retrieval():
     runs = [
         ScoreTable(
             benchmark="r", predictor=name, judge="j", rows=(),
-            item_marks={"i1": 50.0, "i2": None}, recordings={"i1": "rec", "i2": "rec"},
+            marks={"judge": {"i1": 50.0, "i2": None}}, clusters={"i1": "rec", "i2": "rec"},
         )
         for name in ("m1", "m2")
     ]  # fmt: skip
@@ -183,7 +182,7 @@ def test_sheets_of_scored_runs_and_of_retrieval():
 
 
 def test_a_sheet_of_systems_that_answered_from_sources():
-    tables = [SourceTable(predictor=n, cells=(), marks={"judge": {"q": 50.0}}) for n in ("m1", "m2")]
+    tables = [ScoreTable(predictor=n, rows=(), marks={"judge": {"q": 50.0}}) for n in ("m1", "m2")]
     assert sheet_of_answers("ours", tables).marks == {"m1": {"q": 50.0}, "m2": {"q": 50.0}}
     with pytest.raises(UserError, match="'m1' has no column 'reference judge'"):
         sheet_of_answers("ours", tables, "reference judge")

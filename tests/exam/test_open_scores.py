@@ -5,13 +5,13 @@ import pytest
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
-from proctor.exam.clip_scores import Resampling
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
 from proctor.exam.open_scores import score_open
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.table import Resampling
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore

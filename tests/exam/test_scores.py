@@ -5,7 +5,8 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.scores import ScoreTable, compare_runs, score_run
+from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling, ScoreTable, compare_tables
 
 
 def run(release, scores, *, predictor="p", judge="rules-1", **options):
@@ -151,7 +152,7 @@ def test_compare_runs(release):
     good = run(release, lambda k: 2, predictor="good")
     fair = run(release, lambda k: 2 if k % 3 else 0, predictor="fair")
     twin = run(release, lambda k: 2 if k % 3 else 0, predictor="twin")
-    found = {(c.a, c.b): c for c in compare_runs([fair, good, twin], resamples=500)}
+    found = {(c.a, c.b): c for c in compare_tables([fair, good, twin], Resampling(resamples=500))}
     assert found["fair", "good"].difference == pytest.approx(100 * 16 / 48)
     assert found["fair", "good"].p_holm < 0.05
     assert found["fair", "twin"].p_holm == 1.0
@@ -170,6 +171,6 @@ def test_compare_runs_refuses_what_was_not_measured_alike(release):
         (fewer, "different items"),
     ):
         with pytest.raises(UserError, match=message):
-            compare_runs([base, table])
+            compare_tables([base, table])
     with pytest.raises(UserError, match="same predictor"):
-        compare_runs([base, base])
+        compare_tables([base, base])

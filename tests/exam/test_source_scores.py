@@ -10,13 +10,13 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_scores import (
-    SourceTable,
     TextColumn,
     bert_column,
     judge_measure,
     rouge_column,
     score_answers,
 )
+from proctor.exam.table import ScoreTable
 from proctor.metrics.bert_score import BertEncoder
 
 MODEL = "openai/m-1"
@@ -70,7 +70,7 @@ def test_the_worked_example(shared_expected):
         {"judge": judgements(asked, *expected["scores"])},
         resamples=100,
     )
-    cell = table.cell("judge")
+    cell = table.row(measure="judge")
     assert cell.value == expected["score_0_100"]
     assert cell.low <= cell.value <= cell.high
     assert cell.n == 5
@@ -86,23 +86,23 @@ def test_cells_by_hand():
         [rouge_column(asked, made)],
         resamples=100,
     )
-    assert table.cell("judge").value == 62.5
-    assert table.cell("judge", "style=a").value == 50.0
-    assert table.cell("judge", "style=b").value == 100.0
-    assert table.cell("judge", "mean of styles").value == 75.0
-    assert table.cell("judge", "modalities=text+table").value == 50.0
-    assert table.cell("judge", "style=a/modalities=text").value == 75.0
-    assert table.cell("reference judge").value == 75.0
+    assert table.row(measure="judge").value == 62.5
+    assert table.row("style=a", "judge").value == 50.0
+    assert table.row("style=b", "judge").value == 100.0
+    assert table.row("mean of styles", "judge").value == 75.0
+    assert table.row("modalities=text+table", "judge").value == 50.0
+    assert table.row("style=a/modalities=text", "judge").value == 75.0
+    assert table.row(measure="reference judge").value == 75.0
     rouge = [100 * 2 * 2 / 5, 0, 100, 100 * 2 * 1 / 4]
-    assert table.cell("rouge-1").value == pytest.approx(sum(rouge) / 4)
+    assert table.row(measure="rouge-1").value == pytest.approx(sum(rouge) / 4)
     assert table.marks["judge"] == {"q0": 100.0, "q1": 0.0, "q2": 50.0, "q3": 100.0}
     assert (table.counts["judge: 0"], table.counts["judge: 1"], table.counts["judge: 2"]) == (1, 1, 2)
-    assert "judge:j" in table.cell("judge").signature
-    assert "weighting:style" in table.cell("judge", "mean of styles").signature
+    assert "judge:j" in table.row(measure="judge").signature
+    assert "weighting:style" in table.row("mean of styles", "judge").signature
     assert table.notes == ()
     with pytest.raises(KeyError):
-        table.cell("bertscore")
-    assert msgspec.json.decode(msgspec.json.encode(table), type=SourceTable) == table
+        table.row(measure="bertscore")
+    assert msgspec.json.decode(msgspec.json.encode(table), type=ScoreTable) == table
 
 
 @pytest.mark.shared
@@ -141,8 +141,8 @@ def test_bert_score_is_a_column_like_the_others():
     assert found.values["q1"] < 100.0
     assert "model:toy" in found.signature
     scored = score_answers(asked, made, {}, [found], resamples=0)
-    assert scored.cell("bertscore").value == pytest.approx(sum(found.values.values()) / 2)
-    assert scored.cell("bertscore").failed == 1
+    assert scored.row(measure="bertscore").value == pytest.approx(sum(found.values.values()) / 2)
+    assert scored.row(measure="bertscore").failed == 1
 
 
 def test_a_model_that_is_not_there_is_told(tmp_path):
@@ -161,20 +161,20 @@ def test_what_failed_is_counted_and_never_zero():
         *judgements(asked[3:4], None, failure="timeout: slow"),
     ]
     table = score_answers(asked, made, {"judge": marks}, [rouge_column(asked, made)], resamples=0)
-    cell = table.cell("judge")
+    cell = table.row(measure="judge")
     assert (cell.value, cell.n, cell.failed) == (100.0, 1, 4)
-    lost = table.cell("judge", "style=b")
+    lost = table.row("style=b", "judge")
     assert (lost.value, lost.note) == (None, "every answer failed")
-    mean = table.cell("judge", "mean of styles")
+    mean = table.row("mean of styles", "judge")
     assert (mean.value, mean.note) == (100.0, "1 styles have no value and are left out")
-    assert table.cell("rouge-1").n == 3
+    assert table.row(measure="rouge-1").n == 3
     assert table.counts == {
         "questions": 5, "failed answers": 1, "not asked": 1, "judge: 2": 1, "judge: judge_unparsed": 1,
         "judge: unscored otherwise": 1,
     }  # fmt: skip
     none = score_answers(asked, made, {"judge": judgements(asked, None, None)}, resamples=0)
-    assert none.cell("judge", "mean of styles").value is None
-    assert none.cell("judge").value is None
+    assert none.row("mean of styles", "judge").value is None
+    assert none.row(measure="judge").value is None
 
 
 def test_a_contestant_that_wrote_the_questions_is_flagged():
@@ -225,9 +225,9 @@ def test_any_column_by_question_has_its_cells():
     asked = questions("a", "b")
     column = TextColumn(name="bertscore", signature="bert_score|value:f1", values={"q0": 60.0, "q1": 70.0})
     table = score_answers(asked, predictions(asked, "x", "y"), {}, [column], resamples=50)
-    assert table.cell("bertscore").value == 65.0
-    assert table.cell("bertscore", "style=b").value == 70.0
-    assert "interval:bca-95" in table.cell("bertscore").signature
+    assert table.row(measure="bertscore").value == 65.0
+    assert table.row("style=b", "bertscore").value == 70.0
+    assert "interval:bca-95" in table.row(measure="bertscore").signature
 
 
 def test_names_of_columns():

@@ -130,8 +130,8 @@ def test_everything_runs_and_running_it_again_sends_nothing(workspace, standin, 
     for answers, marks, table in tables:
         assert all(p.answer for p in answers)
         assert {j.score for found in marks.values() for j in found} <= {0, 1, 2}
-        assert table.cell("source").n == 4
-        assert table.cell("rouge-1").n == 4
+        assert table.row(measure="source").n == 4
+        assert table.row(measure="rouge-1").n == 4
     gold = tables[0][0]
     assert gold[2].answer == "There are 1 pictures to be seen."
     assert gold[0].answer == "It lies at 412 metres."

@@ -15,7 +15,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.scores import ScoreRow
+from proctor.exam.table import ScoreRow
 from proctor.exam.view import View
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules

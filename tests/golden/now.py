@@ -31,6 +31,23 @@ def _details(record: Mapping[str, Any]) -> Any:
     return {**details, "calls": "1"} if nothing else details
 
 
+def _first_marks(record: Mapping[str, Any]) -> Any:
+    return next(iter(record["marks"].values()))
+
+
+def _clip_rows(record: Mapping[str, Any]) -> Any:
+    """Rows over clips counted their clusters as ``videos``."""
+    return [
+        {("videos" if name == "clusters" else name): value for name, value in row.items()}
+        for row in record["rows"]
+    ]
+
+
+def _judged_rows(record: Mapping[str, Any]) -> Any:
+    """Rows of answers about moments had no measure: there was but one, the judge's points."""
+    return [{name: value for name, value in row.items() if name != "measure"} for row in record["rows"]]
+
+
 _PAIR: Final = "id clip_id video_id dataset level category position question answer step_ids details"
 
 
@@ -64,7 +81,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "judgements.jsonl": _same("item_id predictor judge score rationale gold failure details"),  # score: 0, 1, 2; None: unscored
     "clip-runs/judgements.jsonl": _same("item_id predictor judge score rationale gold failure"),
     "run.json": _same("predictor role privilege seed items view"),
-    "scores.json": _same("benchmark judge predictor privilege recordings rows item_marks"),  # marks: 0, 50, 100
+    "scores.json": _same("benchmark judge predictor privilege")
+    | {"rows": _judged_rows, "recordings": "clusters", "item_marks": "marks.judge"},  # marks: 0, 50, 100
     "comparisons.json": _same(
         "a b n clusters difference low high p p_holm effect detectable wins ties losses failed mean_a mean_b method note"
     ),
@@ -72,9 +90,11 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "candidates.jsonl": _same("id example_id recording_id type question answers provenance"),
     "items.jsonl": _same("id candidate_id candidate_hash example question golds question_approved_by"),
     "table.json": _same(  # of one system over clips; marks 0 to 1; None where a rotation has no answer
-        "predictor judge benchmark privilege circular answers letters balance_p recall_spread counts clusters item_marks rows"
-    ),
-    "answers/table.json": _same("predictor cells counts marks notes"),  # marks: 0 to 100; a question's golds must all be given
+        "predictor judge benchmark privilege counts clusters"
+    )
+    | {name: f"letters.{name}" for name in ("circular", "answers", "balance_p", "recall_spread")}
+    | {"letters": "letters.rows", "item_marks": _first_marks, "rows": _clip_rows},
+    "answers/table.json": _same("predictor counts marks notes") | {"cells": "rows"},  # marks: 0 to 100; a question's golds must all be given
     "retrieval/table.json": _same("runs cells counts recalls questions notes"),
     "retrieval/run.json": _same("spec retriever embedders questions signature details"),
     "retrieval/ranking.jsonl": _same("qid retriever ids scores failure"),

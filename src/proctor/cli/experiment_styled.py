@@ -196,7 +196,7 @@ def _text(done: Done) -> str:
             found = [(c["system"], c["measure"], "" if c["value"] is None else c["value"]) for c in cells]
             text += f"\n\n{part.name}\n" + table(found, ("retriever", "measure", "value"))
         if part.name.startswith("answer/"):
-            cells = [c for c in part.counts["table"]["cells"] if c["slice"] == "all"]
+            cells = [c for c in part.counts["table"]["rows"] if c["slice"] == "all"]
             text += f"\n\n{part.name}\n" + table(
                 [(c["measure"], "" if c["value"] is None else c["value"]) for c in cells],
                 ("measure", "value"),

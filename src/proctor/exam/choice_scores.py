@@ -17,50 +17,16 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.choice_reading import CUT_OFF, Choice, choice_of
 from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.clip_scores import ClipRow, ClipTable, Resampling, of_one_predictor, rows_of
+from proctor.exam.clip_scores import clip_rows, predictions_of_one
 from proctor.exam.prediction import Prediction
+from proctor.exam.table import LetterRow, Letters, Resampling, ScoreRow, ScoreTable, signature_part
 from proctor.metrics.choice import LETTERS, PARSER, letter_balance, recall_spread
 from proctor.metrics.score import Signature
 
-__all__ = ["CREDIT", "ChoiceTable", "LetterRow", "score_choices"]
+__all__ = ["CREDIT", "score_choices"]
 
 CREDIT: Final = "credit"
 """Detail of a floor's prediction: the share of its draws that would be right, which is its mark."""
-
-
-class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one letter, as shown.
-
-    Attributes:
-        letter: A, B, …
-        gold: answers whose right option stood there.
-        right: of these, answered right.
-        said: answers that named it.
-    """
-
-    letter: str
-    gold: int
-    right: int
-    said: int
-
-
-class ChoiceTable(ClipTable, frozen=True, kw_only=True, omit_defaults=True):
-    """Scores of multiple choice.
-
-    Attributes:
-        circular: whether every rotation of the options was asked.
-        answers: replies that were read (questions times rotations).
-        letters: by letter as shown.
-        recall_spread: standard deviation of the accuracy by letter of the right option (RStd): liking for letters; None where
-            fewer than two letters were right ones.
-        balance_p: probability of letters at least as uneven as those that were said, were all equally likely; None without any.
-    """
-
-    circular: bool = False
-    answers: int = 0
-    letters: tuple[LetterRow, ...] = ()
-    recall_spread: float | None = None
-    balance_p: float | None = None
 
 
 class _Turn(msgspec.Struct, frozen=True):
@@ -78,7 +44,7 @@ def score_choices(
     predictor: str = "",
     privilege: str = "",
     resampling: Resampling | None = None,
-) -> ChoiceTable:
+) -> ScoreTable:
     """Score one run.
 
     Args:
@@ -94,7 +60,7 @@ def score_choices(
             does not fit its question.
     """
     how = resampling or Resampling()
-    chosen = of_one_predictor(questions, predictions, predictor)
+    chosen = predictions_of_one(questions, predictions, predictor)
     by_id = {question.id: question for question in questions}
     if lacking := [question.id for question in questions if not question.options]:
         raise UserError(
@@ -116,22 +82,24 @@ def score_choices(
     rows = _rows(questions, marks, unparsed, turns, benchmark=benchmark, circular=circular, how=how)
     choices = [turn.choice for made in turns.values() for turn in made if turn.choice is not None]
     letters = _letter_rows(choices)
-    return ChoiceTable(
+    return ScoreTable(
         benchmark=benchmark,
         predictor=chosen[0].predictor,
         judge=PARSER,
         rows=tuple(rows),
-        item_marks={question.id: marks.get(question.id) for question in questions},
+        marks={"accuracy": {question.id: marks.get(question.id) for question in questions}},
         clusters={question.id: question.cluster for question in questions},
         counts=_counts(questions, chosen, choices),
         privilege=privilege,
-        circular=circular,
-        answers=len(choices),
-        letters=letters,
-        recall_spread=_known(
-            recall_spread([row.right / row.gold if row.gold else None for row in letters]).value
+        letters=Letters(
+            circular=circular,
+            answers=len(choices),
+            rows=letters,
+            recall_spread=_known(
+                recall_spread([row.right / row.gold if row.gold else None for row in letters]).value
+            ),
+            balance_p=_known(letter_balance([row.said for row in letters]).p) if len(letters) > 1 else None,
         ),
-        balance_p=_known(letter_balance([row.said for row in letters]).p) if len(letters) > 1 else None,
     )
 
 
@@ -144,9 +112,9 @@ def _rows(
     benchmark: str,
     circular: bool,
     how: Resampling,
-) -> list[ClipRow]:
+) -> list[ScoreRow]:
     basis = {
-        "benchmark": benchmark.replace("|", "/").strip() or "unnamed",
+        "benchmark": signature_part(benchmark),
         "parser": PARSER,
         "unparsed": "wrong",
     }
@@ -157,7 +125,7 @@ def _rows(
         for id_, made in turns.items()
         if not circular and made[0].choice is not None
     }
-    rows = rows_of(
+    rows = clip_rows(
         questions, marks, Signature("choice_accuracy", basis), measure="accuracy", resampling=how,
         unparsed=unparsed, chances=chances, letters=letters,
     )  # fmt: skip
@@ -166,7 +134,7 @@ def _rows(
         guessed = {
             question.id: len(question.options) ** -float(len(question.options)) for question in questions
         }
-        rows += rows_of(
+        rows += clip_rows(
             questions, every, Signature("circular_accuracy", basis), measure="circular_accuracy",
             resampling=how, unparsed=unparsed, chances=guessed,
         )  # fmt: skip

@@ -17,8 +17,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.csv_rows import iter_csv_rows
 from proctor.exam.retrieval_scores import RetrievalTable
-from proctor.exam.scores import ScoreTable
-from proctor.exam.source_scores import SourceTable
+from proctor.exam.table import ScoreTable
 from proctor.metrics.concurrence import Concurrence, concurrence_interval, rank_concurrence
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval
@@ -296,11 +295,11 @@ def sheet_of_runs(benchmark: str, tables: Iterable[ScoreTable]) -> MarkSheet:
         if table.predictor in marks:
             raise UserError(f"two runs have the predictor '{table.predictor}'.", where=benchmark)
         marks[table.predictor] = table.item_marks
-        clusters |= table.recordings
+        clusters |= table.clusters
     return MarkSheet(benchmark=benchmark, marks=marks, clusters=clusters)
 
 
-def sheet_of_answers(benchmark: str, tables: Iterable[SourceTable], measure: str = "judge") -> MarkSheet:
+def sheet_of_answers(benchmark: str, tables: Iterable[ScoreTable], measure: str = "judge") -> MarkSheet:
     """Return the marks of systems that answered from sources, by one judge's column.
 
     Raises:

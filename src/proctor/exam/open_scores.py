@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from proctor.errors import UserError
 from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.clip_scores import ClipTable, Resampling, of_one_predictor, rows_of
+from proctor.exam.clip_scores import clip_rows, predictions_of_one
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.table import Resampling, ScoreTable, signature_part
 from proctor.metrics.score import Signature
 
 __all__ = ["score_open"]
@@ -26,7 +27,7 @@ def score_open(
     benchmark: str,
     predictor: str = "",
     resampling: Resampling | None = None,
-) -> ClipTable:
+) -> ScoreTable:
     """Score one run of open-ended answers: the share that means the same as the right answer.
 
     An answer without a judgement, or with one that failed, has failed: it is in no mean.
@@ -35,7 +36,7 @@ def score_open(
         UserError: if there is nothing to score, records of several predictors or judges are mixed, or there twice.
     """
     how = resampling or Resampling()
-    chosen = of_one_predictor(questions, predictions, predictor)
+    chosen = predictions_of_one(questions, predictions, predictor)
     ours = [j for j in judgements if j.predictor == chosen[0].predictor]
     judges = sorted({j.judge for j in ours})
     if len(judges) != 1:
@@ -48,14 +49,15 @@ def score_open(
     by_id = {j.item_id: j for j in ours}
     marks = {p.item_id: _mark(p, by_id.get(p.item_id)) for p in chosen}
     signature = Signature(
-        "consistency", {"benchmark": _part(benchmark), "judge": _part(judges[0]), "unjudged": "left out"}
+        "consistency",
+        {"benchmark": signature_part(benchmark), "judge": signature_part(judges[0]), "unjudged": "left out"},
     )
-    return ClipTable(
+    return ScoreTable(
         benchmark=benchmark,
         predictor=chosen[0].predictor,
         judge=judges[0],
-        rows=tuple(rows_of(questions, marks, signature, measure="consistency", resampling=how)),
-        item_marks={question.id: marks.get(question.id) for question in questions},
+        rows=tuple(clip_rows(questions, marks, signature, measure="consistency", resampling=how)),
+        marks={"consistency": {question.id: marks.get(question.id) for question in questions}},
         clusters={question.id: question.cluster for question in questions},
         counts=_counts(questions, chosen, marks, by_id),
     )
@@ -96,7 +98,3 @@ def _counts(
     }
     found |= {f"failed: {code}": n for code, n in sorted(failed.items())}
     return found | {f"unmarked: {code}": n for code, n in sorted(unmarked.items())}
-
-
-def _part(text: str) -> str:
-    return text.replace("|", "/").strip() or "unnamed"

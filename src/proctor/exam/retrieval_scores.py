@@ -17,9 +17,10 @@ import numpy as np
 
 from proctor.corpus.collection import Corpus
 from proctor.errors import UserError
-from proctor.exam.cells import Cell, cell_of, slices_of
+from proctor.exam.cells import document_slices
 from proctor.exam.retrieval import Ranking, RetrievalRun
 from proctor.exam.source_question import SourceQuestion, require_questions
+from proctor.exam.table import ScoreRow, row_of
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.retrieval import (
     Floats,
@@ -54,14 +55,14 @@ class RetrievalTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
         notes: what to beware of.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ScoreRow, ...]
     recalls: Mapping[str, Mapping[str, Mapping[str, float]]]
     runs: Mapping[str, str]
     questions: int
     counts: Mapping[str, int] = {}
     notes: tuple[str, ...] = ()
 
-    def cell(self, system: str, measure: str, slice_: str = "all") -> Cell:
+    def cell(self, system: str, measure: str, slice_: str = "all") -> ScoreRow:
         """Return one cell.
 
         Raises:
@@ -113,7 +114,7 @@ def score_retrieval(
         raise UserError(f"cut-offs are whole numbers from 1 on, got {list(cuts)}.")
     gold = [_resolved(question.gold, corpus) for question in asked]
     counts = _gold_counts(asked, gold, corpus)
-    cells: list[Cell] = []
+    cells: list[ScoreRow] = []
     recalls: dict[str, dict[str, dict[str, float]]] = {}
     notes: list[str] = []
     for run in runs:
@@ -204,9 +205,11 @@ def _cells(
     table: Mapping[str, Floats],
     kept: Sequence[int],
     score: Callable[..., tuple[Score, ...]],
-) -> Iterator[Cell]:
+) -> Iterator[ScoreRow]:
     ranked = set(kept)
-    for (kind, name), places in slices_of(questions).items():
+    place_of = {question.id: place for place, question in enumerate(questions)}
+    for name, (kind, ids) in document_slices(questions).items():
+        places = [place_of[id_] for id_ in ids]
         there = [place for place in places if place in ranked]
         failed = len(places) - len(there)
         columns = [m for m, row in table.items() if not there or not np.isnan(row[there]).all()]
@@ -216,7 +219,7 @@ def _cells(
         signatures = [_signature(m, name, run) for m in columns]
         scores = score(values, signatures, failed=failed)
         for measure, made in zip(columns, scores, strict=True):
-            yield cell_of(run.retriever, measure, name, kind, made, scale=100.0)
+            yield row_of(made, measure, name, kind, scale=100.0, system=run.retriever)
 
 
 def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:

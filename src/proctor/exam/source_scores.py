@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.cells import Cell, cell_of, slices_of
+from proctor.exam.cells import document_slices
 from proctor.exam.kinds.documents_marker import UNPARSED
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.self_preference import model_family
 from proctor.exam.source_question import SourceQuestion
-from proctor.metrics.answer import mean_score, points
+from proctor.exam.table import Resampling, ScoreRow, ScoreTable, row_of, rows_of
+from proctor.metrics.answer import points
 from proctor.metrics.answer_text import Tokeniser, rouge_1_overlap
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.score import Score, Signature
@@ -28,7 +29,7 @@ from proctor.metrics.score import Score, Signature
 if TYPE_CHECKING:
     from proctor.metrics.bert_score import BertEncoder
 
-__all__ = ["SourceTable", "TextColumn", "bert_column", "judge_measure", "rouge_column", "score_answers"]
+__all__ = ["TextColumn", "bert_column", "judge_measure", "rouge_column", "score_answers"]
 
 MEAN_OF_STYLES: Final = "mean of styles"
 """Slice in which every style weighs the same."""
@@ -46,35 +47,6 @@ class TextColumn(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     signature: str
     values: Mapping[str, float]
-
-
-class SourceTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """All numbers of one system.
-
-    Attributes:
-        predictor: who answered.
-        cells: for each column and slice; slices without questions are left out.
-        marks: points of each question (0, 50, 100) by judge column, None where there is none; for concurrence and tests.
-        counts: failed answers, marks that could not be read, and by judge how many 0, 1 and 2.
-        notes: what to beware of: a contestant that wrote the questions, or that marks itself.
-    """
-
-    predictor: str
-    cells: tuple[Cell, ...]
-    marks: Mapping[str, Mapping[str, float | None]]
-    counts: Mapping[str, int] = {}
-    notes: tuple[str, ...] = ()
-
-    def cell(self, measure: str, slice_: str = "all") -> Cell:
-        """Return one cell.
-
-        Raises:
-            KeyError: if there is none.
-        """
-        for cell in self.cells:
-            if (cell.measure, cell.slice) == (measure, slice_):
-                return cell
-        raise KeyError((measure, slice_))
 
 
 # -- columns ---------------------------------------------------------------------------------------------------
@@ -162,7 +134,7 @@ def score_answers(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> SourceTable:
+) -> ScoreTable:
     """Make the table of one system.
 
     Args:
@@ -183,8 +155,8 @@ def score_answers(
         raise UserError("there are no questions to score, or two of them have the same id.")
     predictor = _only({p.predictor for p in predictions}, "predictors")
     _once([p.item_id for p in predictions], ids, "predictions")
-    options = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    cells: list[Cell] = []
+    how = Resampling(confidence=confidence, resamples=resamples, seed=seed)
+    cells: list[ScoreRow] = []
     marks: dict[str, dict[str, float | None]] = {}
     counts: Counter[str] = Counter(
         {
@@ -203,16 +175,16 @@ def score_answers(
         marks[name] = {q.id: points(by_id[q.id].score) if q.id in by_id else None for q in questions}
         counts.update(_mark_counts(name, made))
         signature = Signature("mean_score", {"judge": judge.replace("|", "_"), "scale": "0-50-100"})
-        cells += _column(predictor, name, signature, questions, marks[name], options)
+        cells += _column(predictor, name, signature, questions, marks[name], how)
         notes += _kinship(questions, predictions, made, judge)
     for column in columns:
         signature = Signature.parse(column.signature)
         values = {q.id: column.values.get(q.id) for q in questions}
-        cells += _column(predictor, column.name, signature, questions, values, options)
+        cells += _column(predictor, column.name, signature, questions, values, how)
     notes += _authorship(questions, predictions)
-    return SourceTable(
+    return ScoreTable(
         predictor=predictor,
-        cells=tuple(cells),
+        rows=tuple(cells),
         marks=marks,
         counts={key: n for key, n in counts.items() if n},
         notes=tuple(dict.fromkeys(notes)),
@@ -260,32 +232,22 @@ def _column(
     signature: Signature,
     questions: Sequence[SourceQuestion],
     values: Mapping[str, float | None],
-    options: Mapping[str, float | int],
-) -> list[Cell]:
-    cells: list[Cell] = []
-    seed, resamples = int(options["seed"]), int(options["resamples"])
-    interval = f"bca-{100 * options['confidence']:g}" if resamples else "none"
-    for (kind, name), places in slices_of(questions).items():
-        ids = [questions[place].id for place in places]
-        own = signature.having(slice=name.replace("|", "_"), weighting="question", interval=interval)
-        score = mean_score(
-            [values[id_] for id_ in ids],
-            ids,
-            own,
-            confidence=float(options["confidence"]),
-            resamples=resamples,
-            seed=seed,
-        )
-        cells.append(cell_of(system, measure, name, kind, score))
-    styles = [cell for cell in cells if cell.kind == "style"]
+    how: Resampling,
+) -> list[ScoreRow]:
+    def sign(name: str) -> Signature:
+        return signature.having(slice=name.replace("|", "_"), weighting="question", interval=how.name)
+
+    alone = {question.id: question.id for question in questions}
+    rows = rows_of(document_slices(questions), values, alone, sign, measure, resampling=how, system=system)
+    styles = [row for row in rows if row.kind == "style"]
     own = signature.having(slice=MEAN_OF_STYLES, weighting="style", interval="none")
-    cells.append(cell_of(system, measure, MEAN_OF_STYLES, "all", _mean_of_styles(styles, own)))
-    return cells
+    mean = row_of(_mean_of_styles(styles, own), measure, MEAN_OF_STYLES, "all", system=system)
+    return [*rows, mean]
 
 
-def _mean_of_styles(styles: Sequence[Cell], signature: Signature) -> Score:
-    values = [cell.value for cell in styles if cell.value is not None]
-    n, failed = sum(cell.n for cell in styles), sum(cell.failed for cell in styles)
+def _mean_of_styles(styles: Sequence[ScoreRow], signature: Signature) -> Score:
+    values = [row.value for row in styles if row.value is not None]
+    n, failed = sum(row.n for row in styles), sum(row.failed for row in styles)
     if not values:
         return Score(math.nan, signature, n, failed=failed, note="no style has a value")
     lost = len(styles) - len(values)

@@ -14,8 +14,8 @@ from proctor.exam.corrected import CorrectedScore
 from proctor.exam.item import Item
 from proctor.exam.judge_calibration import Calibration
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.scores import ScoreTable
 from proctor.exam.self_preference import SelfPreference
+from proctor.exam.table import ScoreTable
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import Verdict

@@ -18,7 +18,8 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.item import Item
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.scores import ScoreTable, compare_runs, score_run
+from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.answer import mean_score, points
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.significance import Comparison
@@ -29,7 +30,6 @@ __all__ = [
     "Outcome",
     "Row",
     "Slice",
-    "SliceGroup",
     "Standings",
     "compute_standings",
     "derive_outcomes",
@@ -48,7 +48,6 @@ OUTCOMES: Final[Mapping[Outcome, str]] = {
 """What became of an item in a run, in words. *failed*: there is no answer; *unscored*: there is an answer, but no
 mark; *absent*: the run does not hold the item at all."""
 
-SliceGroup = Literal["all", "noise", "type", "activity", "kind"]
 ANSWER_KINDS: Final = ("direct", "suggestion", "intervention")
 
 _MARKS: Final[Mapping[Outcome, int]] = {"2": 2, "1": 1, "0": 0}
@@ -60,7 +59,7 @@ class Slice:
 
     key: str
     label: str
-    group: SliceGroup
+    group: str
     n: int
 
 
@@ -110,7 +109,7 @@ class Standings:
     detectable: float | None
     note: str = ""
 
-    def group(self, group: SliceGroup) -> tuple[Slice, ...]:
+    def group(self, group: str) -> tuple[Slice, ...]:
         """Slices of one group, in order."""
         return tuple(s for s in self.slices if s.group == group)
 
@@ -252,9 +251,8 @@ def _slices(tables: Sequence[ScoreTable], kinds: Mapping[str, Sequence[bool]]) -
 
 def _compare(tables: Sequence[ScoreTable], options: ReportOptions) -> tuple[tuple[Comparison, ...], str]:
     try:
-        found = compare_runs(
-            tables, confidence=options.confidence, resamples=options.resamples, seed=options.seed
-        )
+        how = Resampling(confidence=options.confidence, resamples=options.resamples, seed=options.seed)
+        found = compare_tables(tables, how)
     except UserError as error:
         return (), f"The runs are not compared: {error.message}"
     return found, ""

@@ -14,7 +14,8 @@ from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.item import Item
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.scores import ScoreTable, compare_runs, score_run
+from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.significance import Comparison
 from proctor.records import write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
@@ -83,7 +84,7 @@ def score(
         write_json(workspace.run_folder(outcome.name) / "scores.json", table)
     ordered = sorted(tables.items(), key=lambda pair: -(pair[1].row("all").value or 0.0))
     compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
-    comparisons = compare_runs(compared, **settings) if len(compared) > 1 else ()
+    comparisons = compare_tables(compared, Resampling(**settings)) if len(compared) > 1 else ()
     write_json(workspace.file("comparisons.json"), comparisons)
     corrected = _corrected(workspace, items, [name for name, _ in ordered])
     workspace.keep("score", settings)

@@ -11,7 +11,7 @@ from proctor.cli.judge import RunsOption
 from proctor.errors import UserError
 
 if TYPE_CHECKING:
-    from proctor.exam.scores import ScoreRow
+    from proctor.exam.table import ScoreRow
     from proctor.metrics.significance import Comparison
 
 app = command_app()

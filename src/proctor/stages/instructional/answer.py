@@ -12,9 +12,8 @@ import msgspec
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
-from proctor.exam.choice_scores import ChoiceTable, score_choices
+from proctor.exam.choice_scores import score_choices
 from proctor.exam.clip_question import ClipQuestion, choice_questions, open_questions
-from proctor.exam.clip_scores import ClipTable, Resampling
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
@@ -24,6 +23,7 @@ from proctor.exam.marker import ModelMarker
 from proctor.exam.open_scores import score_open
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
+from proctor.exam.table import Resampling, ScoreTable
 from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
@@ -155,7 +155,7 @@ def predict(
         predictions = who.predict(items, models.ask(f"predict/{who.view.view.kind}", seen))
         how = Resampling(resamples=options.resamples, seed=options.seed)
         benchmark = _benchmark(workspace, options.form, questions)
-        table: ClipTable
+        table: ScoreTable
         folder = _folder(workspace, options.form, who.name)
         if options.form == "choice":
             table = score_choices(
@@ -222,20 +222,19 @@ def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[s
     return found
 
 
-def load_runs(workspace: Workspace, form: Form) -> dict[str, tuple[ClipTable, list[Prediction]]]:
+def load_runs(workspace: Workspace, form: Form) -> dict[str, tuple[ScoreTable, list[Prediction]]]:
     """Return tables and answers of all systems over the questions of a form, by system.
 
     Runs over questions that were made anew since then are left out.
     """
     folder = workspace.file(CLIP_RUNS) / form
-    found: dict[str, tuple[ClipTable, list[Prediction]]] = {}
+    found: dict[str, tuple[ScoreTable, list[Prediction]]] = {}
     try:
         questions = questions_of_form(workspace, form)
     except UserError:
         return found
-    type_: type[ClipTable] = ChoiceTable if form == "choice" else ClipTable
     for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
-        table: ClipTable = read_json(path, type_)
+        table: ScoreTable = read_json(path, ScoreTable)
         if _of_other_questions(workspace, form, table, questions):
             continue
         found[table.predictor] = (table, read_jsonl(path.with_name("predictions.jsonl"), Prediction))
@@ -291,7 +290,7 @@ def _benchmark(workspace: Workspace, form: Form, questions: Sequence[ClipQuestio
 
 
 def _of_other_questions(
-    workspace: Workspace, form: Form, table: ClipTable, questions: Sequence[ClipQuestion]
+    workspace: Workspace, form: Form, table: ScoreTable, questions: Sequence[ClipQuestion]
 ) -> bool:
     """A run may be of the first questions only (``limit``); the folder may have been renamed."""
     asked = _benchmark(workspace, form, questions[: len(table.item_marks)])

@@ -12,11 +12,11 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.clip_scores import ClipRow, ClipTable
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.library import Library
 from proctor.exam.prediction import Prediction
+from proctor.exam.table import ScoreRow, ScoreTable
 from proctor.generate.instructional.audit import AuditReport, Rate
 from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
 from proctor.generate.instructional.funnel import FilterFunnel, count_funnel, results_of
@@ -397,7 +397,7 @@ def _shown(value: object) -> str:
 # -- runs ----------------------------------------------------------------------------------------------------------
 
 
-def _runs_section(form: str, title: str, tables: Sequence[ClipTable]) -> Section:
+def _runs_section(form: str, title: str, tables: Sequence[ScoreTable]) -> Section:
     parts: list[Any] = []
     overall = [(table, table.row()) for table in tables]
     parts.append(
@@ -432,7 +432,7 @@ def _runs_section(form: str, title: str, tables: Sequence[ClipTable]) -> Section
             )
     rows_text = tuple(
         (
-            _label(t), _interval(r), f"{r.n:,}", f"{r.videos:,}", f"{r.unparsed:,}", f"{r.failed:,}",
+            _label(t), _interval(r), f"{r.n:,}", f"{r.clusters:,}", f"{r.unparsed:,}", f"{r.failed:,}",
             t.privilege or "–", ", ".join(f"{k} {n:,}" for k, n in t.counts.items()),
         )
         for t, r in overall
@@ -450,19 +450,19 @@ def _runs_section(form: str, title: str, tables: Sequence[ClipTable]) -> Section
     return Section(f"runs-{form}", title, tuple(parts))
 
 
-def _label(table: ClipTable) -> str:
+def _label(table: ScoreTable) -> str:
     return table.predictor
 
 
-def _row(table: ClipTable, slice_: str) -> ClipRow | None:
+def _row(table: ScoreTable, slice_: str) -> ScoreRow | None:
     return next((row for row in table.rows if row.slice == slice_), None)
 
 
-def _percent(row: ClipRow | None) -> float | None:
+def _percent(row: ScoreRow | None) -> float | None:
     return None if row is None or row.value is None else 100 * row.value
 
 
-def _interval(row: ClipRow) -> str:
+def _interval(row: ScoreRow) -> str:
     if row.value is None:
         return "–"
     ends = (
@@ -623,7 +623,7 @@ def _answer(p: Prediction) -> str:
     )
 
 
-def _mark(table: ClipTable, id_: str) -> str:
+def _mark(table: ScoreTable, id_: str) -> str:
     mark = table.item_marks.get(id_)
     return "not marked" if mark is None else f"{mark:.2f}".rstrip("0").rstrip(".")
 

@@ -22,7 +22,6 @@ from proctor.exam.predictor import ModelPredictor
 from proctor.exam.retrieval import Ranking
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_scores import (
-    SourceTable,
     bert_column,
     judge_measure,
     rouge_column,
@@ -30,6 +29,7 @@ from proctor.exam.source_scores import (
 )
 from proctor.exam.source_showing import CorpusPictures
 from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
+from proctor.exam.table import ScoreTable
 from proctor.generate.styled.style import load_styles
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
@@ -250,12 +250,12 @@ def _column_name(judge: ModelMarker, there: dict[str, list[Judgement]]) -> str:
 
 def load_answers(
     workspace: Workspace, questions: str = "styled"
-) -> dict[str, tuple[SourceTable, list[Prediction]]]:
+) -> dict[str, tuple[ScoreTable, list[Prediction]]]:
     """Return the tables and answers of all systems over a set of questions, by system."""
     folder = workspace.file(ANSWERS) / questions
-    found: dict[str, tuple[SourceTable, list[Prediction]]] = {}
+    found: dict[str, tuple[ScoreTable, list[Prediction]]] = {}
     for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
-        table: SourceTable = read_json(path, SourceTable)
+        table: ScoreTable = read_json(path, ScoreTable)
         found[table.predictor] = (table, read_jsonl(path.with_name("predictions.jsonl"), Prediction))
     return found
 

@@ -15,12 +15,12 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.corpus.source import Source
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.cells import Cell as Number
 from proctor.exam.concur import ConcurrenceTable, concur
 from proctor.exam.prediction import Prediction
 from proctor.exam.retrieval_scores import RetrievalTable
-from proctor.exam.source_scores import SourceTable
 from proctor.exam.style_overlap import OverlapTable
+from proctor.exam.table import ScoreRow as Number
+from proctor.exam.table import ScoreTable
 from proctor.generate.styled.record import AttemptRecord, StyledQuestion
 from proctor.generate.styled.summary import Cell, StyledSummary, combination
 from proctor.metrics.figure import Bars, IntervalPlot
@@ -453,8 +453,8 @@ def _answer_sections(workspace: Workspace) -> Iterator[Section]:
             yield Section(f"answers-{which}", f"Answers ({which})", parts)
 
 
-def _answer_parts(tables: Sequence[SourceTable]) -> Iterator[Any]:
-    cells = [cell for table in tables for cell in table.cells]
+def _answer_parts(tables: Sequence[ScoreTable]) -> Iterator[Any]:
+    cells = [cell for table in tables for cell in table.rows]
     systems = tuple(table.predictor for table in tables)
     measures = tuple(dict.fromkeys(c.measure for c in cells))
     for note in dict.fromkeys(note for table in tables for note in table.notes):
@@ -596,7 +596,7 @@ def _said(workspace: Workspace) -> dict[str, list[AnswerView]]:
     for path in sorted(folder.glob("*/table.json")) if is_there(folder) else ():
         if workspace.changed(f"answer/styled/{path.parent.name}"):
             continue
-        table: SourceTable = read_json(path, SourceTable)
+        table: ScoreTable = read_json(path, ScoreTable)
         column = next((name for name in ("judge", "reference judge") if name in table.marks), None)
         marks = table.marks[column] if column is not None else {}
         predictions: list[Prediction] = read_jsonl(path.with_name("predictions.jsonl"), Prediction)

@@ -1,0 +1,317 @@
+"""The table of scores of one system, whatever was asked: marks of items, rows over slices, and comparisons of tables.
+
+A table keeps the mark of every item beside the aggregated rows, so that systems can be compared pair by pair later from their
+files alone. Questions of one cluster (a recording, a video) are alike, so intervals draw whole clusters. What failed is in no
+mean and is counted; it is never a 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.metrics.answer import mean_score
+from proctor.metrics.score import Score, Signature
+from proctor.metrics.significance import Comparison, compare_all_pairs
+
+__all__ = [
+    "LetterRow",
+    "Letters",
+    "Resampling",
+    "ScoreRow",
+    "ScoreTable",
+    "Slices",
+    "compare_tables",
+    "of_one_predictor",
+    "row_of",
+    "rows_of",
+    "signature_part",
+]
+
+Record = TypeVar("Record", Prediction, Judgement)
+Slices = Mapping[str, tuple[str, Sequence[str]]]
+"""Name of each slice to what it is cut by and the ids of its items."""
+
+
+class Resampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How intervals are made: BCa bootstrap over clusters.
+
+    Attributes:
+        confidence: coverage aimed at.
+        resamples: number of draws; 0 leaves the intervals out.
+        seed: of the draws.
+    """
+
+    confidence: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """For signatures."""
+        return f"bca-{100 * self.confidence:g}" if self.resamples else "none"
+
+
+class ScoreRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One aggregated number as it is stored: ``value`` is None where it is undefined, and ``note`` says why.
+
+    Attributes:
+        slice: ``all``, ``clean``, ``type=next``, ``level=fine``, ``style=numerical/modalities=text``.
+        kind: what the slice is cut by.
+        value: in the unit of its measure: points from 0 to 100 of judges, a share from 0 to 1 of choices.
+        measure: ``judge``, ``accuracy``, ``circular_accuracy``, ``consistency``, ``rouge-1``, ``recall@5``.
+        system: whose number it is, in tables of several.
+        low: lower end of the interval.
+        high: upper end.
+        n: items in the number.
+        clusters: behind it.
+        failed: items without an answer or a mark; not in the number.
+        skipped: items that were never asked; not in the number.
+        unparsed: items of ``n`` with an unreadable reply, counted as wrong.
+        chance: what guessing would get, None where it cannot be said.
+        marks: how many answers were judged 0, 1 and 2.
+        signature: every choice that changes the number.
+        note: why something is undefined, or what to beware of.
+    """
+
+    slice: str
+    kind: str
+    value: float | None
+    measure: str
+    system: str = ""
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    clusters: int = 0
+    failed: int = 0
+    skipped: int = 0
+    unparsed: int = 0
+    chance: float | None = None
+    marks: tuple[int, int, int] = (0, 0, 0)
+    signature: str = ""
+    note: str = ""
+
+    def to_score(self) -> Score:
+        """Return the row as a score."""
+        return Score(
+            value=math.nan if self.value is None else self.value,
+            signature=Signature.parse(self.signature),
+            n=self.n,
+            low=self.low,
+            high=self.high,
+            failed=self.failed,
+            skipped=self.skipped,
+            note=self.note,
+        )
+
+
+class LetterRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one letter, as shown.
+
+    Attributes:
+        letter: A, B, …
+        gold: answers whose right option stood there.
+        right: of these, answered right.
+        said: answers that named it.
+    """
+
+    letter: str
+    gold: int
+    right: int
+    said: int
+
+
+class Letters(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What questions with options say of letters.
+
+    Attributes:
+        circular: whether every rotation of the options was asked.
+        answers: replies that were read (questions times rotations).
+        rows: by letter as shown.
+        recall_spread: standard deviation of the accuracy by letter of the right option (RStd): liking for letters; None where
+            fewer than two letters were right ones.
+        balance_p: probability of letters at least as uneven as those that were said, were all equally likely; None without any.
+    """
+
+    circular: bool = False
+    answers: int = 0
+    rows: tuple[LetterRow, ...] = ()
+    recall_spread: float | None = None
+    balance_p: float | None = None
+
+
+class ScoreTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """All scores of one system on one set of items.
+
+    Attributes:
+        predictor: who answered.
+        rows: in the order of the measures, within these of the slices; slices without items are left out.
+        marks: of every item by measure, None where there is none; the first measure is the one that systems are compared by.
+        benchmark: name and version.
+        judge: who marked: a judge, or the parser of letters.
+        clusters: of every item: what intervals are clustered by.
+        counts: questions, failures by their code, unread replies by the rule.
+        privilege: what the predictor saw that others must not; empty for honest ones.
+        notes: what to beware of.
+        letters: of questions with options.
+    """
+
+    predictor: str
+    rows: tuple[ScoreRow, ...]
+    marks: Mapping[str, Mapping[str, float | None]]
+    benchmark: str = ""
+    judge: str = ""
+    clusters: Mapping[str, str] = {}
+    counts: Mapping[str, int] = {}
+    privilege: str = ""
+    notes: tuple[str, ...] = ()
+    letters: Letters | None = None
+
+    @property
+    def item_marks(self) -> Mapping[str, float | None]:
+        """Marks of the first measure."""
+        return next(iter(self.marks.values()), {})
+
+    def row(self, slice_: str = "all", measure: str | None = None) -> ScoreRow:
+        """Return the row of a slice, of the first measure unless another is named.
+
+        Raises:
+            KeyError: if the table has none.
+        """
+        for row in self.rows:
+            if row.slice == slice_ and measure in (None, row.measure):
+                return row
+        raise KeyError((slice_, measure))
+
+
+def row_of(
+    score: Score, measure: str, slice_: str, kind: str, *, scale: float = 1.0, **more: Any
+) -> ScoreRow:
+    """Return a score as a row; ``scale`` is 100 for a share that tables print in per cent, ``more`` are further fields."""
+    low, high = (None if end is None else scale * end for end in (score.low, score.high))
+    row = ScoreRow(
+        slice=slice_,
+        kind=kind,
+        measure=measure,
+        value=None if math.isnan(score.value) else scale * score.value,
+        low=low,
+        high=high,
+        n=score.n,
+        failed=score.failed,
+        skipped=score.skipped,
+        signature=str(score.signature),
+        note=score.note,
+    )
+    return msgspec.structs.replace(row, **more) if more else row
+
+
+def rows_of(
+    slices: Slices,
+    marks: Mapping[str, float | None],
+    clusters: Mapping[str, str],
+    sign: Callable[[str], Signature],
+    measure: str,
+    *,
+    resampling: Resampling,
+    **more: Any,
+) -> list[ScoreRow]:
+    """Return the rows of one measure over all slices.
+
+    Args:
+        slices: of the items.
+        marks: of the items that were asked, None where one failed; an item that is not there was skipped.
+        clusters: of the items.
+        sign: from the name of a slice to the signature of its number.
+        measure: its name.
+        resampling: of the intervals.
+        more: further fields of every row.
+    """
+    rows = []
+    for name, (kind, inside) in slices.items():
+        asked = [id_ for id_ in inside if id_ in marks]
+        score = mean_score(
+            [marks[id_] for id_ in asked],
+            [clusters[id_] for id_ in asked],
+            sign(name),
+            skipped=len(inside) - len(asked),
+            confidence=resampling.confidence,
+            resamples=resampling.resamples,
+            seed=resampling.seed,
+        )
+        rows.append(row_of(score, measure, name, kind, **more))
+    return rows
+
+
+def signature_part(text: str) -> str:
+    """Return a name of a file as a signature can hold it."""
+    return text.replace("|", "/").strip() or "unnamed"
+
+
+def of_one_predictor(
+    records: Iterable[Record], known: Iterable[str], what: str, predictor: str = ""
+) -> list[Record]:
+    """Return the predictions or judgements of one predictor.
+
+    Args:
+        records: of any.
+        known: ids of all items.
+        what: they are, for messages: ``prediction`` or ``judgement``.
+        predictor: whose to take, where several are given.
+
+    Raises:
+        UserError: if predictors are mixed, or records are about other items or there twice.
+    """
+    ids = frozenset(known)
+    chosen = [record for record in records if not predictor or record.predictor == predictor]
+    names = sorted({record.predictor for record in chosen})
+    if len(names) > 1:
+        raise UserError(
+            f"the {what}s are of {len(names)} predictors: {', '.join(names)[:300]}.",
+            hint="choose one by name",
+        )
+    strange = [record.item_id for record in chosen if record.item_id not in ids]
+    if strange:
+        raise UserError(
+            f"{len(strange):,} {what}s are about items that the benchmark does not have, such as '{strange[0][:80]}'.",
+            hint="was the run made on another release?",
+        )
+    turns = Counter((record.item_id, record.details.get("rotation", "")) for record in chosen)
+    if twice := [id_ for (id_, _), n in turns.items() if n > 1]:
+        raise UserError(f"{len(twice):,} items have several {what}s, such as '{twice[0][:80]}'.")
+    return chosen
+
+
+def compare_tables(
+    tables: Sequence[ScoreTable], resampling: Resampling | None = None
+) -> tuple[Comparison, ...]:
+    """Compare every two systems on the same items; p-values are corrected over all pairs (Holm).
+
+    Raises:
+        UserError: if systems have the same name, or were measured on other releases, by other judges or with other options: such
+            numbers must not be compared.
+    """
+    how = resampling or Resampling()
+    names = [table.predictor for table in tables]
+    if len(set(names)) < len(names):
+        raise UserError(
+            f"two runs have the same predictor: {', '.join(names)[:300]}.", hint="give runs different names"
+        )
+    try:
+        return compare_all_pairs(
+            {table.predictor: table.item_marks for table in tables},
+            {id_: cluster for table in tables for id_, cluster in table.clusters.items()},
+            signatures={table.predictor: Signature.parse(table.row().signature) for table in tables},
+            confidence=how.confidence,
+            resamples=how.resamples,
+            seed=how.seed,
+        )
+    except ValueError as error:
+        raise UserError(
+            f"{error}.", hint="predict and judge both runs on the same release with the same judge"
+        ) from None
