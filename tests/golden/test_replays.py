@@ -135,3 +135,13 @@ def test_what_a_number_could_come_to_mean_is_in_a_cell() -> None:
     assert all(
         "score" not in mark and mark["failure"] for mark in rules if "not_shown" in mark.get("failure", "")
     )
+
+
+@pytest.mark.parametrize("store", [store for store in CELLS if store.startswith("experiment-")])
+def test_killed_experiments_were_in_the_middle(store: str) -> None:
+    results = STORED / store / "results" / "whole"
+    written = {p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file()}
+    with zipfile.ZipFile(STORED / store / "workspace.zip") as archive:
+        kept = set(json.loads(archive.read("before.json")))
+    assert written & kept
+    assert written - kept
