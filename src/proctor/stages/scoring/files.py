@@ -131,6 +131,24 @@ class Table:
             raise self.wrong(row, column, "the value is blank.", "fill it in or remove the row")
         return found
 
+    def unique(self, *names: str, twice: Callable[[str, int], tuple[str, str]]) -> list[str]:
+        """Return a column of ids of which each may occur once.
+
+        Args:
+            *names: of the column.
+            twice: from an id and its first row to the message and the hint.
+
+        Raises:
+            UserError: as ``names``, or if an id occurs again.
+        """
+        column = self.require(*names)
+        ids = self.names(column)
+        first: dict[str, int] = {}
+        for row, name in enumerate(ids):
+            if first.setdefault(name, row) != row:
+                raise self.wrong(row, column, *twice(name, first[name]))
+        return ids
+
     def _text(self, row: int, column: str, value: Any) -> str:
         if value in _MISSING:
             raise self.wrong(row, column, "the value is missing.", "fill it in or remove the row")
@@ -293,11 +311,8 @@ def explained(where: str | Path) -> Iterator[None]:
     try:
         yield
     except MetricInputError as error:
-        raise UserError(_sentence(error.message), where=str(where), hint=error.hint or None) from error
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+        text = error.message if error.message.endswith((".", "?", "!")) else f"{error.message}."
+        raise UserError(text, where=str(where), hint=error.hint or None) from error
 
 
 def read_json_document(path: Path) -> Any:

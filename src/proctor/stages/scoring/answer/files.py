@@ -135,20 +135,11 @@ def read_answers(settings: AnswerSettings) -> AnswerData:
 
 
 def _ids(table: Table) -> list[str]:
-    """Return the ids; each may occur once."""
-    column = table.require(*_ID)
-    ids = table.names(column)
-    seen: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        if name in seen:
-            raise table.wrong(
-                row,
-                column,
-                f"the id {name!r} occurs twice, first at {table.unit} {table.lines[seen[name]]}.",
-                "keep one of them",
-            )
-        seen[name] = row
-    return ids
+    def twice(name: str, first: int) -> tuple[str, str]:
+        where = f"{table.unit} {table.lines[first]}"
+        return f"the id {name!r} occurs twice, first at {where}.", "keep one of them"
+
+    return table.unique(*_ID, twice=twice)
 
 
 def _read_questions(

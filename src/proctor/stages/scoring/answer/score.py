@@ -124,11 +124,6 @@ _NO_CHANCE: Final[Mapping[AnswerMetric, str]] = {
 }
 
 
-def chance_notes(metrics: Sequence[AnswerMetric]) -> list[str]:
-    """Say which metrics have no row of chance, and why."""
-    return [note for metric, note in _NO_CHANCE.items() if metric in metrics]
-
-
 def answer_counts(data: AnswerData, letters: Sequence[ParsedLetter | None]) -> dict[str, int]:
     """Numbers to print below the table."""
     counts = {"questions": len(data.questions), "clusters": len({q.cluster for q in data.questions})}
@@ -315,7 +310,7 @@ def score_answer(settings: AnswerSettings, *, step: Callable[[], None] | None = 
             headline |= more[0]
             figures += more[1]
             notes += more[2]
-    notes += chance_notes(chosen)
+    notes += [note for metric, note in _NO_CHANCE.items() if metric in chosen]
     figures += slice_figures(measured, rows, parts, data)
     mains = {
         m.metric: next(r.score.value for r in rows if r.metric == METRIC_LABELS[m.metric]) for m in measured

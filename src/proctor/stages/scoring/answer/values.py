@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
@@ -20,7 +20,7 @@ from proctor.metrics.answer_text import (
     token_overlap,
 )
 from proctor.metrics.bert_score import Match, bert_score
-from proctor.metrics.choice import PARSER, ChoiceCounts, ParsedLetter, choice_counts, parse_letter
+from proctor.metrics.choice import PARSER, ParsedLetter, choice_counts, parse_letter
 from proctor.stages.scoring.answer import AnswerSettings
 from proctor.stages.scoring.answer.files import AnswerData, Question
 from proctor.stages.scoring.files import explained
@@ -228,7 +228,8 @@ def parsed_letters(data: AnswerData, opened_bracket: bool) -> list[ParsedLetter 
 
 def choice_values(data: AnswerData, letters: Sequence[ParsedLetter | None], opened_bracket: bool) -> Measured:
     """Right letters."""
-    counts = _choice_counts(data, letters)
+    said = [(q.gold, p.letter) for q, p in zip(data.questions, letters, strict=True) if p is not None]
+    counts = choice_counts([gold for gold, _ in said], [letter for _, letter in said])
     marks = iter(counts.marks)
     return Measured(
         "choice",
@@ -247,19 +248,8 @@ def choice_values(data: AnswerData, letters: Sequence[ParsedLetter | None], open
     )
 
 
-def _choice_counts(data: AnswerData, letters: Sequence[ParsedLetter | None]) -> ChoiceCounts:
-    said = [(q.gold, p.letter) for q, p in zip(data.questions, letters, strict=True) if p is not None]
-    return choice_counts([g for g, _ in said], [p for _, p in said])
-
-
 def without_gaps(found: Measured, missing: Missing) -> Measured:
     """Make questions without a response 0 where these count as wrong."""
     if missing == "failed" or found.metric == "judge":
         return found
-    return Measured(
-        found.metric,
-        [0.0 if v is None else v for v in found.values],
-        found.parameters,
-        found.headline,
-        found.notes,
-    )
+    return replace(found, values=[0.0 if v is None else v for v in found.values])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,22 +136,6 @@ class _Rows:
         substeps = empty if self.substeps is None else self.substeps
         return list(zip(self.recordings, self.steps, executions, substeps, strict=True))
 
-    def at(self, kept: Sequence[int]) -> _Rows:
-        """Return these rows."""
-
-        def pick(values: list[str] | None) -> list[str] | None:
-            return None if values is None else [values[k] for k in kept]
-
-        columns = {name: [values[k] for k in kept] for name, values in self.table.columns.items()}
-        table = Table(self.table.path, columns, [self.table.lines[k] for k in kept], self.table.unit)
-        return _Rows(
-            table,
-            [self.recordings[k] for k in kept],
-            [self.steps[k] for k in kept],
-            pick(self.segments),
-            pick(self.substeps),
-        )
-
 
 def read_samples(
     gt: Path | None, pred: Path, settings: ClassificationSettings
@@ -211,7 +195,7 @@ def _divide(found: _Rows, columns: Sequence[str]) -> Iterator[tuple[str, _Rows]]
     values = list(zip(*(found.table.texts(name) for name in columns), strict=True))
     for value in sorted(set(values), key=lambda v: tuple(map(_natural, v))):
         name = ", ".join(f"{c}={v}" for c, v in zip(columns, value, strict=True))
-        yield name, found.at([k for k, v in enumerate(values) if v == value])
+        yield name, _Rows.of(found.table.at([k for k, v in enumerate(values) if v == value]))
 
 
 def _natural(text: str) -> tuple[int, float, str]:
@@ -329,9 +313,9 @@ class _Predictions:
 
 def _values(table: Table, column: str, *, decided: bool) -> Floats:
     """Return a column as numbers, ``nan`` where it is empty."""
-    cells: Sequence[Any] = table.columns[column]
+    cells = table.columns[column]
     given = [k for k, value in enumerate(cells) if value is not None and value != ""]
-    part = Table(table.path, {column: [cells[k] for k in given]}, [table.lines[k] for k in given], table.unit)
+    part = table.at(given)
     out = np.full(len(cells), np.nan)
     if given:
         out[given] = part.flags(column) if decided else part.numbers(column)

@@ -271,7 +271,10 @@ def difference_rows(
         first, second = rescaled(whole[a], settings), rescaled(whole[b], settings)
         options = _options(settings, first)
         line = f"{DIFFERENCE}{b} − {a}"
-        calls = [calls_of(samples, _rule_of(part, rules)) for part, samples in ((a, first), (b, second))]
+        calls = [
+            calls_of(samples, rules.get(part, rules.get(f"{LEVEL_NAMES['step']}, {part}")))
+            for part, samples in ((a, first), (b, second))
+        ]
         if calls[0] is not None and calls[1] is not None:
             for name in ("accuracy", "f1_score"):
                 score = metrics.paired_difference(name, first.labels, calls[0], calls[1], **options)
@@ -280,11 +283,6 @@ def difference_rows(
             for name in ("roc_auc", "average_precision"):
                 score = metrics.paired_difference(name, first.labels, first.scores, second.scores, **options)
                 yield score_row(line, name, score, first)
-
-
-def _rule_of(part: str, rules: Mapping[str, Rule | None]) -> Rule | None:
-    """Return the rule of the steps of a part of the predictions."""
-    return rules[part] if part in rules else rules[f"{LEVEL_NAMES['step']}, {part}"]
 
 
 def calls_of(samples: Samples, rule: Rule | None) -> NDArray[np.bool_] | None:
@@ -321,7 +319,7 @@ def figures_of_part(
     yield interval_plot(
         f"Scores and the best of the chance rows, {line}",
         ((row.metric, row.score) for row in plotted),
-        chance=[_best(chance[row.metric]) for row in plotted],
+        chance=[max((v for v in chance[row.metric] if not math.isnan(v)), default=None) for row in plotted],
     )
     yield from _reliability(line, samples, settings)
 
@@ -337,10 +335,6 @@ def _reliability(line: str, samples: Samples, settings: ClassificationSettings) 
 
 
 _PLOTTED: Final = ("accuracy", "precision", "recall", "F1", "ROC-AUC", "PR-AUC")
-
-
-def _best(values: Sequence[float]) -> float | None:
-    return max((value for value in values if not math.isnan(value)), default=None)
 
 
 def comparison_plots(rows: Sequence[ScoreRow]) -> Iterator[Figure]:
@@ -387,11 +381,13 @@ def score_classification(settings: ClassificationSettings) -> ScoreTable:
         rows += difference_rows(parts, rules, settings)
     first = next(iter(parts.values()))["step"]
     notes = tuple(_notes(parts, rules, rows, held_out, settings))
+    aside = next(iter(held_out.values()), {})
+    validated = {"validation steps": len(aside["step"])} if "step" in aside else {}
     return ScoreTable(
         "classification",
         tuple(rows),
         _headline(rows, first, rules, settings),
-        {**first.counts, "failed": first.failed, "skipped": first.skipped, **_validation_size(held_out)},
+        {**first.counts, "failed": first.failed, "skipped": first.skipped, **validated},
         notes,
         (*comparison_plots(rows), *figures),
     )
@@ -433,11 +429,6 @@ def _validation(
                 hint="give them with --validation-gt",
             )
     return read_samples(gt, path, replace_settings(settings, slices=columns, allow_missing=True))
-
-
-def _validation_size(held_out: Mapping[str, Mapping[Level, Samples]]) -> dict[str, int]:
-    first = next(iter(held_out.values()), {})
-    return {"validation steps": len(first["step"])} if "step" in first else {}
 
 
 def _headline(

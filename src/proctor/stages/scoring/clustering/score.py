@@ -95,7 +95,10 @@ def score_clustering(settings: ClusteringSettings) -> ScoreTable:
             )
             name = video if settings.per_video else truth.groups.get(video, "all")
             groups.setdefault(name, {})[video] = overlap
-    occurring = _occurring(groups)
+    occurring = {
+        name: len({c for overlap in videos.values() for c in overlap.clusters})
+        for name, videos in groups.items()
+    }
     most = max(occurring.values())
     if clusters is not None and clusters < most:
         name = max(occurring, key=lambda g: (occurring[g], g))
@@ -133,12 +136,29 @@ def score_clustering(settings: ClusteringSettings) -> ScoreTable:
             )
             rows += _rows(f"{shown}: random", chance, chance=True)
         if len(groups) > 1:
-            rows += _by_group(groups, background, words)
+            for name in sorted(groups):
+                alone = {**words, "group": name.replace("|", "/") or "unnamed"}
+                scores = mean_over_groups(
+                    {name: groups[name]}, background=background, resamples=0, settings=alone
+                )
+                rows += _rows(name, scores)
+    lines = (rows[0].slice, next(row.slice for row in rows if row.chance))
+    values = {
+        line: {r.score.signature.name: r.score.value for r in rows if r.slice == line} for line in lines
+    }
+    scored = sum(int(o.counts.sum()) for videos in groups.values() for o in videos.values())
+    counts = {
+        "videos": len(truth.labels),
+        "groups": len(groups),
+        "frames": sum(map(len, truth.labels.values())),
+    }
+    if background == "dropped":
+        counts["background frames dropped"] = counts["frames"] - scored
     return ScoreTable(
         "clustering",
         tuple(rows),
-        _headline(rows, len(groups), size),
-        _counts(truth, groups, background),
+        {"groups": len(groups), "clusters": size, **values[lines[0]], "chance": values[lines[1]]},
+        counts,
         tuple(_notes(groups, clusters, size, settings.rate, background)),
         tuple(_figures(groups, rows)),
     )
@@ -217,50 +237,9 @@ def _require_same_frames(truth: _Frames, found: _Frames, gt: Path, pred: Path) -
             )
 
 
-def _occurring(groups: Groups) -> dict[str, int]:
-    """Return how many clusters occur in each group."""
-    return {
-        name: len({c for overlap in videos.values() for c in overlap.clusters})
-        for name, videos in groups.items()
-    }
-
-
 def _rows(line: str, scores: Sequence[Score], *, chance: bool = False) -> Iterator[ScoreRow]:
     for measure, score in zip(MEASURES, scores, strict=True):
         yield ScoreRow(_LABELS[measure], score, line, chance)
-
-
-def _by_group(groups: Groups, background: Background, settings: Mapping[str, str]) -> Iterator[ScoreRow]:
-    for name in sorted(groups):
-        scores = mean_over_groups(
-            {name: groups[name]},
-            background=background,
-            resamples=0,
-            settings={**settings, "group": _plain(name)},
-        )
-        yield from _rows(name, scores)
-
-
-def _plain(text: str) -> str:
-    return text.replace("|", "/") or "unnamed"
-
-
-def _headline(rows: Sequence[ScoreRow], groups: int, clusters: int) -> dict[str, object]:
-    first = {row.score.signature.name: row.score.value for row in rows if row.slice == rows[0].slice}
-    chance = next(row.slice for row in rows if row.chance)
-    return {
-        "groups": groups,
-        "clusters": clusters,
-        **first,
-        "chance": {row.score.signature.name: row.score.value for row in rows if row.slice == chance},
-    }
-
-
-def _counts(truth: _Frames, groups: Groups, background: Background) -> dict[str, int]:
-    read = sum(map(len, truth.labels.values()))
-    scored = sum(int(o.counts.sum()) for videos in groups.values() for o in videos.values())
-    counts = {"videos": len(truth.labels), "groups": len(groups), "frames": read}
-    return {**counts, "background frames dropped": read - scored} if background == "dropped" else counts
 
 
 def _notes(

@@ -228,13 +228,7 @@ def _table_truth(path: Path, subset: str | None, label_key: str | None, columns:
             where=str(path),
             hint="name one of them",
         )
-    part = Table(
-        path,
-        {name: [values[row] for row in rows] for name, values in table.columns.items()},
-        [table.lines[row] for row in rows],
-        table.unit,
-    )
-    return _of_table(part, label_key, columns=columns)
+    return _of_table(table.at(rows), label_key, columns=columns)
 
 
 def _of_table(
@@ -243,20 +237,17 @@ def _of_table(
     own_key = label_key is not None and (not scored or label_key in table)
     label = (label_key,) if label_key is not None and own_key else _LABEL
     starts, ends = table.times(_START, _END)
+    texts = table.texts(*label)
+    known = {text: _label(text) for text in set(texts)}
     with explained(table.path):
         return Segments.of(
             table.texts(*_VIDEO),
             starts,
             ends,
-            _labels(table.texts(*label)),
+            [known[text] for text in texts],
             table.numbers(*_SCORE) if scored else None,
             columns={name: table.texts(name) for name in columns},
         )
-
-
-def _labels(texts: Sequence[str]) -> list[str]:
-    known = {text: _label(text) for text in set(texts)}
-    return [known[text] for text in texts]
 
 
 def _label(text: str) -> str:

@@ -280,17 +280,11 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     """
     table = read_table(path, required=["id"])
     table.require("order", "scores")
-    found: dict[str, Prediction] = {}
-    for row, name in enumerate(table.names("id")):
-        if name in found:
-            raise table.wrong(
-                row,
-                "id",
-                f"the item {name!r} is predicted again (first in {found[name].place}).",
-                "keep one prediction",
-            )
-        found[name] = _prediction(table, row)
-    return found
+    again = "the item {!r} is predicted again (first in {})."
+    names = table.unique(
+        "id", twice=lambda name, first: (again.format(name, table.place(first)), "keep one prediction")
+    )
+    return {name: _prediction(table, row) for row, name in enumerate(names)}
 
 
 def _prediction(table: Table, row: int) -> Prediction:

@@ -92,18 +92,9 @@ def read_questions(path: Path, cluster: str | None) -> tuple[dict[str, Question]
 
 
 def _unique_ids(table: Table) -> list[str]:
-    ids = table.names(*_ID)
-    seen: set[str] = set()
-    for row, name in enumerate(ids):
-        if name in seen:
-            raise table.wrong(
-                row,
-                table.require(*_ID),
-                f"the question {name!r} is there twice.",
-                "give every question one row",
-            )
-        seen.add(name)
-    return ids
+    return table.unique(
+        *_ID, twice=lambda name, _: (f"the question {name!r} is there twice.", "give every question one row")
+    )
 
 
 def _question(table: Table, row: int, column: str, gold: list[Any]) -> Question:

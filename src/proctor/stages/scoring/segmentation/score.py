@@ -144,7 +144,7 @@ def score_segmentation(settings: SegmentationSettings) -> ScoreTable:
 
     def row(label: str, score: Score, name: str = "all", chance: bool = False) -> ScoreRow:
         signed = replace(score, signature=score.signature.having(**chosen))
-        return ScoreRow(label, signed, name, chance, _digits(label), _is_share(label))
+        return ScoreRow(label, signed, name, chance, 1 if _is_share(label) else 2, _is_share(label))
 
     rows = [row(label, score) for label, score in scored]
     for name, guess in (
@@ -197,10 +197,6 @@ def _beyond_note(beyond: Mapping[str, int]) -> str:
 
 def _is_share(label: str) -> bool:
     return label.startswith(("MoF", "Edit", "F1"))
-
-
-def _digits(label: str) -> int:
-    return 1 if _is_share(label) else 2
 
 
 def _notes(hidden: list[str], reference: list[Labels], by_itself: bool) -> Iterator[str]:

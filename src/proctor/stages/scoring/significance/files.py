@@ -181,7 +181,8 @@ def _chosen(
 def _read_long(table: Table, value: str, gathered: _Gathered) -> None:
     items = table.names(*ITEM)
     column = table.find(*SYSTEM)
-    names = table.texts(column) if column is not None else [_stem(table.path)] * len(table)
+    stem = table.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    names = table.texts(column) if column is not None else [stem] * len(table)
     if column is None and names[0] in gathered.systems:
         raise UserError(
             f"two files are called {names[0]!r}, so that their systems cannot be told apart.",
@@ -197,18 +198,11 @@ def _read_long(table: Table, value: str, gathered: _Gathered) -> None:
         marks[item] = read_mark(table, row, value)
 
 
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
-
-
 def _read_wide(table: Table, groupings: Sequence[str], systems: Sequence[str], gathered: _Gathered) -> None:
     column = table.require(*ITEM)
-    items = table.names(column)
-    seen: set[str] = set()
-    for row, item in enumerate(items):
-        if item in seen:
-            raise table.wrong(row, column, f"the item {item!r} occurs twice.", "keep one row for each item")
-        seen.add(item)
+    items = table.unique(
+        column, twice=lambda item, _: (f"the item {item!r} occurs twice.", "keep one row for each item")
+    )
     names = list(systems) or [name for name in table.columns if name not in (column, *groupings)]
     if not names:
         raise UserError(
@@ -350,10 +344,6 @@ def item_clusters(marks: Marks) -> list[str]:
     return [marks.cluster_of(item) for item in marks.items]
 
 
-def _strata(marks: Marks) -> list[str] | None:
-    return None if marks.strata is None else [marks.strata[item] for item in marks.items]
-
-
 def grouping_words(marks: Marks) -> dict[str, str]:
     """What a signature says about clusters and strata."""
     return {"cluster": marks.cluster_name, "strata": marks.stratum_name}
@@ -364,9 +354,10 @@ def mean_scores(marks: Marks, drawing: SignificanceSettings) -> dict[str, Score]
     data = mark_matrix(marks)
     signature = drawn_signature(drawing, "mean", **grouping_words(marks))
     intervals: Sequence[Interval] = [Interval(None, None, "none")] * len(data)
+    strata = None if marks.strata is None else [marks.strata[item] for item in marks.items]
     if drawing.resamples:
         intervals = bootstrap_mean_intervals(
-            data, item_clusters(marks), strata=_strata(marks), **draws_of_tests(drawing)
+            data, item_clusters(marks), strata=strata, **draws_of_tests(drawing)
         )
     found = {}
     for (name, row), values, interval in zip(marks.systems.items(), data, intervals, strict=True):

@@ -80,15 +80,14 @@ def corrected_rows(
                 )
             score = corrected_share(int(sum(values)), len(values), error)
             if marks.clusters is not None and score.low is not None:
-                score = replace(score, note=_add(score.note, "the interval takes items as independent"))
+                score = replace(
+                    score,
+                    note="; ".join(filter(None, (score.note, "the interval takes items as independent"))),
+                )
             rows.append(ScoreRow("corrected", score, name))
     if human is not None:
         rows += _powered(marks, human, drawing)
     return rows, error
-
-
-def _add(note: str, more: str) -> str:
-    return f"{note}; {more}" if note else more
 
 
 def _powered(marks: Marks, human: Path, drawing: SignificanceSettings) -> list[ScoreRow]:
