@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.golden.test_replays import STORED, unpacked
 from tests.typed import proctor
 
 from proctor.generate.candidate import Candidate
-from proctor.records import content_hash, read_jsonl
+from proctor.records import content_hash, read_jsonl, write_jsonl
 from proctor.stages.studio import open_desk, sync_desk
 from proctor.verify.desk.chain import check_events
 from proctor.verify.store import VerdictStore
@@ -47,6 +48,25 @@ def test_the_studio_starts_on_an_old_project_and_only_what_had_changed_is_judged
     lost = [r for r in before if r not in after and r.get("candidate_id") not in touched]
     fresh = [r for r in after if r not in before and r.get("candidate_id") not in touched]
     assert (lost, [r.get("kind", r["table"]) for r in fresh]) == ([], ["items.synced"])
+
+
+def test_candidates_that_came_about_in_another_way_void_nothing(bench: Path) -> None:
+    known = json.loads((bench / "known.json").read_text())
+    path = bench / "candidates.jsonl"
+    was = list(read_jsonl(path, Candidate))
+    made = [msgspec.structs.replace(c.provenance, version="99", example_hash="") for c in was]
+    write_jsonl(path, [msgspec.structs.replace(c, provenance=p) for c, p in zip(was, made, strict=True)])
+    with open_desk(bench, create=False) as desk:
+        synced = sync_desk(bench, desk)
+        assert synced is not None
+        assert (synced.new, synced.changed, synced.gone) == (0, len(known["changed"]), 1)
+        write_jsonl(path, was)  # and back again
+        synced = sync_desk(bench, desk)
+        assert synced is not None
+        assert (synced.new, synced.changed, synced.gone) == (0, 0, 0)
+    assert proctor("build", bench, "--accept", "humans").status == 0
+    stored = PEOPLE / "results" / "release" / "items.jsonl"
+    assert (bench / "items.jsonl").read_bytes() == stored.read_bytes()
 
 
 def test_the_chain_of_events_is_whole(bench: Path) -> None:

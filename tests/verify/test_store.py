@@ -17,10 +17,11 @@ import msgspec
 import pytest
 
 from proctor.errors import MissingExtraError, UserError
+from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
 from proctor.records import content_hash
 from proctor.verify.schema import SCHEMA_VERSION
-from proctor.verify.store import VerdictStore, split_stale, verdict_key
+from proctor.verify.store import VerdictStore, seen_versions, split_stale, verdict_key
 from proctor.verify.verdict import Verdict
 
 MakeVerdict = Callable[..., Verdict]
@@ -411,3 +412,37 @@ def test_a_candidate_that_was_edited_later_is_noticed(
     assert good == [unhashed]
     assert [(s.id, s.reason) for s in stale] == [("c1", "candidate-changed"), ("c2", "candidate-unknown")]
     assert "ana" in stale[0].detail
+
+
+def remade(candidate: Candidate) -> Candidate:
+    """The same question and answers, made by another version."""
+    made = msgspec.structs.replace(candidate.provenance, version="99")
+    return msgspec.structs.replace(candidate, provenance=made)
+
+
+def test_peoples_verdicts_hold_while_they_would_see_the_same_and_machines_judge_anew(
+    target: str,
+    make_candidate: Callable[..., Candidate],
+    make_verdict: MakeVerdict,
+) -> None:
+    first = make_candidate("c1", "yes")
+    other, edited = remade(first), msgspec.structs.replace(remade(first), answers=(Answer("no"),))
+    moment = Example(
+        id=first.example_id, clip_id="r1_1", recording_id="r1", activity_id="tea", activity_name="Tea", type="missing",
+        end=9.0, state="ongoing", noisy=False,
+    )  # fmt: skip
+    examples = {moment.id: moment}
+    person = make_verdict("c1", "ana", "+ +", candidate_hash=content_hash(first))
+    machine = make_verdict("c1", "oracle", "+ +", candidate_hash=content_hash(first), annotator_kind="oracle")
+    with VerdictStore.open(target) as store:
+        store.append_many([person, machine])
+        for _ in range(2):
+            assert store.latest_on([first], examples) == [person, machine]
+            held, stale = split_stale(store.latest_on([other], examples), {"c1": other})
+            assert [v.annotator for v in held] == ["ana"]
+            assert [s.reason for s in stale] == ["candidate-changed"]
+            held, stale = split_stale(store.latest_on([edited], examples), {"c1": edited})
+            assert (held, len(stale)) == ([], 2)
+        assert [s.verdict for s in store.history()] == [person, machine]
+        with store._database.transaction() as connection:
+            assert len(seen_versions(connection)) == 3

@@ -33,6 +33,9 @@ class ClipQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         level: ``coarse`` or ``fine``.
         category: of the closed list.
         position: ``early``, ``middle`` or ``late`` in the clip.
+        origins: of each option, where it came from (``DistractorKind``, with the step for those made by rule); empty for the
+            right one, and where it is not known.
+        provenance: who made it, as text.
     """
 
     id: str
@@ -46,6 +49,8 @@ class ClipQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     level: str = ""
     category: str = ""
     position: str = ""
+    origins: tuple[str, ...] = ()
+    provenance: Mapping[str, str] = {}
 
     @property
     def cluster(self) -> str:
@@ -102,12 +107,15 @@ def _choice(item: ChoiceItem, pair: InstructionalPair | None, clips: Mapping[str
             where=item.id,
             hint=f"it has to be one of {valid[0]} to {valid[-1]}",
         )
+    origins = {d.text: f"{d.kind}: {d.origin}" if d.origin else d.kind for d in item.distractors}
     question = ClipQuestion(
         id=item.id,
         question=item.question,
         answer=item.options[valid.index(item.letter)],
         options=item.options,
         letter=item.letter,
+        origins=tuple(origins.get(option, "") for option in item.options),
+        provenance=item.details,
     )
     return question if pair is None else _placed(question, pair, clips)
 
@@ -129,6 +137,7 @@ def _placed(question: ClipQuestion, pair: InstructionalPair, clips: Mapping[str,
         level=pair.level,
         category=pair.category,
         position=pair.position,
+        provenance={**pair.details, **question.provenance},
     )
 
 

@@ -6,14 +6,14 @@ those of a data set made by people are computed by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import MODALITIES
 from proctor.errors import UserError
-from proctor.generate.styled.record import StyledQuestion
+from proctor.generate.styled.record import Hop, StyledQuestion
 
 __all__ = ["SourceQuestion", "combination", "of_corpus", "of_styled", "require_questions"]
 
@@ -32,6 +32,8 @@ class SourceQuestion(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
         gold: ids of the sources that it needs, each once.
         generator: full name of the model that wrote it; empty for people.
         chosen_by: embedder that chose the candidates; retrieval with the same one is favoured. Empty where nobody did.
+        content: content hash of each gold source, by id, where it is kept.
+        hops: of a multi-hop question, the two halves; empty otherwise.
     """
 
     id: str
@@ -42,6 +44,8 @@ class SourceQuestion(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     gold: tuple[str, ...] = ()
     generator: str = ""
     chosen_by: str = ""
+    content: Mapping[str, str] = {}
+    hops: tuple[Hop, ...] = ()
 
     @property
     def combination(self) -> str:
@@ -70,6 +74,8 @@ def of_styled(question: StyledQuestion) -> SourceQuestion:
         gold=tuple(dict.fromkeys(question.gold)),
         generator=question.models.get("generator", ""),
         chosen_by=question.models.get("retriever", ""),
+        content=question.content,
+        hops=question.hops,
     )
 
 

@@ -71,7 +71,7 @@ def build(
     settings = workspace.settings("build", given, DEFAULTS)
     rules = build_rules(settings)
     with open_store(workspace, create=False) as store:
-        verdicts, unfinished = store.latest(), store.unfinished()
+        verdicts, unfinished = store.latest_on(candidates, examples), store.unfinished()
     items, dropped = build_items(
         candidates, examples.values(), verdicts, rules, seed=settings["seed"], unfinished=unfinished
     )

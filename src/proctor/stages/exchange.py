@@ -60,6 +60,7 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int
     write_origins(workspace.file(ORIGINS), records.origins, detect_layout(read_bytes(file)))
     with VerdictStore.open(workspace.file("verification.sqlite")) as store:
         store.append_many(records.verdicts)
+        store.latest_on(records.candidates, {e.id: e for e in records.examples})  # notes what people saw
     counts = {
         "examples": len(records.examples),
         "candidates": len(records.candidates),

@@ -27,7 +27,7 @@ from proctor.verify.desk.cases import take_over_verdicts
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import Synced
 from proctor.verify.schema import tables
-from proctor.verify.store import append_verdicts, split_stale
+from proctor.verify.store import alike_versions, append_verdicts, split_stale
 from proctor.verify.verdict import Verdict
 from proctor.workspace import Workspace
 
@@ -340,7 +340,7 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> d
     with open_desk(root, database) as desk:
         sync_desk(root, desk)
         candidates = {c.id: c for c, _ in desk.read(lambda c: list(items.iter_candidates(c)))}
-        current, stale = split_stale(given, candidates)
+        current, stale = split_stale(given, candidates, desk.read(alike_versions))
         good: list[Verdict] = []
         for verdict in current:
             if _fits(verdict, candidates[verdict.candidate_id]):

@@ -97,7 +97,7 @@ def verify(
             if seen is not None:
                 for _ in outcome.item.value:
                     seen()
-        latest, _ = split_stale(verdicts.latest(), {c.id: c for c in candidates})
+        latest, _ = split_stale(verdicts.latest_on(candidates, examples), {c.id: c for c in candidates})
     counts = {"candidates": len(candidates), **count_verdicts(latest)}
     workspace.record(
         "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
@@ -160,7 +160,7 @@ def verify_with_model(
         reviewed = who.verify(todo, examples, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
         calls, remarks = models.closing(), models.remarks()
-        latest, _ = split_stale(verdicts.latest(), by_id)
+        latest, _ = split_stale(verdicts.latest_on(candidates, examples), by_id)
     mine = [v for v in latest if v.annotator == who.name and v.role == "annotator" and v.note == who.how]
     counts = {
         "candidates": len(candidates),

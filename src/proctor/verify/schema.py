@@ -1,8 +1,8 @@
 """The tables of a store of verdicts, and of the work of people that produces them.
 
 Revision 1 had verdicts alone. Revision 2 adds what the studio needs: people and their sessions, items, assignments,
-drafts, responses with their typed rows, cases, and the chain of events. Whatever people wrote is appended, never
-changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
+drafts, responses with their typed rows, cases, and the chain of events. Revision 3 adds what people see of each version of a
+candidate. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
 is state, which can be told again from those.
 
 Times are float seconds since 1970 (UTC). Ids that others see (``pid``) are random; numbers stay inside.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 
 class Tables(NamedTuple):
@@ -27,6 +27,7 @@ class Tables(NamedTuple):
     meta: Table
     verdicts: Table
     voids: Table
+    seen: Table
     people: Table
     sessions: Table
     invites: Table
@@ -82,7 +83,7 @@ def _verdict_tables(metadata: MetaData) -> tuple[Table, Table]:
     return meta, verdicts
 
 
-def _people_tables(metadata: MetaData) -> tuple[Table, Table, Table, Table, Table]:
+def _people_tables(metadata: MetaData) -> tuple[Table, ...]:
     from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
 
     voids = Table(
@@ -92,6 +93,13 @@ def _people_tables(metadata: MetaData) -> tuple[Table, Table, Table, Table, Tabl
         Column("at", Float, nullable=False),
         Column("actor", Text, nullable=False),
         Column("reason", Text, nullable=False),
+    )
+    seen = Table(  # of every version of a candidate that was ever here: hash of what people see of it
+        "proctor_seen",
+        metadata,
+        Column("candidate_id", Text, primary_key=True),
+        Column("candidate_hash", Text, primary_key=True),
+        Column("seen", Text, nullable=False),
     )
     people = Table(
         "proctor_people",
@@ -152,7 +160,7 @@ def _people_tables(metadata: MetaData) -> tuple[Table, Table, Table, Table, Tabl
         UniqueConstraint("kind", "version"),
         sqlite_autoincrement=True,
     )
-    return voids, people, sessions, invites, documents
+    return voids, seen, people, sessions, invites, documents
 
 
 def _work_tables(metadata: MetaData) -> tuple[Table, ...]:

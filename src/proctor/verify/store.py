@@ -5,6 +5,10 @@ supersedes the earlier one; both stay in the history. "Later" means saved later,
 set back. A verdict is identified by the hash of its whole content, so saving it twice (a retry after a lost
 connection) stores it once.
 
+A person's verdict holds as long as they would see the same again: ``proctor_seen`` keeps, for every version of a candidate
+that was ever here, the hash of what is seen of it (``exam.question.seen_hash``), so that another provenance voids nothing.
+Machines also look at the facts, and judge every new version again. Stored verdicts are never rewritten.
+
 An append is acknowledged when it is on disk: SQLite runs with a write-ahead log and full synchronisation, writers
 take their turn (``BEGIN IMMEDIATE``, a busy timeout; an advisory lock on PostgreSQL). SQLAlchemy is imported when
 a store is opened, not before.
@@ -16,11 +20,16 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from proctor.database import Database, StoreKind, fetch_all, run
+import msgspec
+
+from proctor.database import Database, StoreKind, fetch_all, fetch_together, run
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import seen_hash
+from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, canonical_json, content_hash, decode
 from proctor.verify.schema import SCHEMA_VERSION, tables
@@ -33,8 +42,11 @@ __all__ = [
     "VERDICTS",
     "StoredVerdict",
     "VerdictStore",
+    "alike_versions",
     "append_verdicts",
     "latest_verdicts",
+    "note_seen",
+    "seen_versions",
     "split_stale",
     "unfinished_items",
     "verdict_key",
@@ -56,10 +68,22 @@ def verdict_key(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.candidate_id, verdict.annotator, verdict.role
 
 
+Alike: TypeAlias = Mapping[tuple[str, str], str]
+"""From a candidate's id and the hash of a version of it to today's hash, where people see the same of both."""
+
+
 def split_stale(
-    verdicts: Iterable[Verdict], candidates: Mapping[str, Candidate]
+    verdicts: Iterable[Verdict],
+    candidates: Mapping[str, Candidate],
+    alike: Alike = MappingProxyType({}),
 ) -> tuple[list[Verdict], list[Dropped]]:
     """Split off the verdicts that were given on something else than today's candidates.
+
+    Args:
+        verdicts: of any candidates.
+        candidates: today's, by id.
+        alike: versions of which people see the same as today (``alike_versions``); only for verdicts that were not
+            read by ``VerdictStore.latest`` or ``VerdictStore.latest_on``.
 
     Returns:
         The verdicts that hold, and for each of the others the reason: ``candidate-unknown`` or
@@ -73,7 +97,7 @@ def split_stale(
         who = f"{verdict.role} {verdict.annotator}"
         if now is None:
             stale.append(Dropped(verdict.candidate_id, "candidate-unknown", who))
-        elif verdict.candidate_hash and verdict.candidate_hash != now:
+        elif verdict.candidate_hash and _under_today(verdict, alike).candidate_hash != now:
             detail = f"{who} saw {verdict.candidate_hash}, it is {now} now"
             stale.append(Dropped(verdict.candidate_id, "candidate-changed", detail))
         else:
@@ -161,10 +185,38 @@ class VerdictStore:
     def latest(self, candidate_id: str | None = None) -> list[Verdict]:
         """Return the verdicts that hold: the last one of each annotator and role on each candidate.
 
-        Void ones are passed over, as if they had never been given.
+        Void ones are passed over, as if they had never been given. A person's verdict on an earlier version of an item of
+        the studio of which people see the same comes under the item's hash.
         """
         with self._database.transaction() as connection:
             return latest_verdicts(connection, candidate_id, place=self._database.place)
+
+    def latest_on(self, candidates: Iterable[Candidate], examples: Mapping[str, Example]) -> list[Verdict]:
+        """Note what people see of these candidates, and return the verdicts that hold, as ``latest`` does.
+
+        A person's verdict on another version of a candidate of which people see the same comes under the hash of this one.
+
+        Args:
+            candidates: today's.
+            examples: that they ask about, by id.
+
+        Raises:
+            UserError: if candidates are new to the store and it cannot be written.
+        """
+        versions = {(c.id, content_hash(c)): c for c in candidates}
+        with self._database.transaction() as connection:
+            known = seen_versions(connection)
+        new = [(c, examples[c.example_id]) for version, c in versions.items() if version not in known]
+        if new:
+            with self._database.transaction(write=True) as connection:
+                known = note_seen(self._database, connection, new)
+        today = dict(versions.keys())
+        alike = {
+            (name, was): today[name]
+            for (name, was), seen in known.items()
+            if name in today and known[name, today[name]] == seen
+        }
+        return [_under_today(verdict, alike) for verdict in self.latest()]
 
     def unfinished(self) -> dict[str, str]:
         """Return the candidates on which people are still at work in the studio, with the state of each."""
@@ -207,9 +259,48 @@ def latest_verdicts(
     connection: Connection, candidate_id: str | None = None, *, place: str = "the store of verdicts"
 ) -> list[Verdict]:
     """Return the verdicts that hold, of one candidate or of all: see ``VerdictStore.latest``."""
-    query = _latest() if candidate_id is None else _latest_of_one()
-    values = {} if candidate_id is None else {"candidate": candidate_id}
-    return [stored.verdict for stored in _decoded(fetch_all(connection, query, values), place)]
+    one = candidate_id is not None
+    values = {"candidate": candidate_id} if one else {}
+    given, versions = fetch_together(
+        connection, (_latest_of_one() if one else _latest(), values), (_alike(of_one=one), values)
+    )
+    alike = {(name, was): now for name, was, now in versions}
+    return [_under_today(stored.verdict, alike) for stored in _decoded(given, place)]
+
+
+def seen_versions(connection: Connection) -> dict[tuple[str, str], str]:
+    """Return what people see of every version of a candidate that was ever here: its id and hash to the hash of that."""
+    return {
+        (row.candidate_id, row.candidate_hash): row.seen for row in connection.execute(tables().seen.select())
+    }
+
+
+def note_seen(
+    database: Database, connection: Connection, pairs: Iterable[tuple[Candidate, Example]]
+) -> dict[tuple[str, str], str]:
+    """Note what people see of candidates that are new, in a writing transaction of the caller; see ``seen_versions``."""
+    known, rows = seen_versions(connection), []
+    for candidate, example in pairs:
+        version = (candidate.id, content_hash(candidate))
+        if version not in known:
+            known[version] = seen_hash(moment_question(candidate, example))
+            rows.append({"candidate_id": version[0], "candidate_hash": version[1], "seen": known[version]})
+    if rows:
+        connection.execute(database.insert_new(tables().seen), rows)
+    return known
+
+
+def alike_versions(connection: Connection) -> Alike:
+    """Return the versions of the studio's items of which people see the same as of today's."""
+    return {(name, was): now for name, was, now in fetch_all(connection, _alike(of_one=False))}
+
+
+def _under_today(verdict: Verdict, alike: Alike) -> Verdict:
+    """Return a person's verdict under the hash of the version that shows the same today; machines also see the facts."""
+    now = alike.get((verdict.candidate_id, verdict.candidate_hash))
+    if now is None or verdict.annotator_kind != "human":
+        return verdict
+    return msgspec.structs.replace(verdict, candidate_hash=now)
 
 
 def _append(database: Database, connection: Connection, rows: list[dict[str, str]]) -> int:
@@ -260,6 +351,22 @@ def _latest_of_one() -> Select[Any]:
     )
     query = select(table.c.sequence, table.c.body).where(table.c.sequence.in_(last.scalar_subquery()))
     return query.order_by(table.c.sequence)
+
+
+@cache
+def _alike(*, of_one: bool) -> Select[Any]:
+    from sqlalchemy import bindparam, select
+
+    was, item = tables().seen, tables().items
+    now = was.alias()
+    query = select(was.c.candidate_id, was.c.candidate_hash, item.c.candidate_hash.label("now")).where(
+        was.c.candidate_id == item.c.candidate_id,
+        was.c.candidate_hash != item.c.candidate_hash,
+        now.c.candidate_id == item.c.candidate_id,
+        now.c.candidate_hash == item.c.candidate_hash,
+        now.c.seen == was.c.seen,
+    )
+    return query.where(was.c.candidate_id == bindparam("candidate")) if of_one else query
 
 
 def _stored(connection: Connection, query: Select[Any], place: str) -> list[StoredVerdict]:

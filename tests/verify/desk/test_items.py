@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor.errors import UserError
@@ -21,6 +22,8 @@ from proctor.verify.desk.items import (
     sync_items,
 )
 from proctor.verify.desk.records import GoneError
+from proctor.verify.desk.training import Reference, add_training, list_training
+from proctor.verify.store import VerdictStore
 
 MakePair = Callable[..., Any]
 
@@ -91,6 +94,43 @@ def test_who_had_a_changed_item_gets_it_again_under_another_address(
     assert bench.final("c") == [("a", "machine", "annotator"), ("changed", "machine", "annotator")] or sorted(
         bench.final("c")
     ) == [("a", "machine", "annotator"), ("changed", "machine", "annotator")]
+
+
+def remade(pair: Any) -> Any:
+    """The same question and answers, made by another version."""
+    made = msgspec.structs.replace(pair[0].provenance, version="99")
+    return msgspec.structs.replace(pair[0], provenance=made), pair[1]
+
+
+def test_an_item_of_which_people_see_the_same_keeps_all_that_was_done(
+    bench: Any, people: Any, a_pair: MakePair, a_sheet: Any
+) -> None:
+    ana, ben = people
+    old = a_pair("c", "a", "b")
+    bench.sync(old, a_pair("d", "a"))
+    first, second = bench.give("c", ana, ben)
+    bench.submit(first, ana, "+ ++")
+    bench.draft(second, ben, a_sheet("+ -?"))
+    lesson = Reference(sheet=a_sheet("+ +"))
+    bench.do(add_training, bench.item("d"), lesson, actor="cli")
+    before = bench.rows("assignments"), bench.rows("drafts"), bench.rows("verdicts"), bench.rows("events")
+    new, other = remade(old), remade(a_pair("d", "a"))
+    for _ in range(2):
+        assert bench.sync(new, other) == Synced(new=0, changed=0, gone=0, same=2)
+        assert bench.item("c").candidate == new[0]
+        now = bench.rows("assignments"), bench.rows("drafts"), bench.rows("verdicts"), bench.rows("events")
+        assert now == before
+    assert [one.is_stale for one in bench.desk.read(list_training)] == [False]
+    # Another process that looks at other candidates changes nothing here.
+    with VerdictStore.open(bench.target) as store:
+        store.latest_on([old[0]], {old[1].id: old[1]})
+    bench.submit(second, ben, "+ ++")
+    assert bench.state("c") == "settled"
+    assert bench.do(take_over_verdicts) == 1
+    assert sorted(text for text, *_ in bench.final("c")) == ["a", "b"]
+    back = remade(a_pair("c", "a", "changed"))
+    assert bench.sync(back, other) == Synced(new=0, changed=1, gone=0, same=1)
+    assert bench.state("c") == "judging"
 
 
 def test_a_settled_item_that_changes_has_no_final_answers_and_no_case(

@@ -33,7 +33,19 @@ from proctor.exam.kinds.clip_prompt import (
     text_prompt,
 )
 from proctor.exam.library import Library, Prompts
-from proctor.exam.question import Choice, Footage, Gold, Item, Open, Part, Pick, Question, Text, part_of
+from proctor.exam.question import (
+    Choice,
+    Footage,
+    Gold,
+    Item,
+    Open,
+    Part,
+    Pick,
+    Proposed,
+    Question,
+    Text,
+    part_of,
+)
 from proctor.exam.view import Sampling, View
 from proctor.generate.instructional.clips import render_step
 from proctor.llm.message import Parameters
@@ -41,7 +53,7 @@ from proctor.llm.outcome import Outcome, Reply, Truncated
 from proctor.media.sampling import thin
 from proctor.metrics.choice import LETTERS, PARSER
 
-__all__ = ["ANSWER", "CHOICE", "KIND", "ClipAsking", "clip_items", "clip_times"]
+__all__ = ["ANSWER", "CHOICE", "KIND", "ClipAsking", "clip_items", "clip_question", "clip_times"]
 
 CHOICE: Final = Parameters(temperature=0.0, max_tokens=64)
 """Parameters where a letter is asked for: greedy; room for a few words more than the letter (ours, the paper has none)."""
@@ -275,11 +287,18 @@ def clip_times(
 
 
 def clip_items(questions: Iterable[ClipQuestion]) -> list[Item]:
-    """Return questions about clips as items of an exam."""
-    return [_item(question) for question in questions]
+    """Return questions about clips as items of an exam: what is proposed as right counts as right."""
+    return [
+        Item(
+            question=(question := clip_question(q)),
+            golds=tuple(Gold(value=p.value) for p in question.proposals if p.claim == "right"),
+        )
+        for q in questions
+    ]
 
 
-def _item(q: ClipQuestion) -> Item:
+def clip_question(q: ClipQuestion) -> Question:
+    """Return a question about a clip with its proposals: the answer, or every option with what is claimed of it."""
     evidence: tuple[Part, ...] = ()
     facts = ClipFacts()
     if (clip := q.clip) is not None:
@@ -294,15 +313,24 @@ def _item(q: ClipQuestion) -> Item:
         )
         facts = ClipFacts(steps=tuple(render_step(step) for step in clip.steps), goal=clip.task)
     facets = {"dataset": q.dataset, "level": q.level, "category": q.category, "position": q.position}
-    question = Question(
+    return Question(
         id=q.id,
         kind=KIND.name,
         text=q.question,
         form=Choice(options=q.options) if q.options else Open(),
         evidence=evidence,
+        proposals=_options(q) if q.options else (Proposed(value=Text(text=q.answer)),),
         facts=msgspec.to_builtins(facts),
         facets={name: value for name, value in facets.items() if value},
         cluster=q.cluster,
+        provenance=q.provenance,
     )
-    right = Pick(option=LETTERS.index(q.letter)) if q.letter else Text(text=q.answer)
-    return Item(question=question, golds=(Gold(value=right),))
+
+
+def _options(q: ClipQuestion) -> tuple[Proposed, ...]:
+    """Return every option as printed: one claims to be right, the others to be wrong."""
+    right, origins = LETTERS.index(q.letter), q.origins or ("",) * len(q.options)
+    return tuple(
+        Proposed(value=Pick(option=n), claim="right" if n == right else "wrong", origin=origin)
+        for n, origin in enumerate(origins)
+    )

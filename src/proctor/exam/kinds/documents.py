@@ -10,18 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
 from proctor.exam.answering import why_no_reply
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
 from proctor.exam.library import Library, Prompts
-from proctor.exam.question import Gold, Item, Open, Question, Source, Text
+from proctor.exam.question import Gold, Item, Open, Proposed, Question, Source, Text
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 
-__all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking", "document_items"]
+__all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking", "document_items", "document_question"]
 
 ANSWER_TOKENS: Final = 512
 GREEDY: Final = Parameters(temperature=0.0, max_tokens=ANSWER_TOKENS)
@@ -140,19 +142,26 @@ def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[Corpus
 
 
 def document_items(questions: Iterable[SourceQuestion]) -> list[Item]:
-    """Return questions about sources as items of an exam; all of an answer's parts have to be given."""
+    """Return questions about sources as items of an exam: what is proposed counts as right."""
     return [
         Item(
-            question=Question(
-                id=q.id,
-                kind=KIND.name,
-                text=q.question,
-                form=Open(need="all"),
-                evidence=tuple(Source(id=id_) for id_ in q.gold),
-                facets={"style": q.style, "combination": q.combination},
-                provenance={"generator": q.generator, "retriever": q.chosen_by},
-            ),
-            golds=(Gold(value=Text(text=q.answer, cites=q.gold)),) if q.answer else (),
+            question=(question := document_question(q)),
+            golds=tuple(Gold(value=proposal.value) for proposal in question.proposals),
         )
         for q in questions
     ]
+
+
+def document_question(q: SourceQuestion) -> Question:
+    """Return a question about sources with its answer as the proposal; all of its parts have to be given."""
+    return Question(
+        id=q.id,
+        kind=KIND.name,
+        text=q.question,
+        form=Open(need="all"),
+        evidence=tuple(Source(id=id_, hash=q.content.get(id_, "")) for id_ in q.gold),
+        proposals=(Proposed(value=Text(text=q.answer, cites=q.gold)),) if q.answer else (),
+        facts={"hops": msgspec.to_builtins(q.hops)} if q.hops else {},
+        facets={"style": q.style, "combination": q.combination},
+        provenance={"generator": q.generator, "retriever": q.chosen_by},
+    )

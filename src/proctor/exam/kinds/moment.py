@@ -18,6 +18,7 @@ from proctor.exam.fitting import ever_smaller
 from proctor.exam.frames import ShownFrame
 from proctor.exam.item import Item as Verified
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.kinds.moment_question import MOMENT, moment_item
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (
@@ -28,7 +29,7 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Question, Text, part_of
+from proctor.exam.question import Footage, Item, Procedure, Text, part_of
 from proctor.exam.view import View, frame_times
 from proctor.examples.example import Example
 from proctor.llm.limits import takes
@@ -70,7 +71,7 @@ def require_takes(model: str, view: View) -> None:
 class _Moment:
     """Questions about a moment of a recording."""
 
-    name = "moment"
+    name = MOMENT
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph."""
@@ -230,33 +231,4 @@ def _task(item: Item, library: Library) -> Task:
 
 def moment_items(items: Iterable[Verified]) -> list[Item]:
     """Return verified questions about moments as items of an exam."""
-    return [_item(item) for item in items]
-
-
-def _item(item: Verified) -> Item:
-    example = item.example
-    question = Question(
-        id=item.id,
-        kind=KIND.name,
-        text=item.question,
-        form=Open(),
-        evidence=(
-            Footage(recording=example.recording_id, end=example.end, video=example.video or ""),
-            Procedure(id=example.activity_id, title=example.activity_name),
-        ),
-        facts=msgspec.to_builtins(example),
-        facets={"type": example.type},
-        cluster=example.recording_id,
-        place=example.end,
-    )
-    golds = tuple(
-        Gold(
-            value=Text(text=gold.text, kind=gold.kind, cites=gold.step_ids),
-            written_by=gold.source,
-            approved_by=gold.approved_by,
-        )
-        for gold in item.golds
-    )
-    return Item(
-        question=question, golds=golds, approved_by=item.question_approved_by, seen=item.candidate_hash
-    )
+    return [moment_item(item) for item in items]

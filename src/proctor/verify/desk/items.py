@@ -18,6 +18,7 @@ from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import GoneError, Item
 from proctor.verify.schema import tables
+from proctor.verify.store import note_seen
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -94,8 +95,9 @@ def sync_items(
 ) -> Synced:
     """Bring the items in line with the candidates.
 
-    A candidate that changed has to be judged anew: what was said of its old text stays in the history, and everybody who
-    had it gets it again. One that is gone is taken from everybody's list; when it comes back, they have it again.
+    A candidate of which people see something else has to be judged anew: what was said of its old text stays in the
+    history, and everybody who had it gets it again. One that only came about in another way keeps all that was said of
+    it, and counts as the same. One that is gone is taken from everybody's list; when it comes back, they have it again.
 
     Args:
         desk: the desk.
@@ -113,7 +115,8 @@ def sync_items(
         )
     }
     now, fresh, counts = desk.now(), [], {"new": 0, "changed": 0, "same": 0}
-    left = set(known)
+    pairs, left = list(pairs), set(known)
+    seen_of = note_seen(desk.database, connection, pairs)
     for candidate, example in pairs:
         row = _row(candidate, example)
         left.discard(candidate.id)
@@ -124,11 +127,13 @@ def sync_items(
             if len(fresh) >= _CHUNK:
                 connection.execute(t.insert(), fresh)
                 fresh = []
-        elif old[1] != row["candidate_hash"]:
+        elif seen_of.get((candidate.id, old[1])) != seen_of[candidate.id, row["candidate_hash"]]:
             counts["changed"] += 1
             _replace(desk, connection, old[0], row)
         else:
             counts["same"] += 1
+            if old[1] != row["candidate_hash"]:
+                _rename(connection, old[0], old[1], row)
             if old[2] == "gone":
                 _bring_back(connection, old[0], now)
         if seen is not None:
@@ -160,6 +165,20 @@ def _row(candidate: Candidate, example: Example) -> dict[str, Any]:
         "activity_name": example.activity_name,
         "ends_at": example.end,
     }
+
+
+def _rename(connection: Connection, item_id: int, was: str, row: Mapping[str, Any]) -> None:
+    """Take another version of which people see the same; a training reference that was written for it stays good."""
+    i, t = tables().items, tables().training
+    connection.execute(i.update().where(i.c.id == item_id).values(**row))
+    lesson = connection.execute(t.select().where(t.c.item_id == item_id)).first()
+    if lesson is None:
+        return
+    reference = msgspec.json.decode(lesson.reference)
+    if reference.get("candidate_hash") == was:
+        reference["candidate_hash"] = row["candidate_hash"]
+        values = {"reference": msgspec.json.encode(reference).decode()}
+        connection.execute(t.update().where(t.c.item_id == item_id).values(**values))
 
 
 def _replace(desk: Desk, connection: Connection, item_id: int, row: Mapping[str, Any]) -> None:

@@ -1,0 +1,77 @@
+"""A question about a moment of a recording (ProMQA), as generation proposes it or as it was verified.
+
+It stands apart from the kind (``proctor.exam.kinds.moment``) so that the store of verdicts need not load how questions are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from proctor.exam.item import Item as Verified
+from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Proposed, Question, Text
+from proctor.examples.example import Example
+from proctor.generate.candidate import Answer, Candidate, Provenance
+
+__all__ = ["MOMENT", "moment_item", "moment_question"]
+
+MOMENT: Final = "moment"
+"""Name of the kind."""
+
+
+def moment_question(candidate: Candidate, example: Example) -> Question:
+    """Return a generated question about its example's moment, with its answers as proposals."""
+    provenance = _provenance(candidate.provenance)
+    return _question(candidate.id, candidate.question, example, candidate.answers, provenance)
+
+
+def moment_item(item: Verified) -> Item:
+    """Return a verified question as an item of an exam."""
+    golds = tuple(
+        Gold(
+            value=Text(text=gold.text, kind=gold.kind, cites=gold.step_ids),
+            written_by=gold.source,
+            approved_by=gold.approved_by,
+        )
+        for gold in item.golds
+    )
+    return Item(
+        question=_question(item.id, item.question, item.example),
+        golds=golds,
+        approved_by=item.question_approved_by,
+        seen=item.candidate_hash,
+    )
+
+
+def _question(
+    name: str,
+    text: str,
+    example: Example,
+    answers: Sequence[Answer] = (),
+    provenance: Mapping[str, str] | None = None,
+) -> Question:
+    return Question(
+        id=name,
+        kind=MOMENT,
+        text=text,
+        form=Open(),
+        evidence=(
+            Footage(recording=example.recording_id, end=example.end, video=example.video or ""),
+            Procedure(id=example.activity_id, title=example.activity_name),
+        ),
+        proposals=tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers),
+        facts=msgspec.to_builtins(example),
+        facets={"type": example.type},
+        cluster=example.recording_id,
+        place=example.end,
+        provenance=provenance or {},
+    )
+
+
+def _provenance(made: Provenance) -> dict[str, str]:
+    fields = {name: getattr(made, name) for name in made.__struct_fields__ if name != "details"}
+    return {name: str(value) for name, value in fields.items() if value not in (None, "")} | dict(
+        made.details
+    )

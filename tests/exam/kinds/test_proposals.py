@@ -1,0 +1,124 @@
+"""Generated questions of every kind with what they propose, and the hash of what people see of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from tests.exam.clip_set import clip, pair
+
+from proctor.exam.clip_question import choice_questions, open_questions
+from proctor.exam.kinds.clip import clip_items, clip_question
+from proctor.exam.kinds.documents import document_items, document_question
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import (
+    Choice,
+    Footage,
+    Open,
+    Pick,
+    Procedure,
+    Proposed,
+    Question,
+    Source,
+    Text,
+    check_questions,
+    seen_hash,
+)
+from proctor.exam.source_question import of_styled
+from proctor.examples.example import Example
+from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.generate.instructional.record import ChoiceItem, Distractor
+from proctor.generate.styled.record import Hop, StyledQuestion
+
+EXAMPLE = Example(
+    id="e", clip_id="r_1", recording_id="r", activity_id="tea", activity_name="Tea", type="next", end=9,
+    state="ongoing", noisy=False, video="r.mp4",
+)  # fmt: skip
+CANDIDATE = Candidate(
+    id="c", example_id="e", recording_id="r", type="next", question="What now?",
+    answers=(Answer("Pour.", step_ids=("3",)), Answer("Wait.", "suggestion")),
+    provenance=Provenance(generator="rules", version="1", seed=4, details={"form": "plain"}),
+)  # fmt: skip
+CHOICE = ChoiceItem(
+    id="p0", question="What is done?", options=("Boil", "Whisk", "Peel"), letter="B",
+    distractors=(Distractor(text="Peel", kind="order", origin="s2"), Distractor(text="Boil")),
+)  # fmt: skip
+STYLED = StyledQuestion(
+    id="q", style="numeric", modalities=(1, 1, 0), question="How deep?", answer="9 m", gold=("b", "a"),
+    content={"a": "1a", "b": "1b"}, hops=(Hop(question="Which?", answer="Como", sources=("a",)),),
+    models={"generator": "m"},
+)  # fmt: skip
+
+
+def test_a_moment_proposes_its_answers() -> None:
+    question = moment_question(CANDIDATE, EXAMPLE)
+    assert question.proposals == (
+        Proposed(value=Text(text="Pour.", cites=("3",))),
+        Proposed(value=Text(text="Wait.", kind="suggestion")),
+    )
+    assert question.evidence == (
+        Footage(recording="r", end=9.0, video="r.mp4"),
+        Procedure(id="tea", title="Tea"),
+    )
+    assert (question.cluster, question.place, question.form) == ("r", 9.0, Open())
+    assert msgspec.convert(question.facts, Example) == EXAMPLE
+    assert question.provenance == {"generator": "rules", "version": "1", "seed": "4", "form": "plain"}
+
+
+def test_an_open_clip_question_proposes_its_answer_and_a_choice_every_option() -> None:
+    (open_one,) = open_questions([pair()], [clip("v0")])
+    (choice,) = choice_questions([CHOICE], [pair()], [clip("v0")])
+    assert clip_question(open_one).proposals == (Proposed(value=Text(text="Whisk the eggs")),)
+    question = clip_question(choice)
+    assert question.form == Choice(options=("Boil", "Whisk", "Peel"))
+    assert question.proposals == (
+        Proposed(value=Pick(option=0), claim="wrong", origin="model"),
+        Proposed(value=Pick(option=1)),
+        Proposed(value=Pick(option=2), claim="wrong", origin="order: s2"),
+    )
+    assert [g.value for g in clip_items([choice])[0].golds] == [Pick(option=1)]
+    check_questions([question])
+
+
+def test_a_documents_question_proposes_its_answer_from_the_sources_as_they_were() -> None:
+    question = document_question(of_styled(STYLED))
+    assert question.evidence == (Source(id="b", hash="1b"), Source(id="a", hash="1a"))
+    assert question.proposals == (Proposed(value=Text(text="9 m", cites=("b", "a"))),)
+    assert msgspec.json.encode(question.facts) == msgspec.json.encode({"hops": STYLED.hops})
+    assert [g.value for g in document_items([of_styled(STYLED)])[0].golds] == [question.proposals[0].value]
+
+
+QUESTIONS: dict[str, Callable[[], Question]] = {
+    "moment": lambda: moment_question(CANDIDATE, EXAMPLE),
+    "clip": lambda: clip_question(choice_questions([CHOICE], [pair()], [clip("v0")])[0]),
+    "documents": lambda: document_question(of_styled(STYLED)),
+}
+FROZEN = {"moment": "f3c24cd7fde1bc60", "clip": "95845bc09d43d658", "documents": "a5802b46d4663e47"}
+"""People's verdicts in users' stores hang on these: a change here voids them."""
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_what_people_saw_has_one_hash_for_good(kind: str) -> None:
+    assert seen_hash(QUESTIONS[kind]()) == FROZEN[kind]
+
+
+@pytest.mark.parametrize(
+    ("same", "changes"),
+    [
+        (
+            True,
+            {"provenance": {"generator": "other"}, "facets": {}, "facts": {}, "cluster": "x", "place": 1.0},
+        ),
+        (False, {"text": "What else?"}),
+        (False, {"proposals": ()}),
+        (False, {"form": Open(need="all")}),
+        (False, {"evidence": (Footage(recording="r", end=9.5, video="r.mp4"),)}),
+    ],
+)
+def test_the_hash_changes_with_what_is_seen_alone(same: bool, changes: dict[str, Any]) -> None:
+    question = moment_question(CANDIDATE, EXAMPLE)
+    assert (seen_hash(msgspec.structs.replace(question, **changes)) == seen_hash(question)) is same
+    later = msgspec.structs.replace(EXAMPLE, end=9.0)
+    assert seen_hash(moment_question(CANDIDATE, later)) == seen_hash(question)  # 9 and 9.0 are one moment
