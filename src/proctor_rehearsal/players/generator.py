@@ -24,10 +24,10 @@ from proctor.procedure.graph import TaskGraph
 from proctor_rehearsal.players.answers import wrong_answers
 from proctor_rehearsal.players.files import Now, shown
 from proctor_rehearsal.players.reading import Asked
+from proctor_rehearsal.players.slips import flip_yes_no
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import STAR_FORMS, pick, star_text
 from proctor_rehearsal.standin.call import Call
-from proctor_rehearsal.standin.player import flip_yes_no
 
 __all__ = ["MISTAKES", "find_example", "play_generator"]
 
@@ -79,7 +79,7 @@ def play_generator(asked: Asked, now: Now, quality: float, seed: int) -> Answer 
         return None
     wanted = int(found[1]) if (found := _PAIRS.search(asked.words)) else 3
     slack = _SLACK * (1 - quality)
-    if asked.round == 1 and call.draw("loose", seed) < slack / 2:
+    if not asked.again and call.draw("loose", seed) < slack / 2:
         if call.draw("refuses", seed) < 0.2:
             return Answer(text=_REFUSAL, outcome="refusal")
         return _said(asked, pick(call, _PROSE, "prose", seed))

@@ -6,8 +6,6 @@ understood as long as they keep them.
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import Final, Literal
 
 from proctor.generate.instructional.record import CATEGORIES
 from proctor_rehearsal.players.instructional_scene import Line
+from proctor_rehearsal.players.prompt import Prompt, named_by, open_fences, tokens_of, without
 from proctor_rehearsal.standin.call import Call
 
 __all__ = ["InstructionalAsked", "InstructionalRole", "read_instructional_call", "read_line"]
@@ -34,10 +33,7 @@ _BY_LABEL: Final[Mapping[str, InstructionalRole]] = {
     "open question": "open",
 }
 _ASKED: Final = (*_BY_LABEL, "question")
-_RULE = re.compile(r"both carrying the code\s+([0-9a-f]{16})\b")
-_MARKER = re.compile(r"<<<(BEGIN|END) ([a-z][a-z0-9 -]{0,40}) ([0-9a-f]{16})>>>")
 _NUMBERED = re.compile(r"(.+) (\d+)")
-_SAME: Final = "0" * 16
 _PAIRS = re.compile(r'"step_ids"')
 _KIND = re.compile(rf"^- ({'|'.join(CATEGORIES)})\b", re.MULTILINE)
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s+(.*)")
@@ -55,36 +51,21 @@ _ASIDE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class InstructionalAsked:
+class InstructionalAsked(Prompt):
     """A request, read.
 
     Attributes:
         role: what is asked for.
-        call: the request under a name that does not depend on the fences' token.
-        blocks: fenced texts by label, escaped as they stand there.
-        words: our own words around them.
         lines: what is known, in the order shown; empty where nothing is.
-        again: True for a reply that had to be asked for once more.
     """
 
     role: InstructionalRole
-    call: Call
-    blocks: Mapping[str, str]
-    words: str
     lines: tuple[Line, ...]
-    again: bool
 
     @property
     def question(self) -> str:
         """The question that it is about; empty where there is none."""
         return next((self.blocks[label] for label in _ASKED if label in self.blocks), "")
-
-    def each(self, label: str) -> tuple[str, ...]:
-        """Return the texts of numbered fences (``proposal 1``, ``proposal 2``, ...)."""
-        found: list[str] = []
-        while (text := self.blocks.get(f"{label} {len(found) + 1}")) is not None:
-            found.append(text)
-        return tuple(found)
 
     def entries(self, label: str) -> tuple[str, ...]:
         """Return the entries of a fenced list; none where there is no such fence."""
@@ -109,13 +90,12 @@ def read_instructional_call(call: Call) -> InstructionalAsked | None:
     if first is None:
         return None
     prompt = f"{call.system}\n{turns[first]}"
-    for token in dict.fromkeys(_RULE.findall(prompt)):
-        blocks, words = _open(prompt, token)
+    for token in tokens_of(prompt):
+        blocks, words = open_fences(prompt, token)
         role = _role(blocks, words)
         if role is not None:
-            steady = _steady(call, "\n".join((call.system, *turns)).replace(token, _SAME))
-            lines = _lines(blocks)
-            return InstructionalAsked(role, steady, blocks, words, lines, len(turns) > first + 1)
+            named = named_by(call, call.model, without(token, "\n".join((call.system, *turns))))
+            return InstructionalAsked(named, blocks, words, len(turns) > first + 1, role, _lines(blocks))
     return None
 
 
@@ -134,24 +114,6 @@ def _role(blocks: Mapping[str, str], words: str) -> InstructionalRole | None:
     if labels == {"question", "answer"} and len(set(_KIND.findall(words))) > 1:
         return "category"
     return None
-
-
-def _open(text: str, token: str) -> tuple[dict[str, str], str]:
-    """Return what is in the fences with this token, and what is around them."""
-    blocks: dict[str, str] = {}
-    around, at = [], 0
-    opened: re.Match[str] | None = None
-    for marker in _MARKER.finditer(text):
-        if marker[3] != token:
-            continue
-        if opened is None and marker[1] == "BEGIN":
-            opened = marker
-            around.append(text[at : marker.start()])
-        elif opened is not None and marker[1] == "END" and marker[2] == opened[2]:
-            blocks.setdefault(marker[2], text[opened.end() : marker.start()].strip("\n"))
-            opened, at = None, marker.end()
-    around.append(text[at:] if opened is None else "")
-    return blocks, "\n".join(around)
 
 
 def _entries(block: str) -> list[str]:
@@ -191,13 +153,3 @@ def _line(id_: str, text: str, start: float | None, end: float | None) -> Line:
         bare = shorter
     said = text[len(bare) :].strip(" |")
     return Line(id_, bare.strip(), start, end, said)
-
-
-def _steady(call: Call, text: str) -> Call:
-    """Return the request under a name made of what it says but the token: the same in every workspace."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (call.model, text, *(medium.sha256 for medium in call.media)):
-        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
-    steady = copy.copy(call)
-    steady.key = digest.hexdigest()
-    return steady

@@ -74,7 +74,7 @@ def _regardless_of_order(asked: Asked) -> Asked:
     """Return the request under a name that the order of the references does not change: it may follow from ids."""
     texts = sorted((label.rstrip("0123456789"), text) for label, text in asked.blocks.items())
     own = copy.copy(asked.call)
-    own.key = f"{draw(own.model, asked.words, asked.round, texts)}"
+    own.key = f"{draw(own.model, asked.words, 2 if asked.again else 1, texts)}"
     return replace(asked, call=own)
 
 
@@ -125,11 +125,11 @@ def _say(asked: Asked, mark: int, top: int, seed: int) -> Answer:
         text = msgspec.json.encode({"rationale": reason, "verdict": mark}).decode()
         fenced = call.content.schema is None and call.draw("varied", seed) < _VARIED
         return Answer(text=f"```json\n{text}\n```" if fenced else text)
-    if asked.round == 1 and call.draw("forgets", seed) < _FORGETS:
+    if not asked.again and call.draw("forgets", seed) < _FORGETS:
         return Answer(text=reason)
     form = pick(call, _LINES, "form", seed) if call.draw("varied", seed) < _VARIED else "plain"
     text = verdict_text(mark, reason, form, most=top, marker="Verdict")
-    if asked.round == 1 and call.draw("twice", seed) < _TWICE:
+    if not asked.again and call.draw("twice", seed) < _TWICE:
         first = pick(call, [m for m in range(top + 1) if m != mark], "first", seed)
         text = verdict_text(mark, reason, most=top, marker="Revised verdict")
         text = f"At first sight it is another case.\nVerdict: {first}\nThat does not hold on a closer look. {text}"

@@ -20,12 +20,12 @@ from proctor_rehearsal.players.instructional_reading import read_instructional_c
 from proctor_rehearsal.players.judge import play_judge
 from proctor_rehearsal.players.predictor import play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
+from proctor_rehearsal.players.slips import Player
 from proctor_rehearsal.players.styled import Knowledge, play_styled
 from proctor_rehearsal.players.styled_reading import read_styled_call
 from proctor_rehearsal.players.verifier import play_verifier
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.call import Call
-from proctor_rehearsal.standin.player import Player
 from proctor_rehearsal.standin.script import Latency, Script
 from proctor_rehearsal.standin.server import Standin
 
@@ -56,7 +56,7 @@ class Rehearsal:
 
     def __init__(self, root: Path, *, quality: float | Mapping[str, float] = QUALITY, seed: int = 0) -> None:
         self._files = Files(root)
-        self._player = Player(lambda _text, _call: None, quality, seed=seed)
+        self._player = Player(quality, seed=seed)
         self._seed = seed
         self._oracle = Oracle()
         self._lock = threading.Lock()

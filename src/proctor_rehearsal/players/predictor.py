@@ -8,7 +8,7 @@ One number *u*, drawn from seed, model and item, decides:
   answers that it leaves open, so that p is never less than ``q / k``: two sides of a yes or no, else as many as there are
   steps. Who has the question alone has ``p = 0``.
 - ``u < q``: it gives what is mostly the answer to questions of this type about other recordings (the ``constant`` floor).
-- else it makes one of the mistakes that models make (``proctor_rehearsal.standin.player``).
+- else it makes one of the mistakes that models make (``proctor_rehearsal.players.slips``).
 
 So pictures beat descriptions, descriptions beat the procedure alone, and that beats the question alone, at any quality between
 0 and 1 and by no score that is written here; whatever a model knows with less, it knows with more.
@@ -24,10 +24,10 @@ from proctor.procedure.graph import TaskGraph
 from proctor_rehearsal.players.answers import choices
 from proctor_rehearsal.players.files import Now, activity_names
 from proctor_rehearsal.players.reading import Asked
+from proctor_rehearsal.players.slips import Player
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.behaviours import pick
 from proctor_rehearsal.standin.call import Call, draw
-from proctor_rehearsal.standin.player import Known, Player
 
 __all__ = ["exponent", "find_item", "knows", "play_predictor"]
 
@@ -49,7 +49,7 @@ def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer 
         wrong = sheet.blind
     if own.draw("right", seed) >= knows(asked, item, graph, player.quality_of(own.model)):
         right = (now.constant.constant(item.type, item.recording_id),)
-    return player.play(own, Known(right, wrong))
+    return player.play(own, right, wrong)
 
 
 def knows(asked: Asked, item: Item, graph: TaskGraph, quality: float) -> float:

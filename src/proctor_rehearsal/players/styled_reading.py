@@ -5,13 +5,12 @@ Roles are told by the labels of the fences, so templates of the user's own are u
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
+from proctor_rehearsal.players.prompt import Prompt, named_by, open_fences, tokens_of, without
 from proctor_rehearsal.players.styled_facts import ShownSource, shown_source
 from proctor_rehearsal.standin.call import Call
 
@@ -21,8 +20,6 @@ StyledRole = Literal[
     "entity", "question", "combination", "verification", "answer", "mark", "verbalise", "rerank"
 ]
 
-_RULE = re.compile(r"both carrying the code\s+([0-9a-f]{16})\b")
-_MARKER = re.compile(r"<<<(BEGIN|END) ([a-z][a-z0-9 -]{0,40}) ([0-9a-f]{16})>>>")
 _KIND = re.compile(r"^Source (\d+)(?: \(([a-z, ]+)\)|, ([^\n:]{1,80}):)", re.MULTILINE)
 _OWNER = re.compile(r"^Source (\d+) \([a-z, ]+\), used by question (\d)", re.MULTILINE)
 _WANTED = re.compile(r"Choose exactly: ([0-9a-z, ]+)\.")
@@ -31,30 +28,21 @@ _TRIPLE = re.compile(r"question \| answer \| numbers")
 _VERBALISES = re.compile(r"\bYou put pictures into words\b")
 _ANSWERS = re.compile(r"\bYou answer questions from sources\b")
 _RERANKS = re.compile(r"\bPut the sources into order\b")
-_SAME: Final = "0" * 16
 
 
 @dataclass(frozen=True, slots=True)
-class StyledAsked:
+class StyledAsked(Prompt):
     """A request, read.
 
     Attributes:
         role: what is asked for.
-        call: the request under a name that does not depend on the fences' token.
-        blocks: fenced texts by label.
-        words: our own words around them.
         sources: that are shown, by number; examples left out.
         owners: question that each source belongs to, where that is said.
-        again: True for a reply that had to be asked for once more.
     """
 
     role: StyledRole
-    call: Call
-    blocks: Mapping[str, str]
-    words: str
     sources: tuple[ShownSource, ...]
     owners: Mapping[int, int]
-    again: bool
 
     @property
     def style(self) -> str:
@@ -76,14 +64,14 @@ def read_styled_call(call: Call) -> StyledAsked | None:
     """Read a request; None where it is none of ours."""
     turns = [turn.text for turn in call.content.turns]
     text = "\n".join((call.system, *turns))
-    for token in dict.fromkeys(_RULE.findall(text)):
-        blocks, words = _open(text, token)
+    for token in tokens_of(text):
+        blocks, words = open_fences(text, token)
         role = _role(blocks, words)
         if role is not None:
             again = len(turns) > 1 and turns[-1].startswith("Your reply could not be read:")
             owners = {int(n): int(owner) for n, owner in _OWNER.findall(words)}
-            steady = _steady(call, text.replace(token, _SAME))
-            return StyledAsked(role, steady, blocks, words, _sources(blocks, words), owners, again)
+            named = named_by(call, call.model, without(token, text))
+            return StyledAsked(named, blocks, words, again, role, _sources(blocks, words), owners)
     return None
 
 
@@ -108,24 +96,6 @@ def _role(blocks: Mapping[str, str], words: str) -> StyledRole | None:
     return "verbalise" if _VERBALISES.search(words) else None
 
 
-def _open(text: str, token: str) -> tuple[dict[str, str], str]:
-    """Return what is in the fences with this token, and what is around them."""
-    blocks: dict[str, str] = {}
-    around, at = [], 0
-    opened: re.Match[str] | None = None
-    for marker in _MARKER.finditer(text):
-        if marker[3] != token:
-            continue
-        if opened is None and marker[1] == "BEGIN":
-            opened = marker
-            around.append(text[at : marker.start()])
-        elif opened is not None and marker[1] == "END" and marker[2] == opened[2]:
-            blocks.setdefault(marker[2], text[opened.end() : marker.start()].strip("\n"))
-            opened, at = None, marker.end()
-    around.append(text[at:] if opened is None else "")
-    return blocks, "\n".join(around)
-
-
 def _sources(blocks: Mapping[str, str], words: str) -> tuple[ShownSource, ...]:
     kinds = {int(n): (a or b) for n, a, b in _KIND.findall(words)}  # the last ones: examples come first
     found = []
@@ -140,16 +110,3 @@ def _modality(kind: str) -> str:
     if "image" in kind or "picture" in kind:
         return "image in words" if "words" in kind or "description" in kind else "image"
     return "table" if "table" in kind else "text"
-
-
-def _steady(call: Call, text: str) -> Call:
-    """Return the request under a name made of what it says but the token: the same in every workspace.
-
-    Draws of one request are the same to a server, and so they are to what is played.
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (call.model, text, *(medium.sha256 for medium in call.media)):
-        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
-    steady = copy.copy(call)
-    steady.key = digest.hexdigest()
-    return steady

@@ -33,7 +33,7 @@ def play_verifier(asked: Asked, now: Now, oracle: Oracle, quality: float, seed: 
     if candidate is None or example is None or graph is None:
         return None
     call = asked.call
-    if asked.round == 1 and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
+    if not asked.again and call.draw("unreadable", seed) < _UNREADABLE * (1 - quality):
         return Answer(text="The question looks fit for the exam, and I agree with the answers.")
     answers = []
     for number, answer in enumerate(candidate.answers):

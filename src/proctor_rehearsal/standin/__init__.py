@@ -2,7 +2,6 @@
 
 from proctor_rehearsal.standin.answer import Answer
 from proctor_rehearsal.standin.call import Call
-from proctor_rehearsal.standin.player import Known, Player
 from proctor_rehearsal.standin.script import Fault, Latency, Match, Rule, Script, load_script, parse_script
 from proctor_rehearsal.standin.server import Standin
 
@@ -10,10 +9,8 @@ __all__ = [
     "Answer",
     "Call",
     "Fault",
-    "Known",
     "Latency",
     "Match",
-    "Player",
     "Rule",
     "Script",
     "Standin",

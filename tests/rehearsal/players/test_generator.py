@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -153,12 +154,10 @@ def test_a_prompt_of_another_workspace_is_not_answered(now: Now, request_of: Req
     example = next(e for e in now.examples.values() if e.current is not None)
     asked = asked_for(example, now, request_of)
     blocks = {**asked.blocks, "latest step": "- fly to the moon"}
-    strange = Asked(asked.role, asked.call, blocks, asked.words)
+    strange = replace(asked, blocks=blocks)
     assert find_example(strange, now) is None
     assert play_generator(strange, now, 1.0, 0) is None
-    other = Asked(
-        asked.role, asked.call, asked.blocks, re.sub("What could the person ask.*", "", asked.words)
-    )
+    other = replace(asked, words=re.sub("What could the person ask.*", "", asked.words))
     assert play_generator(other, now, 1.0, 0) is None
 
 

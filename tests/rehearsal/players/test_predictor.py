@@ -28,7 +28,8 @@ from proctor_rehearsal.players.answers import answer_sheet, mark_answer
 from proctor_rehearsal.players.files import Now
 from proctor_rehearsal.players.predictor import exponent, find_item, play_predictor
 from proctor_rehearsal.players.reading import Asked, read_call
-from proctor_rehearsal.standin import Answer, Call, Player
+from proctor_rehearsal.players.slips import Player
+from proctor_rehearsal.standin import Answer, Call
 
 SECRET, PROMPTS = FenceSecret(b"s" * 32), evaluation_prompts()
 Request = Callable[..., Call]
@@ -73,7 +74,7 @@ def asked_for(
 
 def marks(now: Now, request_of: Request, view: str, quality: float, model: str = "m") -> list[int | None]:
     """Return what the rule-based judge says of a model's answers to every second item; None for a refusal."""
-    player, judge, found = Player(lambda _t, _c: None, quality), RuleJudge(), list[int | None]()
+    player, judge, found = Player(quality), RuleJudge(), list[int | None]()
     for item in now.items[::2]:
         answer = play_predictor(asked_for(item, now, request_of, view, model=model), now, player, 0)
         assert answer is not None
@@ -156,7 +157,7 @@ def test_more_and_larger_frames_lose_less(now: Now, request_of: Request) -> None
 
 def test_replies_depend_on_seed_model_and_item_alone(now: Now, request_of: Request) -> None:
     def said(model: str = "m", seed: int = 0, secret: FenceSecret = SECRET) -> list[Answer | None]:
-        player = Player(lambda _t, _c: None, 0.6, seed=seed)
+        player = Player(0.6, seed=seed)
         asked = [
             asked_for(i, now, request_of, "captions", model=model, frames=2, secret=secret)
             for i in now.items[::3]
@@ -170,7 +171,7 @@ def test_replies_depend_on_seed_model_and_item_alone(now: Now, request_of: Reque
 
 
 def test_it_errs_as_models_do(now: Now, request_of: Request) -> None:
-    player, found = Player(lambda _t, _c: None, 0.0, habits={}), Counter[str]()
+    player, found = Player(0.0, habits={}), Counter[str]()
     for model in "ab":
         for item in now.items:
             answer = play_predictor(
@@ -219,4 +220,4 @@ def test_an_unknown_question_is_left_to_others(now: Now, request_of: Request) ->
     item = msgspec.structs.replace(now.items[0], question="Who won the match?")
     for view in VIEWS:
         asked = asked_for(item, now, request_of, view, frames=2)
-        assert play_predictor(asked, now, Player(lambda _t, _c: None, 1.0), 0) is None
+        assert play_predictor(asked, now, Player(1.0), 0) is None

@@ -110,7 +110,7 @@ def test_every_prompt_is_read_in_its_role_whatever_its_texts_say(
         call = request_of(prompt, pictures=[png(n) for n in range(pictures)])
         asked = read_call(call)
         assert asked is not None, name
-        assert (asked.role, asked.round) == (role, 1), name
+        assert (asked.role, asked.again) == (role, False), name
         if role == "judge":
             assert asked.each("reference answer") == (escape_text(hostile or "Yes."), "No.")
             assert asked.blocks["answer"] == escape_text(hostile or "Maybe.")
@@ -157,7 +157,7 @@ def test_the_second_round_is_told_from_the_first(now: Now, request_of: Callable[
         first = read_call(request_of(prompt, pictures=[png(k) for k in range(n)]))
         assert asked is not None, name
         assert first is not None
-        assert (asked.role, asked.round, dict(asked.blocks)) == (first.role, 2, dict(first.blocks))
+        assert (asked.role, asked.again, dict(asked.blocks)) == (first.role, True, dict(first.blocks))
 
 
 @pytest.mark.parametrize(
