@@ -116,13 +116,6 @@ def test_latex_and_report(proctor, files, tmp_path):
     assert "Krippendorff" in page.read_text() or "α" in page.read_text()
 
 
-def test_same_seed_same_bytes(proctor, files):
-    assert (
-        run(proctor, files["labels"], "--json").out
-        == run(proctor, files["labels"], "--json", "--seed", 0).out
-    )
-
-
 def test_errors_end_with_status_2(proctor, files, tmp_path):
     twice = tmp_path / "twice.csv"
     twice.write_text(LABELS + "u1,ana,no,r1,next\n")
@@ -142,14 +135,3 @@ def test_errors_end_with_status_2(proctor, files, tmp_path):
         assert outcome.status == 2, (file, options)
         assert message in outcome.err
         assert "Traceback" not in outcome.err
-
-
-def test_help_teaches(proctor):
-    text = " ".join(proctor("score", "agreement", "--help").out.split())
-    for words in (
-        "one row for each unit and annotator",
-        "labels: 'label'",
-        "segments: columns",
-        "Example: proctor score agreement",
-    ):
-        assert words in text

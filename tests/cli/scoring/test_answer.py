@@ -79,13 +79,6 @@ def test_choices(proctor, letters):
         assert part in text.out
 
 
-def test_the_same_command_prints_the_same_bytes(proctor, files):
-    first, second = (
-        proctor("score", "answer", *files, "--json", "--seed", "4", "--resamples", "200") for _ in range(2)
-    )
-    assert first.out == second.out
-
-
 def test_latex_and_page(proctor, letters, tmp_path):
     outcome = proctor("score", "answer", *letters, "--latex", "--resamples", "0")
     assert r"\toprule" in outcome.out
@@ -110,9 +103,3 @@ def test_what_the_user_can_fix(proctor, files, more, message):
     assert outcome.status == 2
     assert message in outcome.err
     assert "Traceback" not in outcome.err
-
-
-def test_help_teaches_the_files(proctor):
-    outcome = proctor("score", "answer", "--help")
-    for text in ("gt.jsonl", "response", "options", "Example:", "--opened-bracket"):
-        assert text in outcome.out

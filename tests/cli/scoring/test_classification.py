@@ -41,15 +41,6 @@ def test_json(proctor, files):
     ]
 
 
-def test_same_bytes_twice_and_another_seed(proctor, files):
-    assert run(proctor, files, "--json").out == run(proctor, files, "--json").out
-    assert run(proctor, files, "--json").out != run(proctor, files, "--json", "--seed", 5).out
-
-
-def test_latex(proctor, files):
-    assert "\\toprule" in run(proctor, files, "--latex").out
-
-
 def test_published_protocol(proctor, files):
     refused = run(proctor, files, "--protocol", "published")
     assert refused.status == 2
@@ -69,9 +60,3 @@ def test_wrong_file_says_where(proctor, files):
     assert outcome.status == 2
     assert "pred.csv, line 2, column 'score'" in outcome.err
     assert "Traceback" not in outcome.err
-
-
-def test_help_teaches(proctor):
-    text = proctor("score", "classification", "--help").out
-    for word in ("recording,step,label,kinds", "--validation", "Example: proctor score classification"):
-        assert word in text

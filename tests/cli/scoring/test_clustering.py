@@ -28,23 +28,8 @@ def test_json(proctor, files):
     assert result["counts"] == {"videos": 4, "groups": 1, "frames": 80}
 
 
-def test_same_bytes_twice_and_another_seed(proctor, files):
-    assert run(proctor, files, "--json").out == run(proctor, files, "--json").out
-    assert run(proctor, files, "--json").out != run(proctor, files, "--json", "--seed", 5).out
-
-
-def test_latex(proctor, files):
-    assert "\\toprule" in run(proctor, files, "--latex").out
-
-
 def test_unequal_frames(proctor, files):
     files[1].write_text("\n".join(files[1].read_text().splitlines()[:-1]) + "\n")
     outcome = run(proctor, files)
     assert outcome.status == 2
     assert "'v3' has 20 frames in gt.csv and 19 in pred.csv" in outcome.err
-
-
-def test_help_teaches(proctor):
-    text = proctor("score", "clustering", "--help").out
-    for word in ("video,frame,label,recipe", "--clusters", "Example: proctor score clustering"):
-        assert word in text

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from proctor.settings import fields_of
+from proctor.stages.scoring import FAMILIES, settings_of
+
 
 def lines(head, rows):
     return "\n".join([head, *rows]) + "\n"
@@ -221,6 +224,35 @@ SAME = {
     "blank lines at the end": lambda t: t + "\n\n",
     "rows in reverse": lambda t: text_of([rows_of(t)[0], *rows_of(t)[:0:-1]]),
 }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_form_of_a_result(attack, tmp_path, name):
+    case, page = CASES[name], tmp_path / "page.html"
+    text, again = (attack(case, None, "--seed", "3").out for _ in range(2))
+    assert text == again
+    assert "\n─" in text
+    assert not text.lstrip().startswith("{")
+    found, other = (attack(case, None, "--json", "--resamples", "50", "--seed", s).json for s in ("3", "4"))
+    assert found["family"] == case.command
+    assert found["counts"] == other["counts"]
+    assert any(score["low"] is not None for score in found["scores"])
+    paper = attack(case, None, "--latex", "--report", page)
+    assert paper.out.count(r"\toprule") == 1
+    assert f"written: {page}" in paper.err
+    assert page.read_text().count("<svg") >= len(found["figures"]) >= (name != "judge")
+    assert attack(case, None, "--latex", "--json").status == 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_help_has_every_option_and_an_example(proctor, family):
+    text = proctor("score", family, "--help").out
+    flat = " ".join(text.split())
+    for field in fields_of(settings_of(family)):
+        assert (field.metavar if field.argument else f"{field.flag} ") in flat, field.name
+        assert " ".join(field.help.split()) in flat.replace("- ", "-") or field.help[:20] in flat, field.name
+    for words in ("--latex", "--report FILE", "--json", f"Example: proctor score {family} "):
+        assert words in flat
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -111,10 +111,3 @@ def test_a_broken_prediction_is_explained(proctor, files, tmp_path):
     assert outcome.status == 2
     assert "line 1: item 'a': the prediction lacks '0' and repeats '1'" in outcome.err
     assert "--mode repair" in outcome.err
-
-
-def test_help_teaches_the_files(proctor):
-    outcome = proctor("score", "ordering", "--help")
-    assert outcome.status == 0
-    for word in ("references", "presented", "semantics", "scores", "constraints", "Example"):
-        assert word in outcome.out

@@ -63,9 +63,3 @@ def test_mistakes_are_explained(proctor, files, tmp_path):
     assert "absent.jsonl" in outcome.err
     assert proctor("score", "retrieval", *files, "-k", "0").status == 2
     assert proctor("score", "retrieval", *files, "--recall", "some").status == 2
-
-
-def test_help_teaches_the_files(proctor):
-    text = proctor("score", "retrieval", "--help").out
-    for word in ("--gt", "ranking", "qrels", "modalities", "Example"):
-        assert word in text

@@ -62,9 +62,3 @@ def test_mistakes_are_explained(proctor, folders, tmp_path):
     outcome = proctor("score", "segmentation", "--gt", tmp_path / "absent.csv", "--pred", folders[3])
     assert outcome.status == 2
     assert "absent.csv" in outcome.err
-
-
-def test_help_teaches_the_files(proctor):
-    text = proctor("score", "segmentation", "--help").out
-    for word in ("--gt", "frame", "folder", "--background", "--rate", "Example"):
-        assert word in text

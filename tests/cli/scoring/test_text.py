@@ -33,11 +33,6 @@ def test_json_with_vectors(proctor, file, tmp_path):
     assert {"nearest_cosine", "near_duplicates", "type_token_ratio", "distinct_n1"} <= set(result)
 
 
-def test_the_same_command_prints_the_same_bytes(proctor, file):
-    first, second = (proctor("score", "text", file, "--json", "--resamples", "100") for _ in range(2))
-    assert first.out == second.out
-
-
 def test_latex_and_page(proctor, file, tmp_path):
     assert r"\toprule" in proctor("score", "text", file, "--latex", "--resamples", "0").out
     page = tmp_path / "page.html"
@@ -62,9 +57,3 @@ def test_what_the_user_can_fix(proctor, file, tmp_path, more, message):
     assert outcome.status == 2
     assert message in outcome.err
     assert "Traceback" not in outcome.err
-
-
-def test_help_teaches_the_file(proctor):
-    outcome = proctor("score", "text", "--help")
-    for text in ("questions.csv", "--vectors", "HD-D", "Example:"):
-        assert text in outcome.out
