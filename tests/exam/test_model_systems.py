@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import call_details, prediction_of, why_no_reply
+from proctor.exam.answering import call_details, total_cost, why_no_reply
 from proctor.exam.item import Gold, Item
 from proctor.exam.judge_prompt import Rubric
 from proctor.exam.kinds.moment import KIND, moment_items
@@ -95,19 +95,27 @@ class Port:
 )
 def test_only_a_complete_reply_is_an_answer(outcome, code):
     assert why_no_reply(outcome).startswith(code)
-    made = prediction_of("i", "m", outcome, details={})
+    (made,) = Predictor().predict([item("a")], Port(lambda request: outcome))
     assert made.answer is None
     assert made.failure.startswith(code)
 
 
 def test_a_reply_is_an_answer_with_its_details():
     reply = Reply(text=" Pour. ", usage=Usage(input=10, output=2), model="toy-1", stop="stop")
-    made = prediction_of("i", "m", reply, frames=[(5, 0.5)], details=call_details(reply, cost=1_500))
-    assert (made.answer, made.failure, made.frame_indices, made.frame_times) == ("Pour.", None, (5,), (0.5,))
-    assert made.details == {
-        "model_version": "toy-1", "stop": "stop", "tokens_in": "10", "tokens_out": "2", "cost": "0.0000015",
-    }  # fmt: skip
+    (made,) = Predictor().predict([item("a")], Port(lambda request: reply))
+    assert (made.answer, made.failure) == ("Pour.", None)
+    told = {"model_version": "toy-1", "stop": "stop", "tokens_in": "10", "tokens_out": "2"}
+    assert call_details(reply, cost=1_500) == told | {"cost": "0.0000015"}
+    assert told.items() <= made.details.items()
     assert call_details(Failure(kind="auth", message="no key")) == {}
+
+
+def test_what_failed_before_anything_was_said_costs_nothing():
+    calls = [(MODEL, Reply(text="x")), (MODEL, Failure(kind="auth", message="no key"))]
+    assert total_cost(calls, lambda _, outcome: 7 if isinstance(outcome, Reply) else None) == 7
+    lost = [(MODEL, Failure(kind="timeout", message="?", lost=True))]
+    assert total_cost([*calls, *lost], lambda _, outcome: 7 if isinstance(outcome, Reply) else None) is None
+    assert total_cost(calls, lambda _, outcome: None) is None
 
 
 def test_items_that_share_a_request_share_its_call_and_order_does_not_matter():

@@ -1,14 +1,13 @@
-"""From what became of a call to a prediction: only a complete reply is an answer."""
+"""What became of a call, for records: only a complete reply is an answer; what it took, and what it cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
-from proctor.exam.prediction import Prediction
-from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
+from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated, Usage
 
-__all__ = ["call_details", "prediction_of", "why_no_reply"]
+__all__ = ["call_details", "total_cost", "why_no_reply"]
 
 _SHOWN = 300
 """Characters of a refusal or a message that a record keeps."""
@@ -42,31 +41,23 @@ def call_details(outcome: Outcome, *, cost: int | None = None) -> dict[str, str]
     return known if cost is None else known | {"cost": f"{Decimal(cost) / 10**9:f}"}
 
 
-def prediction_of(
-    item_id: str,
-    predictor: str,
-    outcome: Outcome,
-    *,
-    frames: Sequence[tuple[int, float]] = (),
-    details: Mapping[str, str],
-) -> Prediction:
-    """Return the prediction that an outcome is; a refusal, a cut-off reply and a failure have no answer.
+def total_cost(
+    calls: Iterable[tuple[str, Outcome]], price: Callable[[str, Outcome], int | None]
+) -> int | None:
+    """Return what several calls cost together, nano-dollars; None when the price of one is not known.
+
+    A call that failed before anything was said costs nothing.
 
     Args:
-        item_id: the question.
-        predictor: who was asked.
-        outcome: what became of it.
-        frames: index and time of each frame that was shown.
-        details: of the prompt and the call.
+        calls: model and outcome of each.
+        price: nano-dollars of an outcome, None when not known.
     """
-    failure = why_no_reply(outcome)
-    answer = outcome.text.strip() if failure is None and isinstance(outcome, Reply) else None
-    return Prediction(
-        item_id=item_id,
-        predictor=predictor,
-        answer=answer,
-        failure=failure,
-        frame_indices=tuple(index for index, _ in frames),
-        frame_times=tuple(time for _, time in frames),
-        details=dict(details),
-    )
+    total = 0
+    for model, outcome in calls:
+        cost = price(model, outcome)
+        if cost is None:
+            if not isinstance(outcome, Failure) or outcome.lost:
+                return None
+            cost = 0
+        total += cost
+    return total

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from proctor.errors import UserError
-from proctor.exam.answering import call_details, why_no_reply
+from proctor.exam.answering import call_details, total_cost, why_no_reply
 from proctor.exam.judge import ANSWER_LIMIT
 from proctor.exam.library import Library, Prompts
 from proctor.exam.prediction import Judgement, Prediction
@@ -223,7 +223,9 @@ class ModelMarker:
         details = {
             **prompt.details,
             **prompt.rendered.details,
-            **call_details(last, cost=self._cost(outcomes)),
+            **call_details(
+                last, cost=total_cost(((self.model, outcome) for outcome in outcomes), self.price)
+            ),
             "calls": str(len(outcomes)),
         }
         why = why_no_reply(last)
@@ -269,11 +271,6 @@ class ModelMarker:
             failure=failure,
             details={**own, **(details or {})},
         )
-
-    def _cost(self, outcomes: Sequence[Outcome]) -> int | None:
-        prices = [self.price(self.model, outcome) for outcome in outcomes]
-        known = [p for p in prices if p is not None]
-        return sum(known) if len(known) == len(prices) else None
 
 
 def _name(prediction: Prediction) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import call_details
+from proctor.exam.answering import call_details, total_cost
 from proctor.exam.fitting import TooLargeError, too_large
 from proctor.exam.kind import Answer, Call, Exhibit, Kind, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
@@ -248,7 +248,7 @@ class _Run(Generic[V]):
         if made:
             last, outcome = made[-1]
             details |= {"model": last.model, "calls": str(len(made)), "request": last.key[:16]}
-            details |= call_details(outcome, cost=self._cost(made))
+            details |= call_details(outcome, cost=total_cost(((r.model, o) for r, o in made), self.who.price))
         return Prediction(
             item_id=asked.item.id,
             predictor=self.who.name,
@@ -258,11 +258,6 @@ class _Run(Generic[V]):
             frame_times=tuple(frame.time for frame in frames if frame.time is not None),
             details=details,
         )
-
-    def _cost(self, made: Sequence[tuple[Request, Outcome]]) -> int | None:
-        costs = [self.who.price(request.model, outcome) for request, outcome in made]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
 
     def failed(self, asked: _Asked, why: str) -> Prediction:
         """Return the record of an item of which nothing was asked."""
