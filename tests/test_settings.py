@@ -59,6 +59,10 @@ def test_bounds_and_choices_hold_in_python(given, message):
         Cut(**given)
 
 
+def test_bounds_are_part_of_what_is_allowed():
+    assert (Cut(draws=0, k=(1,)).draws, Cut(draws=9).draws) == (0, 9)
+
+
 def test_what_was_given_comes_before_the_file_and_that_before_the_struct(tmp_path):
     (tmp_path / "proctor.toml").write_text('[cut]\ndraws = 4\nk = 7\nkind = "long"\nrate = 2\n')
     found = Workspace(tmp_path).resolve(Cut, kind="short", k=())
