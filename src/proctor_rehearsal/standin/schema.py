@@ -124,9 +124,10 @@ class _Maker:
             high = schema["exclusiveMaximum"] - (1 if kind == "integer" else 1e-6)
         low = low if low is not None else (min(0, high) if high is not None else 0)
         high = high if high is not None else max(low, 0) + 2
-        if isinstance(wanted, int | float) and not isinstance(wanted, bool) and low <= wanted <= high:
-            return wanted if kind == "number" else int(wanted)
         step = schema.get("multipleOf")
+        fits = isinstance(wanted, int | float) and not isinstance(wanted, bool) and low <= wanted <= high
+        if fits and not (step and wanted % step):
+            return wanted if kind == "number" else int(wanted)
         if step:
             return -(-low // step) * step
         first, last = -(-low // 1), high // 1

@@ -113,6 +113,12 @@ def test_wanted_values_are_used_where_they_fit() -> None:
     assert len(made["pairs"]) == 2
     assert (made["score"], made["sure"]) == (1, 0.5)
     assert instance(schema, values={"score": 7})["score"] in (0, 1, 2)
+    fours = {
+        "type": "object",
+        "properties": {"n": {"type": "integer", "minimum": 3, "multipleOf": 4}},
+        "required": ["n"],
+    }
+    assert [instance(fours, values={"n": n})["n"] for n in (3, 4)] == [4, 4]
 
 
 def test_references_and_all_of() -> None:
