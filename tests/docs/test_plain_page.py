@@ -49,9 +49,7 @@ def test_the_sample_gives_the_numbers_of_the_page_and_of_the_demo(tmp_path: Path
     read("plain", tmp_path / "sample", tmp_path / "bench")
     counts = derive(tmp_path / "bench")
     usual = generate(tmp_path / "bench")
-    said = (
-        f"{counts['recordings']} recordings, {counts['examples']} examples, {usual['candidates']} questions"
-    )
+    said = f"{counts.recordings} recordings, {counts.examples} examples, {usual['candidates']} questions"
     assert said in " ".join(PAGE.split())
     verified = re.search(r"→ (\d+) verified, (\d+) gold answers", README)
     assert verified is not None
