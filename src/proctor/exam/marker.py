@@ -21,7 +21,7 @@ from proctor.llm.converse import Conversation, converse
 from proctor.llm.message import Media, Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import Rendered
-from proctor.llm.structured import Unreadable, repair_messages
+from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = ["MarkPrompt", "Marker", "ModelMarker", "Reading"]
 
@@ -187,17 +187,9 @@ class ModelMarker:
         prompt = self._prompt(item, prediction)
         if isinstance(prompt, Judgement):
             return prompt
-        messages, outcomes = prompt.messages, list[Outcome]()
-        while True:
-            outcome: Outcome = yield self._request(messages)
-            outcomes.append(outcome)
-            if not isinstance(outcome, Reply):
-                break
-            reading = self.marker.read(outcome.text)
-            if reading.problem is None or len(outcomes) > 1:
-                break
-            messages = repair_messages(prompt.messages, outcome.text, reading.problem, self.marker.form)
-        return self._judgement(prediction, prompt, outcomes)
+        request, form = self._request(prompt.messages), self.marker.form
+        calls = yield from ask_until_read(request, lambda text: self.marker.read(text).problem, form)
+        return self._judgement(prediction, prompt, [outcome for _, outcome in calls])
 
     def _prompt(self, item: Item, prediction: Prediction) -> MarkPrompt | Judgement:
         """Return what is asked, or the mark that needs no model."""

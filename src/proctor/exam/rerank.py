@@ -28,9 +28,9 @@ from proctor.exam.source_showing import FindPicture, show_sources
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
-from proctor.llm.outcome import Ask, Outcome, Reply
+from proctor.llm.outcome import Ask, Reply
 from proctor.llm.prompt import PromptSet
-from proctor.llm.structured import Unreadable, repair_messages, spoken_text
+from proctor.llm.structured import Unreadable, ask_until_read, spoken_text
 from proctor.metrics.score import Signature
 
 __all__ = [
@@ -360,16 +360,14 @@ class ModelReranker:
         )
 
     def _talk(self, task: RerankTask) -> Conversation[tuple[float, ...] | str]:
-        messages = self._messages(task)
-        order: tuple[int, ...] | str = "no_order: nothing was asked"
-        for _ in range(2):
-            outcome: Outcome = yield self._request(messages)
-            if not isinstance(outcome, Reply):
-                return why_no_reply(outcome) or "no_order: there is no reply"
-            order = read_order(outcome.text, len(task.sources))
-            if not isinstance(order, str):
-                break
-            messages = repair_messages(messages, outcome.text, Unreadable("no_order"), _FORM)
+        def problem(text: str) -> Unreadable | None:
+            return Unreadable("no_order") if isinstance(read_order(text, len(task.sources)), str) else None
+
+        calls = yield from ask_until_read(self._request(self._messages(task)), problem, _FORM)
+        _, outcome = calls[-1]
+        if not isinstance(outcome, Reply):
+            return why_no_reply(outcome) or "no_order: there is no reply"
+        order = read_order(outcome.text, len(task.sources))
         if isinstance(order, str):
             return order
         rank = {number: place for place, number in enumerate(order)}

@@ -16,14 +16,14 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.answering import why_no_reply
+from proctor.exam.answering import total_cost, why_no_reply
 from proctor.exam.source_question import SourceQuestion
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Outcome, Reply
 from proctor.llm.prompt import PromptSet
-from proctor.llm.structured import Unreadable, repair_messages, spoken_text
+from proctor.llm.structured import Unreadable, ask_until_read, spoken_text
 from proctor.metrics.answer import style_overlap
 
 __all__ = ["OverlapRow", "OverlapTable", "StyleClaim", "StyleClassifier", "read_yes_no", "score_overlap"]
@@ -190,32 +190,23 @@ class StyleClassifier:
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _talk(self, question: SourceQuestion, style: str) -> Conversation[StyleClaim]:
-        messages = self._messages(question, style)
-        outcomes: list[Outcome] = []
-        said: bool | None = None
-        for _ in range(2):
-            outcome: Outcome = yield self._request(messages)
-            outcomes.append(outcome)
-            if not isinstance(outcome, Reply):
-                break
-            said = read_yes_no(outcome.text)
-            if said is not None:
-                break
-            messages = repair_messages(messages, outcome.text, Unreadable("neither_yes_nor_no"), _FORM)
+        def problem(text: str) -> Unreadable | None:
+            return Unreadable("neither_yes_nor_no") if read_yes_no(text) is None else None
+
+        calls = yield from ask_until_read(self._request(self._messages(question, style)), problem, _FORM)
+        _, last = calls[-1]
+        said = read_yes_no(last.text) if isinstance(last, Reply) else None
         failure = None
         if said is None:
-            last = outcomes[-1]
             failure = why_no_reply(last) or f"unparsed: {getattr(last, 'text', '').strip()[:200]}"
-        costs = [self.price(self.model, outcome) for outcome in outcomes]
-        known = [cost for cost in costs if cost is not None]
         return StyleClaim(
             qid=question.id,
             style=style,
             said=said,
             failure=failure,
             model=self.model,
-            calls=len(outcomes),
-            cost=sum(known) if len(known) == len(costs) else None,
+            calls=len(calls),
+            cost=total_cost(((self.model, outcome) for _, outcome in calls), self.price),
         )
 
 

@@ -12,20 +12,22 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from proctor.llm.fence import escape_text, strip_fences
-from proctor.llm.message import Message, Text, user
+from proctor.llm.message import Message, Request, Text, user
+from proctor.llm.outcome import Outcome, Reply
 
 __all__ = [
     "REPLY_LIMIT",
     "FoundObject",
     "Unreadable",
     "UnreadableReason",
+    "ask_until_read",
     "find_objects",
     "read_object",
     "repair_messages",
@@ -217,3 +219,30 @@ def repair_messages(
     if not said.strip():
         return (*messages, user(asked))
     return (*messages, Message("assistant", (Text(said),)), user(asked))
+
+
+def ask_until_read(
+    request: Request, problem: Callable[[str], Unreadable | None], form: str, *, repair: bool = True
+) -> Generator[Request, Outcome, list[tuple[Request, Outcome]]]:
+    """Ask, and ask once more for the right form where a reply lacks it; a part of a conversation.
+
+    Args:
+        request: the call.
+        problem: from a reply to why it cannot be read; None when it can.
+        form: the wanted form in words of ours.
+        repair: False asks once only.
+
+    Returns:
+        The calls that were made with their outcomes, one or two; the last one counts.
+    """
+    calls: list[tuple[Request, Outcome]] = []
+    while True:
+        outcome = yield request
+        calls.append((request, outcome))
+        if len(calls) > 1 or not repair or not isinstance(outcome, Reply):
+            return calls
+        found = problem(outcome.text)
+        if found is None:
+            return calls
+        messages = repair_messages(request.messages, outcome.text, found, form)
+        request = msgspec.structs.replace(request, messages=messages)

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Generic, TypeVar
 
-import msgspec
-
 from proctor.generate.styled.difficulty import settled
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
-from proctor.llm.structured import Unreadable, repair_messages
+from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = ["Asked", "Price", "ask_once_more", "call_notes", "no_price"]
 
@@ -63,20 +61,21 @@ def ask_once_more(
         form: the wanted form in words of ours.
         repair: False asks once only.
     """
-    calls: list[tuple[Request, Outcome]] = []
-    while True:
-        outcome = settled((yield request))
-        calls.append((request, outcome))
-        if not isinstance(outcome, Reply):
-            return _without_reply(outcome, tuple(calls))
-        said = read(outcome.text)
-        if not isinstance(said, Unreadable):
-            return Asked(said, calls=tuple(calls))
-        if not repair or len(calls) > 1:
-            shown = " ".join(outcome.text.split()) or said.detail
-            return Asked(None, f"unparsed: {said.reason}: {shown}"[:_SHOWN], calls=tuple(calls))
-        messages = repair_messages(request.messages, outcome.text, said, form)
-        request = msgspec.structs.replace(request, messages=messages)
+
+    def problem(text: str) -> Unreadable | None:
+        found = read(text)
+        return found if isinstance(found, Unreadable) else None
+
+    made = yield from ask_until_read(request, problem, form, repair=repair)
+    calls = tuple((asked, settled(outcome)) for asked, outcome in made)
+    _, last = calls[-1]
+    if not isinstance(last, Reply):
+        return _without_reply(last, calls)
+    said = read(last.text)
+    if isinstance(said, Unreadable):
+        shown = " ".join(last.text.split()) or said.detail
+        return Asked(None, f"unparsed: {said.reason}: {shown}"[:_SHOWN], calls=calls)
+    return Asked(said, calls=calls)
 
 
 def _without_reply(

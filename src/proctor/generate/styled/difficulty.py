@@ -29,7 +29,7 @@ from proctor.generate.styled.summary import UNTRIED
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply
-from proctor.llm.structured import Unreadable, repair_messages
+from proctor.llm.structured import Unreadable, ask_until_read
 
 __all__ = [
     "RIGHT",
@@ -145,15 +145,16 @@ class Examiner:
         if answer.strip(" .!*").casefold() in ("", _UNKNOWN):
             return Examined("", 0)
         request = mark_prompt(self.kit, question, reference, answer).request(self.marker, MARKING)
-        outcome = yield request
-        mark = read_mark(settled(outcome))
-        if isinstance(mark, Miss) and isinstance(outcome, Reply):
-            messages = repair_messages(request.messages, outcome.text, Unreadable("no_verdict"), _MARK_FORM)
-            mark = read_mark(settled((yield msgspec.structs.replace(request, messages=messages))))
+        calls = yield from ask_until_read(request, _no_mark, _MARK_FORM)
+        mark = read_mark(settled(calls[-1][1]))
         if isinstance(mark, Miss):
             _require_outcome(mark)
             return Examined(answer, None)
         return Examined(answer, mark)
+
+
+def _no_mark(reply: str) -> Unreadable | None:
+    return Unreadable("no_verdict") if isinstance(read_mark(Reply(text=reply)), Miss) else None
 
 
 def _require_outcome(miss: Miss) -> None:
