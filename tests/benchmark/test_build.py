@@ -11,6 +11,7 @@ import pytest
 from proctor.benchmark.build import RULES, BuildRules, build_items, parse_rules
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.records import content_hash
@@ -99,7 +100,9 @@ def test_conflicts_wait_for_an_adjudicator() -> None:
     about = candidate()
     both = [says(about, "ana", "+ ++"), says(about, "ben", "+ -+", "Maybe.")]
     assert build(about, *both) == ([], ["needs-adjudication"])
-    settled = says(about, "zoe", "+ +++", role="adjudicator", case_hash=open_case(about, both).hash)
+    settled = says(
+        about, "zoe", "+ +++", role="adjudicator", case_hash=open_case(moment_question(about), both).hash
+    )
     golds, dropped = build(about, *both, settled)
     assert sorted(golds) == ["Maybe.", "No.", "Yes."]
     assert dropped == []
@@ -108,7 +111,9 @@ def test_conflicts_wait_for_an_adjudicator() -> None:
 def test_an_adjudication_of_an_earlier_state_does_not_count() -> None:
     about = candidate()
     before = [says(about, "ana", "+ ++"), says(about, "ben", "+ -+")]
-    settled = says(about, "zoe", "+ ++", role="adjudicator", case_hash=open_case(about, before).hash)
+    settled = says(
+        about, "zoe", "+ ++", role="adjudicator", case_hash=open_case(moment_question(about), before).hash
+    )
     after = [before[0], says(about, "ben", "+ --")]
     assert build(about, *after, settled) == ([], ["adjudication-outdated"])
     assert build(about, *after, settled, rules=BuildRules(conflict="drop")) == ([], ["no-answer-accepted"])
@@ -151,7 +156,9 @@ def test_what_becomes_of_answers_that_annotators_wrote(own: Any, golds: list[str
 def test_an_adjudication_still_fits_when_own_answers_are_accepted() -> None:
     about = candidate()
     both = [says(about, "ana", "+ ++", "Mine."), says(about, "ben", "+ -+")]
-    settled = says(about, "zoe", "+ ++-", role="adjudicator", case_hash=open_case(about, both).hash)
+    settled = says(
+        about, "zoe", "+ ++-", role="adjudicator", case_hash=open_case(moment_question(about), both).hash
+    )
     accept = BuildRules(own_answers="accept")
     assert sorted(build(about, *both, settled, rules=accept)[0]) == ["Mine.", "No.", "Yes."]
     assert sorted(build(about, *both, settled, rules=BuildRules(own_answers="ignore"))[0]) == ["No.", "Yes."]

@@ -27,6 +27,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from proctor.benchmark.build import RULES, build_items
 from proctor.benchmark.promqa import PromqaRecords, import_promqa
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.examples.promqa import read_promqa, read_promqa_graphs
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import TaskGraph
@@ -88,7 +90,7 @@ def records(shared_data: Path, graphs: dict[str, TaskGraph], pairs: Pairs) -> Pr
 
 @pytest.fixture(scope="module")
 def report(records: PromqaRecords) -> AgreementReport:
-    return agreement_report(records.candidates, records.verdicts, population="accepted")
+    return agreement_report(map(moment_question, records.candidates), records.verdicts, population="accepted")
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +131,7 @@ def cases_of(records: PromqaRecords, seed: int) -> Iterator[tuple[Case, list[Ver
         by_item[verdict.candidate_id].append(verdict)
     for candidate in records.candidates:
         given = by_item[candidate.id]
-        yield open_case(candidate, given, order="blind", seed=seed), given
+        yield open_case(moment_question(candidate), given, order="blind", seed=seed), given
 
 
 def test_the_adjudication_need_is_the_published_one(raw: list[Raw], records: PromqaRecords) -> None:
@@ -316,14 +318,14 @@ def test_the_biased_population_is_said_aloud(report: AgreementReport, records: P
     assert (report.questions.overall.raw.value or 0) > 0.9
     assert -0.1 < (report.questions.overall.alpha.value or 1.0) < 0.0
     assert "alpha and kappa fall" in report.questions.overall.note
-    unsaid = agreement_report(records.candidates, records.verdicts, resamples=0)
+    unsaid = agreement_report(map(moment_question, records.candidates), records.verdicts, resamples=0)
     assert unsaid.warnings[0].startswith("None of the 195 questions was rejected by both")
 
 
 # -- the published figures over 401, from their counts -----------------------------------------------------------------
 
 
-def synthetic(expected: Raw) -> tuple[list[Candidate], list[Verdict]]:
+def synthetic(expected: Raw) -> tuple[list[Question], list[Verdict]]:
     """Judgments with the counts per pair of the whole file, and 324 both yes and 82 both no."""
     candidates, verdicts = [], []
     yes_left = 324  # of the answers on which both agree, the other 82 are no
@@ -340,11 +342,11 @@ def synthetic(expected: Raw) -> tuple[list[Candidate], list[Verdict]]:
                 yes_left -= same and yes
                 signs.append((yes if same else True, yes if same else False))
             candidates.append(
-                Candidate(
+                moment_question(Candidate(
                     id=name, example_id=name, recording_id=name, type="all", question="?",
                     answers=tuple(Answer(str(k)) for k in range(len(mine))),
                     provenance=Provenance(generator="counts", version="1"),
-                )
+                ))
             )  # fmt: skip
             for k, who in enumerate(pair.split("-")):
                 verdicts.append(
@@ -385,7 +387,7 @@ MINUTES = Minutes(1.5, 1.0, 390, NEEDED)
 def compared(records: PromqaRecords, judged: list[Verdict]) -> PolicyComparison:
     everyone = Policy(name="audit", audit_share=1.0)
     return compare_policies(
-        records.candidates,
+        map(moment_question, records.candidates),
         [*records.verdicts, *judged],
         MINUTES,
         [*POLICIES, everyone],
@@ -465,7 +467,9 @@ def test_an_audit_lies_between(compared: PolicyComparison) -> None:
 def test_the_oracle_stands_beside_people_in_the_report(
     raw: list[Raw], records: PromqaRecords, judged: list[Verdict], report: AgreementReport
 ) -> None:
-    seen = agreement_report(records.candidates, [*records.verdicts, *judged], population="accepted")
+    seen = agreement_report(
+        map(moment_question, records.candidates), [*records.verdicts, *judged], population="accepted"
+    )
     assert seen.questions == report.questions, "machines change nothing about people"
     assert seen.answers == report.answers
     (oracle,) = seen.machines

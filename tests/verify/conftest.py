@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
@@ -32,6 +34,12 @@ def make_candidate() -> MakeCandidate:
         )
 
     return make
+
+
+@pytest.fixture
+def make_question(make_candidate: MakeCandidate) -> Callable[..., Question]:
+    """As ``make_candidate``, as a question."""
+    return lambda *given, **more: moment_question(make_candidate(*given, **more))
 
 
 @pytest.fixture

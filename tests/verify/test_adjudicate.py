@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Choice, Pick, Proposed, Question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import (
     Acceptance,
@@ -22,7 +24,7 @@ from proctor.verify.adjudicate import (
 )
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
-MakeCandidate = Callable[..., Candidate]
+MakeQuestion = Callable[..., Question]
 MakeVerdict = Callable[..., Verdict]
 
 
@@ -103,9 +105,9 @@ def test_the_blind_order_does_not_tell_who_wrote_an_answer() -> None:
 # -- the five cases of ProMQA -------------------------------------------------------------------------
 
 
-def test_case_1_everybody_agrees(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_case_1_everybody_agrees(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a", "b"),
+        make_question("c", "a", "b"),
         [make_verdict("c", "ana", "+ +-"), make_verdict("c", "ben", "+ +-")],
         order="published",
     )
@@ -114,18 +116,16 @@ def test_case_1_everybody_agrees(make_candidate: MakeCandidate, make_verdict: Ma
     assert _texts(case) == [("a", "machine", "annotator")]
 
 
-def test_case_2_both_reject(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
-    case = open_case(make_candidate("c", "a"), [make_verdict("c", "ana", "-"), make_verdict("c", "ben", "-")])
+def test_case_2_both_reject(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
+    case = open_case(make_question("c", "a"), [make_verdict("c", "ana", "-"), make_verdict("c", "ben", "-")])
     assert case.rejected
     assert not case.needs_adjudication
     assert merge(case).state == "rejected"
 
 
-def test_case_3_a_machine_answer_in_conflict(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
-) -> None:
+def test_case_3_a_machine_answer_in_conflict(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a", "b"),
+        make_question("c", "a", "b"),
         [make_verdict("c", "ana", "+ ++"), make_verdict("c", "ben", "+ -+")],
         order="published",
     )
@@ -139,9 +139,9 @@ def test_case_3_a_machine_answer_in_conflict(
     assert _texts(case, no) == [("b", "machine", "annotator")]
 
 
-def test_case_4_own_answers_are_always_open(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_case_4_own_answers_are_always_open(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a"),
+        make_question("c", "a"),
         [make_verdict("c", "ben", "+ +", "b1"), make_verdict("c", "ana", "+ +", "a1", "a2")],
         order="published",
     )
@@ -160,9 +160,9 @@ def test_case_4_own_answers_are_always_open(make_candidate: MakeCandidate, make_
     ]
 
 
-def test_case_5_the_question_in_conflict(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_case_5_the_question_in_conflict(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a", "b"),
+        make_question("c", "a", "b"),
         [make_verdict("c", "ana", "+ ++"), make_verdict("c", "ben", "-")],
         order="published",
     )
@@ -177,19 +177,19 @@ def test_case_5_the_question_in_conflict(make_candidate: MakeCandidate, make_ver
 
 
 def test_an_adjudicator_cannot_overturn_what_is_settled(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     case = open_case(
-        make_candidate("c", "a", "b"), [make_verdict("c", "ana", "+ ++"), make_verdict("c", "ben", "+ +-")]
+        make_question("c", "a", "b"), [make_verdict("c", "ana", "+ ++"), make_verdict("c", "ben", "+ +-")]
     )
     against = make_verdict("c", "zoe", "-", role="adjudicator")
     assert merge(case, against).state == "accepted"
     assert _texts(case, against) == [("a", "machine", "annotator")]
 
 
-def test_nothing_is_deduplicated(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_nothing_is_deduplicated(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a"), [make_verdict("c", "ana", "+ +", "a"), make_verdict("c", "ben", "+ +", "a")]
+        make_question("c", "a"), [make_verdict("c", "ana", "+ +", "a"), make_verdict("c", "ben", "+ +", "a")]
     )
     assert len(_texts(case, make_verdict("c", "zoe", "+ +++", role="adjudicator"))) == 3
 
@@ -197,88 +197,84 @@ def test_nothing_is_deduplicated(make_candidate: MakeCandidate, make_verdict: Ma
 # -- other numbers and kinds of annotators -------------------------------------------------------------------
 
 
-def test_one_annotator_is_enough(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
-    case = open_case(make_candidate("c", "a", "b"), [make_verdict("c", "ana", "+ -+")])
+def test_one_annotator_is_enough(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
+    case = open_case(make_question("c", "a", "b"), [make_verdict("c", "ana", "+ -+")])
     assert _texts(case) == [("b", "machine", "annotator")]
-    unsure = open_case(make_candidate("c", "a"), [make_verdict("c", "ana", "+ ?")])
+    unsure = open_case(make_question("c", "a"), [make_verdict("c", "ana", "+ ?")])
     assert unsure.needs_adjudication
 
 
-def test_no_annotator_settles_nothing(make_candidate: MakeCandidate) -> None:
-    case = open_case(make_candidate("c", "a"), [])
+def test_no_annotator_settles_nothing(make_question: MakeQuestion) -> None:
+    case = open_case(make_question("c", "a"), [])
     assert case.question_init is None
     assert case.annotators == 0
     assert merge(case).state == "open"
 
 
-def test_three_annotators_and_a_majority(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_three_annotators_and_a_majority(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     verdicts = [
         make_verdict("c", "ana", "+ +-"),
         make_verdict("c", "ben", "+ ++"),
         make_verdict("c", "cem", "-"),
     ]
     majority = Acceptance(quorum="majority")
-    case = open_case(make_candidate("c", "a", "b"), verdicts, question=majority, answers=majority)
+    case = open_case(make_question("c", "a", "b"), verdicts, question=majority, answers=majority)
     assert [r.init for r in case.rows] == ["right", None]
-    assert open_case(make_candidate("c", "a", "b"), verdicts).question_init is None
+    assert open_case(make_question("c", "a", "b"), verdicts).question_init is None
 
 
-def test_the_oracle_alone(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_the_oracle_alone(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     oracle = Acceptance(by=("oracle",), min_confidence=0.5)
     verdict = make_verdict("c", "oracle", "+ +-?", confidence=0.9, annotator_kind="oracle")
-    case = open_case(make_candidate("c", "a", "b", "d"), [verdict], question=oracle, answers=oracle)
+    case = open_case(make_question("c", "a", "b", "d"), [verdict], question=oracle, answers=oracle)
     assert [r.init for r in case.rows] == ["right", "wrong", None]
     assert merge(case).question_approved_by == "oracle"
     assert _texts(case) == [("a", "machine", "oracle")]
     doubtful = make_verdict("c", "oracle", "+ +-?", confidence=0.4, annotator_kind="oracle")
-    assert open_case(make_candidate("c", "a", "b", "d"), [doubtful], question=oracle).question_init is None
+    assert open_case(make_question("c", "a", "b", "d"), [doubtful], question=oracle).question_init is None
 
 
 def test_people_for_the_question_and_the_oracle_for_answers(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     verdicts = [
         make_verdict("c", "ana", "+ -"),
         make_verdict("c", "oracle", "? +", annotator_kind="oracle"),
     ]
-    case = open_case(make_candidate("c", "a"), verdicts, answers=Acceptance(by=("oracle",)))
+    case = open_case(make_question("c", "a"), verdicts, answers=Acceptance(by=("oracle",)))
     assert merge(case).question_approved_by == "annotator"
     assert _texts(case) == [("a", "machine", "oracle")]
     together = Acceptance(by=("human", "oracle"), quorum="any")
-    case = open_case(make_candidate("c", "a"), verdicts, question=together, answers=together)
+    case = open_case(make_question("c", "a"), verdicts, question=together, answers=together)
     assert _texts(case) == [("a", "machine", "oracle")]
 
 
-def test_an_unsure_question_needs_no_answers(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
-) -> None:
+def test_an_unsure_question_needs_no_answers(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     case = open_case(
-        make_candidate("c", "a"), [make_verdict("c", "ana", "?"), make_verdict("c", "ben", "+ +")]
+        make_question("c", "a"), [make_verdict("c", "ana", "?"), make_verdict("c", "ben", "+ +")]
     )
     assert case.needs_adjudication
 
 
-def test_saving_order_changes_nothing(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_saving_order_changes_nothing(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     ana, ben = make_verdict("c", "ana", "+ +", "x"), make_verdict("c", "ben", "+ -", "y")
-    assert open_case(make_candidate("c", "a"), [ana, ben]) == open_case(make_candidate("c", "a"), [ben, ana])
+    assert open_case(make_question("c", "a"), [ana, ben]) == open_case(make_question("c", "a"), [ben, ana])
 
 
 # -- what does not fit ---------------------------------------------------------------------------------------
 
 
-def test_verdicts_that_do_not_fit_are_refused(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
-) -> None:
+def test_verdicts_that_do_not_fit_are_refused(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     with pytest.raises(UserError, match="judges 1 answers, the candidate has 2"):
-        open_case(make_candidate("c", "a", "b"), [make_verdict("c", "ana", "+ +")])
+        open_case(make_question("c", "a", "b"), [make_verdict("c", "ana", "+ +")])
     with pytest.raises(UserError, match="used for candidate 'c'"):
-        open_case(make_candidate("c", "a"), [make_verdict("d", "ana", "+ +")])
+        open_case(make_question("c", "a"), [make_verdict("d", "ana", "+ +")])
 
 
 def test_an_adjudication_of_another_state_is_refused(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
-    candidate = make_candidate("c", "a")
+    candidate = make_question("c", "a")
     before = open_case(candidate, [make_verdict("c", "ana", "+ +"), make_verdict("c", "ben", "+ -")])
     verdict = make_verdict("c", "zoe", "+ +", role="adjudicator", case_hash=before.hash)
     check_adjudication(before, verdict)
@@ -295,9 +291,9 @@ def test_an_adjudication_of_another_state_is_refused(
 
 
 def test_the_case_hash_forgets_only_the_shown_order(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
-    candidate, verdicts = make_candidate("c", "a", "b"), [make_verdict("c", "ana", "+ +-", "x")]
+    candidate, verdicts = make_question("c", "a", "b"), [make_verdict("c", "ana", "+ +-", "x")]
     assert open_case(candidate, verdicts).hash == open_case(candidate, verdicts, order="published").hash
     assert open_case(candidate, verdicts).hash != open_case(candidate, verdicts[:0]).hash
 
@@ -308,16 +304,18 @@ _judgment = st.sampled_from(["right", "wrong", "unsure"])
 
 
 @st.composite
-def _cases(draw: st.DrawFn) -> tuple[Candidate, list[Verdict]]:
+def _cases(draw: st.DrawFn) -> tuple[Question, list[Verdict]]:
     answers = draw(st.integers(0, 4))
-    candidate = Candidate(
-        id="c",
-        example_id="e",
-        recording_id="r",
-        type="next",
-        question="q",
-        answers=tuple(Answer(f"machine {n}") for n in range(answers)),
-        provenance=Provenance(generator="g", version="1"),
+    candidate = moment_question(
+        Candidate(
+            id="c",
+            example_id="e",
+            recording_id="r",
+            type="next",
+            question="q",
+            answers=tuple(Answer(f"machine {n}") for n in range(answers)),
+            provenance=Provenance(generator="g", version="1"),
+        )
     )
     verdicts = []
     for n in range(draw(st.integers(0, 4))):
@@ -342,7 +340,7 @@ def _cases(draw: st.DrawFn) -> tuple[Candidate, list[Verdict]]:
     _cases(), st.sampled_from(["all", "any", "majority"]), st.sampled_from(["blind", "published"]), st.data()
 )
 def test_the_merge_keeps_exactly_what_is_right(
-    made: tuple[Candidate, list[Verdict]], quorum: Any, order: Any, data: st.DataObject
+    made: tuple[Question, list[Verdict]], quorum: Any, order: Any, data: st.DataObject
 ) -> None:
     candidate, verdicts = made
     rule = Acceptance(quorum=quorum)
@@ -368,3 +366,20 @@ def test_the_merge_keeps_exactly_what_is_right(
     assert [a.text for a in result.answers] == shown
     if not case.needs_adjudication:
         assert merge(case) == result
+
+
+def test_options_of_a_choice_are_judged_one_by_one(make_verdict: MakeVerdict) -> None:
+    """A wrong option is proposed as wrong: who says so upholds it, and it is no gold."""
+    claims: list[Literal["right", "wrong"]] = ["wrong", "right", "wrong"]
+    asked = Question(
+        id="q", kind="clip", text="What is done?", form=Choice(options=("Boil", "Whisk", "Peel")),
+        proposals=tuple(Proposed(value=Pick(option=n), claim=claim) for n, claim in enumerate(claims)),
+    )  # fmt: skip
+    case = open_case(asked, [make_verdict("q", "ana", "+ -+-"), make_verdict("q", "ben", "+ -++")])
+    assert [(row.text, row.init) for row in case.rows] == [
+        ("Boil", "wrong"),
+        ("Whisk", "right"),
+        ("Peel", None),
+    ]
+    with pytest.raises(UserError, match="judges 2 answers, the candidate has 3"):
+        open_case(asked, [make_verdict("q", "ana", "+ -+")])

@@ -19,6 +19,8 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.metrics.agreement import (
     cohen_kappa,
@@ -36,8 +38,8 @@ MakeVerdict = Callable[..., Verdict]
 WORDS: dict[str, Any] = {"+": "right", "-": "wrong", "?": "unsure"}
 
 
-def item(name: str, answers: int = 1, recording: str = "r1", type_: str = "next") -> Candidate:
-    return Candidate(
+def item(name: str, answers: int = 1, recording: str = "r1", type_: str = "next") -> Question:
+    made = Candidate(
         id=name,
         example_id=name,
         recording_id=recording,
@@ -46,6 +48,7 @@ def item(name: str, answers: int = 1, recording: str = "r1", type_: str = "next"
         answers=tuple(Answer(f"answer {n}") for n in range(answers)),
         provenance=Provenance(generator="hand", version="1"),
     )
+    return moment_question(made)
 
 
 def say(candidate: str, who: str, judged: str, at: str = "2026-01-05T10:00:00Z", **more: Any) -> Verdict:
@@ -73,7 +76,7 @@ def design(seed: int, items: int, recordings: int, people: int = 4, each: int = 
         truth = rng.random() < 0.7
         for who in rng.sample(range(people), each):
             valid = truth if rng.random() < 0.85 else not truth
-            signs = "".join(rng.choice("+++-") for _ in candidate.answers) if valid else ""
+            signs = "".join(rng.choice("+++-") for _ in candidate.proposals) if valid else ""
             verdicts.append(
                 say(
                     candidate.id,
@@ -85,19 +88,19 @@ def design(seed: int, items: int, recordings: int, people: int = 4, each: int = 
     return candidates, verdicts
 
 
-def ratings_of(candidates: Sequence[Candidate], verdicts: Sequence[Verdict], thing: str) -> Any:
+def ratings_of(candidates: Sequence[Question], verdicts: Sequence[Verdict], thing: str) -> Any:
     """Read the judgments again, one row a thing: its recording, and person to label. Unsure is no judgment."""
     rows = []
     for candidate in candidates:
         said = [v for v in verdicts if v.candidate_id == candidate.id and v.annotator_kind == "human"]
         if thing == "questions":
             labels = {v.annotator: v.question.value for v in said}
-            rows.append((candidate.recording_id, labels))
+            rows.append((candidate.cluster, labels))
             continue
-        for n in range(len(candidate.answers)):
+        for n in range(len(candidate.proposals)):
             valid = [v for v in said if v.question.value == "right"]
             rows.append(
-                (candidate.recording_id, {v.annotator: v.answers[n].value for v in valid if v.answers})
+                (candidate.cluster, {v.annotator: v.answers[n].value for v in valid if v.answers})
             )
     return [(r, {who: label for who, label in labels.items() if label != "unsure"}) for r, labels in rows]
 
@@ -114,7 +117,7 @@ def strict_json(report: AgreementReport) -> Any:
 # -- by hand -------------------------------------------------------------------------------------------------
 
 
-def by_hand() -> tuple[list[Candidate], list[Verdict]]:
+def by_hand() -> tuple[list[Question], list[Verdict]]:
     candidates = [
         item("c1", 2, "r1"),
         item("c2", 1, "r2"),
@@ -256,13 +259,13 @@ def test_kappa_of_a_machine_is_that_of_the_metric() -> None:
     candidates, verdicts = design(5, 60, 12)
     rng = random.Random(3)
     machine = [
-        say(c.id, "m", "+ " + "".join(rng.choice("+-?") for _ in c.answers), annotator_kind="model")
+        say(c.id, "m", "+ " + "".join(rng.choice("+-?") for _ in c.proposals), annotator_kind="model")
         for c in candidates
     ]
     report = agreement_report(candidates, [*verdicts, *machine], seed=4)
     a, b, clusters = [], [], []
     for said in machine:
-        recording = next(c.recording_id for c in candidates if c.id == said.candidate_id)
+        recording = next(c.cluster for c in candidates if c.id == said.candidate_id)
         for v in verdicts:
             if v.candidate_id == said.candidate_id and v.question.value == "right":
                 for mine, theirs in zip(said.answers, v.answers, strict=True):
@@ -335,7 +338,7 @@ def test_types_are_shown_each_and_never_averaged() -> None:
     candidates, verdicts = design(7, 120, 20)
     report = agreement_report(candidates, verdicts)
     for kind, group in report.answers.by_type.items():
-        own = [c for c in candidates if c.type == kind]
+        own = [c for c in candidates if c.facets["type"] == kind]
         rows = [x for x in ratings_of(own, verdicts, "answers") if len(x[1]) >= 2]
         alone = krippendorff_alpha([list(labels.values()) for _, labels in rows], resamples=0)
         assert group.alpha.value == pytest.approx(alone.value, abs=1e-12)
@@ -353,7 +356,7 @@ def test_the_interval_varies_with_recordings_not_with_items() -> None:
         a, b = said[c.id]
         verdicts_few += [say(c.id, "ana", a), say(c.id, "ben", b)]
         for n in range(30):
-            copy = item(f"{c.id}-{n}", len(c.answers), c.recording_id, c.type)
+            copy = item(f"{c.id}-{n}", len(c.proposals), c.cluster, c.facets["type"])
             many.append(copy)
             verdicts_many += [say(copy.id, "ana", a), say(copy.id, "ben", b)]
     one = agreement_report(few, verdicts_few).questions.overall
@@ -381,7 +384,7 @@ def test_the_share_of_undefined_draws_is_told() -> None:
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> tuple[list[Candidate], list[Verdict]]:
+def studies(draw: st.DrawFn) -> tuple[list[Question], list[Verdict]]:
     candidates = [
         item(
             f"c{n}", draw(st.integers(0, 2)), f"r{draw(st.integers(0, 3))}", draw(st.sampled_from(["a", "b"]))
@@ -391,7 +394,7 @@ def studies(draw: st.DrawFn) -> tuple[list[Candidate], list[Verdict]]:
     verdicts = []
     for candidate in candidates:
         for who in draw(st.sets(st.sampled_from(["ana", "ben", "cem"]), max_size=3)):
-            signs = "".join(draw(st.sampled_from("++-?")) for _ in candidate.answers)
+            signs = "".join(draw(st.sampled_from("++-?")) for _ in candidate.proposals)
             sign = draw(st.sampled_from("++-?"))
             kind = "oracle" if who == "cem" and draw(st.booleans()) else "human"
             week = draw(st.sampled_from(["2026-01-02T00:00:00Z", "2026-02-01T00:00:00+02:00", ""]))
@@ -410,7 +413,7 @@ def groups(report: AgreementReport) -> Iterator[Agreement]:
 
 @settings(max_examples=60)
 @given(studies())
-def test_alpha_is_that_of_the_krippendorff_package(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_alpha_is_that_of_the_krippendorff_package(study: tuple[list[Question], list[Verdict]]) -> None:
     report = agreement_report(*study, resamples=0)
     for thing in ("questions", "answers"):
         rows = [labels for _, labels in ratings_of(*study, thing)]
@@ -431,7 +434,7 @@ def test_alpha_is_that_of_the_krippendorff_package(study: tuple[list[Candidate],
 
 @settings(max_examples=60)
 @given(studies(), st.randoms(use_true_random=False))
-def test_order_changes_nothing(study: tuple[list[Candidate], list[Verdict]], rng: random.Random) -> None:
+def test_order_changes_nothing(study: tuple[list[Question], list[Verdict]], rng: random.Random) -> None:
     candidates, verdicts = study
     first = agreement_report(candidates, verdicts, resamples=30)
     rng.shuffle(candidates)
@@ -441,7 +444,7 @@ def test_order_changes_nothing(study: tuple[list[Candidate], list[Verdict]], rng
 
 @settings(max_examples=60)
 @given(studies())
-def test_what_has_no_value_has_a_reason_and_json_no_nan(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_what_has_no_value_has_a_reason_and_json_no_nan(study: tuple[list[Question], list[Verdict]]) -> None:
     report = agreement_report(*study, resamples=30)
     assert strict_json(report)["questions"]["overall"]["n"] == report.questions.overall.n
     assert msgspec.json.decode(msgspec.json.encode(report), type=AgreementReport) == report

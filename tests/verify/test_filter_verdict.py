@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.generate.candidate import Candidate
 from proctor.generate.instructional.filterable import Filterable, as_candidate
 from proctor.generate.instructional.funnel import FilterResult
@@ -123,7 +124,9 @@ def test_agreement_of_filters_with_people_and_with_each_other_is_that_of_everybo
     as_annotators = filter_verdicts(filters, known, at=AT)
     results = [FilterResult(id, tuple(v for v in filters if v.item_id == id)) for id in known]
     combined = funnel_verdicts(results, known, at=AT)
-    found = filter_agreement(list(known.values()), people, [*as_annotators, *combined], resamples=50)
+    found = filter_agreement(
+        [moment_question(c) for c in known.values()], people, [*as_annotators, *combined], resamples=50
+    )
     names = [f"filter:{name}/made/judge" for name in FILTERS]
     assert [m.name for m in found.people.machines] == sorted([*names, ALL_FILTERS])
     keeps = {(v.filter, v.item_id): v.keep for v in filters}
@@ -157,7 +160,7 @@ def test_the_report_of_everybody_takes_them_as_they_are() -> None:
     known = candidates(12)
     people, filters = opinions(12)
     verdicts = [*people, *filter_verdicts(filters, known, at=AT)]
-    report = agreement_report(known.values(), verdicts, resamples=0)
+    report = agreement_report(map(moment_question, known.values()), verdicts, resamples=0)
     assert report.left_out == {}
     assert len(report.machines) == 4
     assert all(machine.questions.judged == 12 for machine in report.machines)
@@ -178,7 +181,9 @@ def test_filters_that_stop_at_a_drop_share_no_dropped_question() -> None:
     known = candidates(6)
     verdicts = [said(f"q{k}", "unspecific", k > 1) for k in range(6)]
     verdicts += [said(f"q{k}", "tricky", k > 3) for k in range(2, 6)]
-    found = filter_agreement(list(known.values()), [], filter_verdicts(verdicts, known, at=AT), resamples=0)
+    found = filter_agreement(
+        [moment_question(c) for c in known.values()], [], filter_verdicts(verdicts, known, at=AT), resamples=0
+    )
     (line,) = found.filters
     assert (line.n, line.both_yes, line.a_only, line.b_only, line.both_no) == (4, 2, 0, 2, 0)
     assert (line.a, line.b) == ("filter:tricky/made/judge", "filter:unspecific/made/judge")

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import Acceptance, find_adjudication, merge, open_case
 from proctor.verify.policy import (
@@ -29,7 +31,7 @@ from proctor.verify.policy import (
 )
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
-MakeCandidate = Callable[..., Candidate]
+MakeQuestion = Callable[..., Question]
 MakeVerdict = Callable[..., Verdict]
 EVERYTHING, DOUBTED, AUDIT = POLICIES
 
@@ -62,18 +64,18 @@ def oracle(
     ],
 )
 def test_what_machines_settle(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict, said: list[str], reason: str
+    make_question: MakeQuestion, make_verdict: MakeVerdict, said: list[str], reason: str
 ) -> None:
     verdicts = [oracle(make_verdict, "c", judged, name=f"m{n}") for n, judged in enumerate(said)]
-    planned = plan(DOUBTED, [make_candidate("c", "a", "b")], verdicts)["c"]
+    planned = plan(DOUBTED, [make_question("c", "a", "b")], verdicts)["c"]
     assert (planned.reason, planned.people) == (reason, 0 if reason == "settled" else 2)
-    assert plan(EVERYTHING, [make_candidate("c", "a", "b")], verdicts)["c"].people == 2
+    assert plan(EVERYTHING, [make_question("c", "a", "b")], verdicts)["c"].people == 2
 
 
 def test_a_model_without_confidence_is_taken_at_its_word_an_oracle_below_the_bar_is_doubted(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
-    c = make_candidate("c", "a")
+    c = make_question("c", "a")
     model = make_verdict("c", "m", "+ +", annotator_kind="model")
     assert plan(DOUBTED, [c], [model])["c"].reason == "settled"
     assert plan(DOUBTED, [c], [oracle(make_verdict, "c", "+ +", confidence=0.79)])["c"].reason == "doubted"
@@ -89,42 +91,40 @@ def test_a_model_without_confidence_is_taken_at_its_word_an_oracle_below_the_bar
 
 
 def test_people_and_adjudicators_settle_nothing_for_machines(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     said = [
         make_verdict("c", "ana", "+ -"),
         make_verdict("c", "zoe", "-", role="adjudicator"),
         oracle(make_verdict, "c", "+ +"),
     ]
-    assert plan(DOUBTED, [make_candidate("c", "a")], said)["c"].reason == "settled"
+    assert plan(DOUBTED, [make_question("c", "a")], said)["c"].reason == "settled"
 
 
 def test_what_a_machine_writes_itself_does_not_reopen_the_item(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     said = [make_verdict("c", "m", "+ +", "an answer of the model's own", annotator_kind="model")]
-    assert plan(DOUBTED, [make_candidate("c", "a")], said)["c"].reason == "settled"
+    assert plan(DOUBTED, [make_question("c", "a")], said)["c"].reason == "settled"
 
 
 def test_what_a_machine_writes_itself_is_no_part_of_peoples_result(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     said = [make_verdict("c", who, "+ +") for who in ("ana", "ben")]
     said.append(make_verdict("c", "m", "+ +", "an answer of the model's own", annotator_kind="model"))
-    seen = compare_policies([make_candidate("c", "a")], said)
+    seen = compare_policies([make_question("c", "a")], said)
     assert seen.items == 1
     assert [(o.adjudications, o.answers) for o in seen.outcomes] == [(0, 1)] * 3
 
 
-def _settled(make_candidate: MakeCandidate, make_verdict: MakeVerdict, n: int) -> Any:
-    candidates = [make_candidate(f"c{i}", "a") for i in range(n)]
+def _settled(make_question: MakeQuestion, make_verdict: MakeVerdict, n: int) -> Any:
+    candidates = [make_question(f"c{i}", "a") for i in range(n)]
     return candidates, [oracle(make_verdict, c.id, "+ +") for c in candidates]
 
 
-def test_the_audit_draws_each_item_by_itself(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
-) -> None:
-    candidates, verdicts = _settled(make_candidate, make_verdict, 2_000)
+def test_the_audit_draws_each_item_by_itself(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
+    candidates, verdicts = _settled(make_question, make_verdict, 2_000)
     drawn = {name for name, p in plan(AUDIT, candidates, verdicts, seed=3).items() if p.people}
     low, high = proportion_confint(len(drawn), 2_000, alpha=0.001, method="wilson")
     assert low < 0.1 < high
@@ -153,9 +153,9 @@ def test_lots_are_spread_evenly() -> None:
 
 
 def test_the_plan_keeps_the_order_of_the_candidates(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
-    candidates, verdicts = _settled(make_candidate, make_verdict, 9)
+    candidates, verdicts = _settled(make_question, make_verdict, 9)
     assert list(plan(AUDIT, candidates[::-1], verdicts)) == [c.id for c in candidates[::-1]]
 
 
@@ -176,26 +176,26 @@ def test_policies_that_make_no_sense_are_refused(policy: Policy, message: str) -
         compare_policies([], [], policies=[policy])
 
 
-def test_other_input_that_is_refused(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_other_input_that_is_refused(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     with pytest.raises(UserError, match="more than once"):
-        plan(EVERYTHING, [make_candidate("c"), make_candidate("c")], [])
+        plan(EVERYTHING, [make_question("c"), make_question("c")], [])
     with pytest.raises(UserError, match="different numbers of people"):
         compare_policies([], [], policies=[Policy(people=2), Policy(people=3)])
     with pytest.raises(UserError, match="judges 2 answers"):
-        plan(DOUBTED, [make_candidate("c", "a")], [oracle(make_verdict, "c", "+ ++")])
+        plan(DOUBTED, [make_question("c", "a")], [oracle(make_verdict, "c", "+ ++")])
 
 
 # -- the comparison ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def study(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> tuple[list[Candidate], list[Verdict]]:
+def study(make_question: MakeQuestion, make_verdict: MakeVerdict) -> tuple[list[Question], list[Verdict]]:
     """Nine items, one for each thing that can happen; c8 waits for its adjudicator, c9 for its second person."""
 
     def both(name: str, one: str, two: str, *own: str) -> list[Verdict]:
         return [make_verdict(name, "ana", one, *own), make_verdict(name, "ben", two)]
 
-    candidates = [make_candidate(f"c{n}", "a", "b") for n in range(10)]
+    candidates = [make_question(f"c{n}", "a", "b") for n in range(10)]
     verdicts = [
         *both("c0", "+ +-", "+ +-"), oracle(make_verdict, "c0", "+ +-"),  # all the same
         *both("c1", "+ +-", "+ +-"), oracle(make_verdict, "c1", "+ -+"),  # machines wrong on both answers
@@ -217,7 +217,7 @@ def study(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> tuple[lis
 MINUTES = Minutes(2.0, 3.0, 17, 3)
 
 
-def test_a_comparison_by_hand(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_a_comparison_by_hand(study: tuple[list[Question], list[Verdict]]) -> None:
     seen = compare_policies(*study, MINUTES)
     assert (seen.items, seen.unfinished, seen.minutes) == (8, 2, MINUTES)
     assert seen.population == "8 items that people finished, accepted or not"
@@ -259,7 +259,7 @@ def test_a_comparison_by_hand(study: tuple[list[Candidate], list[Verdict]]) -> N
 
 
 def test_an_audit_of_all_changes_nothing_and_knows_the_error(
-    study: tuple[list[Candidate], list[Verdict]],
+    study: tuple[list[Question], list[Verdict]],
 ) -> None:
     policies = [
         EVERYTHING,
@@ -277,11 +277,11 @@ def test_an_audit_of_all_changes_nothing_and_knows_the_error(
 
 
 def test_the_audit_estimates_the_error_of_what_machines_settle(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     """Machines err on a fifth of 3,000 items; the interval of the audited tenth holds that."""
     rng = random.Random(8)
-    candidates = [make_candidate(f"c{n}", "a") for n in range(3_000)]
+    candidates = [make_question(f"c{n}", "a") for n in range(3_000)]
     verdicts = []
     for c in candidates:
         sign = "+" if rng.random() < 0.2 else "-"
@@ -302,20 +302,20 @@ def test_the_audit_estimates_the_error_of_what_machines_settle(
 
 
 def test_a_population_without_rejected_items_is_warned_of(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict, study: tuple[list[Candidate], list[Verdict]]
+    make_question: MakeQuestion, make_verdict: MakeVerdict, study: tuple[list[Question], list[Verdict]]
 ) -> None:
     assert compare_policies(*study).warnings == ()
     told = compare_policies(*study, population="accepted")
     assert "rejected ones are missing" in told.warnings[0]
     assert told.population == "8 items that people finished, accepted ones only"
-    candidates = [make_candidate(f"c{n}", "a") for n in range(50)]
+    candidates = [make_question(f"c{n}", "a") for n in range(50)]
     verdicts = [make_verdict(c.id, who, "+ +") for c in candidates for who in ("ana", "ben")]
     assert "cannot be seen here" in compare_policies(candidates, verdicts).warnings[0]
     verdicts[0:2] = [make_verdict("c0", who, "-") for who in ("ana", "ben")]
     assert compare_policies(candidates, verdicts).warnings == ()
 
 
-def test_minutes_are_told_only_where_they_are_known(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_minutes_are_told_only_where_they_are_known(study: tuple[list[Question], list[Verdict]]) -> None:
     for minutes in (None, Minutes(None, 3.0, 0, 3), Minutes(2.0, None, 17, 0)):
         for outcome in compare_policies(*study, minutes).outcomes:
             assert (outcome.minutes, outcome.saved_minutes, outcome.saved_share) == (None, None, None)
@@ -333,20 +333,20 @@ def test_medians_leave_out_what_was_not_timed() -> None:
 
 
 def test_an_adjudication_of_a_former_case_leaves_the_item_unfinished(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     said = [
         make_verdict("c", "ana", "+ +"),
         make_verdict("c", "ben", "+ -"),
         make_verdict("c", "zoe", "+ +", role="adjudicator", case_hash="another"),
     ]
-    seen = compare_policies([make_candidate("c", "a")], said)
+    seen = compare_policies([make_question("c", "a")], said)
     assert (seen.items, seen.unfinished) == (0, 1)
     assert seen.outcomes[0].changed.rate is None
     assert seen.outcomes[0].saved_share is None
 
 
-def test_json_is_whole_and_free_of_nan(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_json_is_whole_and_free_of_nan(study: tuple[list[Question], list[Verdict]]) -> None:
     def refuse(constant: str) -> Any:
         raise AssertionError(constant)
 
@@ -360,7 +360,7 @@ def test_json_is_whole_and_free_of_nan(study: tuple[list[Candidate], list[Verdic
 # -- properties ----------------------------------------------------------------------------------------------
 
 
-def _said(draw: st.DrawFn, candidate: Candidate, who: str, kind: Any, rows: int, **more: Any) -> Verdict:
+def _said(draw: st.DrawFn, candidate: Question, who: str, kind: Any, rows: int, **more: Any) -> Verdict:
     words: dict[str, Any] = {"+": "right", "-": "wrong", "?": "unsure"}
     signs = "++-" if kind == "human" else "++-?"
     question = words[draw(st.sampled_from(signs))]
@@ -379,14 +379,14 @@ def _said(draw: st.DrawFn, candidate: Candidate, who: str, kind: Any, rows: int,
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> tuple[list[Candidate], list[Verdict]]:
+def studies(draw: st.DrawFn) -> tuple[list[Question], list[Verdict]]:
     candidates, verdicts = [], []
     for n in range(draw(st.integers(0, 5))):
         answers = tuple(Answer(text) for text in draw(st.lists(st.sampled_from(["a", "b", "b"]), max_size=3)))
-        candidate = Candidate(
+        candidate = moment_question(Candidate(
             id=f"c{n}", example_id="e", recording_id="r", type="next", question="q", answers=answers,
             provenance=Provenance(generator="hand", version="1"),
-        )  # fmt: skip
+        ))  # fmt: skip
         candidates.append(candidate)
         people = [
             _said(draw, candidate, who, "human", len(answers))
@@ -408,7 +408,7 @@ def studies(draw: st.DrawFn) -> tuple[list[Candidate], list[Verdict]]:
 @settings(max_examples=80)
 @given(studies(), st.randoms(use_true_random=False), st.integers(0, 5))
 def test_the_books_balance_and_order_changes_nothing(
-    study: tuple[list[Candidate], list[Verdict]], rng: random.Random, seed: int
+    study: tuple[list[Question], list[Verdict]], rng: random.Random, seed: int
 ) -> None:
     candidates, verdicts = study
     policies = [*POLICIES, Policy(name="audit", audit_share=0.5)]
@@ -436,7 +436,7 @@ def test_the_books_balance_and_order_changes_nothing(
 
 @settings(max_examples=60)
 @given(studies())
-def test_everything_is_what_people_made_of_it(study: tuple[list[Candidate], list[Verdict]]) -> None:
+def test_everything_is_what_people_made_of_it(study: tuple[list[Question], list[Verdict]]) -> None:
     candidates, verdicts = study
     outcome = compare_policies(candidates, verdicts, policies=[EVERYTHING]).outcomes[0]
     results, needed = [], 0

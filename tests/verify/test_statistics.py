@@ -12,24 +12,26 @@ from typing import Any
 
 import pytest
 
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import Acceptance
 from proctor.verify.assignment import assign_published
 from proctor.verify.statistics import verification_statistics
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
-MakeCandidate = Callable[..., Candidate]
+MakeQuestion = Callable[..., Question]
 MakeVerdict = Callable[..., Verdict]
 
 
-def test_a_count_by_hand(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_a_count_by_hand(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     candidates = [
-        make_candidate("c1", "a", "b"),
-        make_candidate("c2", "a"),
-        make_candidate("c3", "a", type_="next"),
-        make_candidate("c4", "a", "b"),
-        make_candidate("c5", "a"),
-        make_candidate("c6", "a"),
+        make_question("c1", "a", "b"),
+        make_question("c2", "a"),
+        make_question("c3", "a", type_="next"),
+        make_question("c4", "a", "b"),
+        make_question("c5", "a"),
+        make_question("c6", "a"),
     ]
     verdicts = [
         make_verdict("c1", "ana", "+ +-"),
@@ -74,30 +76,30 @@ def test_nothing_is_undefined_with_a_reason() -> None:
     assert seen.answers.mean_of_pairs is None
 
 
-def test_three_annotators_are_three_pairs(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_three_annotators_are_three_pairs(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     verdicts = [make_verdict("c", name, "+ ?") for name in ("ana", "ben")] + [make_verdict("c", "cem", "+ +")]
-    seen = verification_statistics([make_candidate("c", "a")], verdicts)
+    seen = verification_statistics([make_question("c", "a")], verdicts)
     assert (seen.answers.agreed, seen.answers.n) == (1, 3)
 
 
-def test_only_those_who_vote_count(make_candidate: MakeCandidate, make_verdict: MakeVerdict) -> None:
+def test_only_those_who_vote_count(make_question: MakeQuestion, make_verdict: MakeVerdict) -> None:
     verdicts = [make_verdict("c", "ana", "+ +"), make_verdict("c", "oracle", "+ -", annotator_kind="oracle")]
-    people = verification_statistics([make_candidate("c", "a")], verdicts)
+    people = verification_statistics([make_question("c", "a")], verdicts)
     assert (people.annotators, people.answers.n) == ({"ana": 1}, 0)
     both = verification_statistics(
-        [make_candidate("c", "a")], verdicts, acceptance=Acceptance(by=("human", "oracle"))
+        [make_question("c", "a")], verdicts, acceptance=Acceptance(by=("human", "oracle"))
     )
     assert (both.answers.agreed, both.answers.n) == (0, 1)
 
 
 def test_an_outdated_adjudication_leaves_the_case_open(
-    make_candidate: MakeCandidate, make_verdict: MakeVerdict
+    make_question: MakeQuestion, make_verdict: MakeVerdict
 ) -> None:
     verdicts = [
         make_verdict("c", "ana", "+ +", "new"),
         make_verdict("c", "zoe", "+ +", role="adjudicator", case_hash="of another case"),
     ]
-    assert verification_statistics([make_candidate("c", "a")], verdicts).states == {"open": 1}
+    assert verification_statistics([make_question("c", "a")], verdicts).states == {"open": 1}
 
 
 # -- the published judgements ----------------------------------------------------------------------------------
@@ -105,21 +107,23 @@ def test_an_outdated_adjudication_leaves_the_case_open(
 
 def _records(
     raw: list[dict[str, Any]], pairs: dict[str, tuple[str, ...]]
-) -> tuple[list[Candidate], list[Verdict]]:
+) -> tuple[list[Question], list[Verdict]]:
     """Read the judgements without any code of the import."""
     words: dict[bool, Any] = {True: "right", False: "wrong"}
     candidates, verdicts = [], []
     for one in raw:
         name, given = one["question_id"], one["verification"]
         candidates.append(
-            Candidate(
-                id=name,
-                example_id=name,
-                recording_id=one["recording_id"],
-                type=one["type"],
-                question=given["question"],
-                answers=tuple(Answer(text) for text in given["answers"]),
-                provenance=Provenance(generator="promqa", version="published"),
+            moment_question(
+                Candidate(
+                    id=name,
+                    example_id=name,
+                    recording_id=one["recording_id"],
+                    type=one["type"],
+                    question=given["question"],
+                    answers=tuple(Answer(text) for text in given["answers"]),
+                    provenance=Provenance(generator="promqa", version="published"),
+                )
             )
         )
         verdicts += [

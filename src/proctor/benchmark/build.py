@@ -17,6 +17,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
 from proctor.procedure.language import find_faults
@@ -297,7 +298,12 @@ def _decide(
     if not given:
         return Dropped(candidate.id, "not-verified", f"by {' or '.join(sorted(voters))}")
     opened = open_case(
-        candidate, given, question=rules.question, answers=rules.answers, order=rules.order, seed=seed
+        moment_question(candidate),
+        given,
+        question=rules.question,
+        answers=rules.answers,
+        order=rules.order,
+        seed=seed,
     )
     case = _with_own_answers(opened, rules)
     adjudication, outdated = find_adjudication(opened, verdicts)

@@ -22,6 +22,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.promqa import (
     START_ID,
@@ -195,7 +196,7 @@ def to_verdicts(
     ]
     judge = published.adjudication.judge
     if judge is not None:
-        case = open_case(candidate, verdicts, order="published")
+        case = open_case(moment_question(candidate), verdicts, order="published")
         verdicts.append(_adjudication(judge, case, seen))
     return verdicts
 
@@ -274,7 +275,7 @@ def merge_published(published: PromqaExample) -> dict[str, Any]:
         provenance=Provenance(generator="promqa", version="published"),
     )
     verdicts = to_verdicts(published, candidate)
-    case = open_case(candidate, verdicts, order="published")
+    case = open_case(moment_question(candidate), verdicts, order="published")
     judge = verdicts[-1] if verdicts[-1:] and verdicts[-1].role == "adjudicator" else None
     return {
         "needs_adjudication": case.needs_adjudication,
@@ -396,7 +397,7 @@ def _render_verification(
     answers = [answer.text for answer in candidate.answers]
     by_name = sorted((v for v in verdicts if v.role == "annotator"), key=lambda v: v.annotator)
     adjudicators = [v for v in verdicts if v.role == "adjudicator"]
-    case = open_case(candidate, by_name, order=order, seed=seed)
+    case = open_case(moment_question(candidate), by_name, order=order, seed=seed)
     return {
         "generation": {
             "model_id": candidate.provenance.model or candidate.provenance.generator,

@@ -41,6 +41,7 @@ from proctor.benchmark.manifest import (
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
@@ -161,7 +162,7 @@ def write_release(
             seeds=dict(sorted((seeds or {}).items())),
             generators=describe_generators(shown, candidates),
             verification=describe_verification(
-                shown, standing, verification_statistics(candidates, standing)
+                shown, standing, verification_statistics(map(moment_question, candidates), standing)
             ),
             files=data,
         )

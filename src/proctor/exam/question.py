@@ -36,6 +36,7 @@ __all__ = [
     "Words",
     "check_questions",
     "part_of",
+    "proposed_texts",
     "seen_hash",
 ]
 
@@ -235,6 +236,20 @@ def part_of(question: Question, kind: type[P]) -> P | None:
         'Stir.'
     """
     return next((part for part in question.evidence if isinstance(part, kind)), None)
+
+
+def proposed_texts(question: Question) -> tuple[str, ...]:
+    """Return what is proposed in words, in order: the answers, or the options.
+
+    Example:
+        >>> proposed_texts(
+        ...     Question(id="q", kind="k", text="?", form=Choice(options=("tea", "milk")), proposals=(Proposed(value=Pick(option=1)),))
+        ... )
+        ('milk',)
+    """
+    options = question.form.options if isinstance(question.form, Choice) else ()
+    values = (proposal.value for proposal in question.proposals)
+    return tuple(value.text if isinstance(value, Text) else options[value.option] for value in values)
 
 
 def seen_hash(question: Question) -> str:

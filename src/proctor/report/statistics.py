@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.metrics.text_statistics import first_words, mean_tokens, mean_words
@@ -199,7 +200,7 @@ def compute_statistics(
 
 
 def _verify(candidates: Sequence[Candidate], verdicts: Sequence[Verdict]) -> VerificationStatistics | None:
-    found = verification_statistics(candidates, verdicts)
+    found = verification_statistics(map(moment_question, candidates), verdicts)
     return found if found.candidates else None
 
 

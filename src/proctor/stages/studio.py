@@ -15,6 +15,7 @@ import msgspec
 
 from proctor.drawing.layout import Layouts
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, iter_jsonl
@@ -361,7 +362,7 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> d
 def _fits(verdict: Verdict, candidate: Candidate) -> bool:
     """True when a case can be opened from a verdict; one that cannot would stand in the way of all others."""
     try:
-        open_case(candidate, [verdict])
+        open_case(moment_question(candidate), [verdict])
     except UserError:
         return False
     return True

@@ -27,7 +27,7 @@ from typing import Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question, proposed_texts
 from proctor.records import content_hash
 from proctor.verify.verdict import AnnotatorKind, AnswerVerdict, Judgment, Verdict
 
@@ -175,7 +175,7 @@ class Case:
 
 
 def open_case(
-    candidate: Candidate,
+    asked: Question,
     verdicts: Iterable[Verdict],
     *,
     question: Acceptance | None = None,
@@ -183,13 +183,13 @@ def open_case(
     order: Order = "blind",
     seed: int = 0,
 ) -> Case:
-    """Open the case of one candidate from its annotators' verdicts; adjudicators' verdicts are left out.
+    """Open the case of one question of any kind from its annotators' verdicts; adjudicators' verdicts are left out.
 
     Annotators count in the order of their names, so that the order in which they saved changes nothing.
 
     Args:
-        candidate: what was judged.
-        verdicts: the latest verdict of each annotator on this candidate.
+        asked: what was judged; verdicts are parallel to its proposals.
+        verdicts: the latest verdict of each annotator on this question.
         question: when the question is settled; people who all agree by default.
         answers: when an answer is settled; people who all agree by default.
         order: ``blind`` or ``published``.
@@ -201,32 +201,32 @@ def open_case(
     question, answers = question or Acceptance(), answers or Acceptance()
     given = sorted((v for v in verdicts if v.role == "annotator"), key=lambda v: v.annotator)
     for verdict in given:
-        _check_fit(candidate, verdict)
+        _check_fit(asked, verdict)
     on_question = [v for v in given if v.annotator_kind in question.by]
     init = question.settle([question.vote(v.question) for v in on_question])
     judging = [
         v for v in given if v.annotator_kind in answers.by and v.question.value != "wrong" and v.answers
     ]
-    rows = [_machine_row(candidate, i, judging, answers, init) for i in range(len(candidate.answers))]
+    rows = [_machine_row(text, i, judging, answers, init) for i, text in enumerate(proposed_texts(asked))]
     rows += [Row(text, "human", annotator=v.annotator) for v in given for text in v.own_answers]
     return Case(
-        candidate_id=candidate.id,
-        question=candidate.question,
+        candidate_id=asked.id,
+        question=asked.text,
         question_init=init,
         rows=tuple(rows),
-        shown=shown_order(len(rows), candidate.id, order=order, seed=seed),
+        shown=shown_order(len(rows), asked.id, order=order, seed=seed),
         question_approver=_approver(v for v in on_question if question.vote(v.question) == "right"),
         annotators=len(given),
     )
 
 
-def _check_fit(candidate: Candidate, verdict: Verdict) -> None:
+def _check_fit(asked: Question, verdict: Verdict) -> None:
     where = f"verdict of '{verdict.annotator}' on candidate '{verdict.candidate_id}'"
-    if verdict.candidate_id != candidate.id:
-        raise UserError(f"it was used for candidate '{candidate.id}'.", where=where)
-    if not _fits(verdict, len(candidate.answers)):
+    if verdict.candidate_id != asked.id:
+        raise UserError(f"it was used for candidate '{asked.id}'.", where=where)
+    if not _fits(verdict, len(asked.proposals)):
         raise UserError(
-            f"it judges {len(verdict.answers)} answers, the candidate has {len(candidate.answers)}.",
+            f"it judges {len(verdict.answers)} answers, the candidate has {len(asked.proposals)}.",
             where=where,
             hint="the candidate was edited after the verdict, or the verdict is incomplete; have it judged again",
         )
@@ -241,12 +241,12 @@ def _fits(verdict: Verdict, rows: int) -> bool:
 
 
 def _machine_row(
-    candidate: Candidate, index: int, judging: Sequence[Verdict], rule: Acceptance, question: Settled | None
+    text: str, index: int, judging: Sequence[Verdict], rule: Acceptance, question: Settled | None
 ) -> Row:
     votes = [rule.vote(v.answers[index]) for v in judging]
     init = rule.settle(votes) if question is not None else None
     approver = _approver(v for v, vote in zip(judging, votes, strict=True) if vote == "right")
-    return Row(candidate.answers[index].text, "machine", index=index, init=init, approver=approver)
+    return Row(text, "machine", index=index, init=init, approver=approver)
 
 
 def _approver(approving: Iterable[Verdict]) -> Approver:

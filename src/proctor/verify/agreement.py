@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import UserError
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question
 from proctor.metrics.agreement import interval_of_draws, require_resampling
 from proctor.metrics.bootstrap import Floats, iter_draws
 from proctor.metrics.errors import MetricInputError
@@ -288,7 +288,7 @@ _MACHINE_ANSWERS: Final = (
 
 
 def agreement_report(
-    candidates: Iterable[Candidate],
+    candidates: Iterable[Question],
     verdicts: Iterable[Verdict],
     *,
     population: Population = "all",
@@ -418,16 +418,16 @@ class _Items:
         return np.repeat(np.arange(len(self.names), dtype=np.int64), np.diff(self.first))
 
 
-def _index(candidates: Iterable[Candidate]) -> _Items:
+def _index(candidates: Iterable[Question]) -> _Items:
     ordered = sorted(candidates, key=lambda c: c.id)
     names = tuple(c.id for c in ordered)
     place = {name: n for n, name in enumerate(names)}
     if len(place) < len(names):
         twice = next(a for a, b in pairwise(names) if a == b)
         raise UserError(f"the id '{twice[:120]}' occurs more than once.", where="candidates")
-    recordings, recording = _coded([c.recording_id for c in ordered])
-    types, type_ = _coded([c.type for c in ordered])
-    first = np.array([0, *accumulate(len(c.answers) for c in ordered)], dtype=np.int64)
+    recordings, recording = _coded([c.cluster or c.id for c in ordered])
+    types, type_ = _coded([c.facets.get("type", c.kind) for c in ordered])
+    first = np.array([0, *accumulate(len(c.proposals) for c in ordered)], dtype=np.int64)
     return _Items(names, place, recordings, types, recording, type_, first)
 
 

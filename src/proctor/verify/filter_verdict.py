@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.question import Question
 from proctor.generate.candidate import Candidate
 from proctor.generate.instructional.funnel import RULE, FilterResult
 from proctor.generate.instructional.record import FilterVerdict
@@ -126,7 +127,7 @@ def funnel_verdicts(
 
 
 def filter_agreement(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Question],
     people: Iterable[Verdict],
     filters: Iterable[Verdict],
     **options: Any,

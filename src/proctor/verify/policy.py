@@ -28,7 +28,7 @@ from typing import Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question, proposed_texts
 from proctor.metrics.interval import wilson_interval
 from proctor.verify.adjudicate import Acceptance, Merge, find_adjudication, merge, open_case
 from proctor.verify.agreement import SUSPICIOUS, Population
@@ -96,7 +96,7 @@ def audit_lot(seed: int, candidate_id: str) -> float:
 
 
 def plan(
-    policy: Policy, candidates: Iterable[Candidate], verdicts: Iterable[Verdict], *, seed: int = 0
+    policy: Policy, candidates: Iterable[Question], verdicts: Iterable[Verdict], *, seed: int = 0
 ) -> dict[str, Planned]:
     """Say how many people each item needs.
 
@@ -128,7 +128,7 @@ def _planned(policy: Policy, candidate_id: str, settled: bool, reason: Reason, s
     return Planned(candidate_id, 0 if settled else policy.people, reason)
 
 
-def _settle(candidate: Candidate, verdicts: Sequence[Verdict], policy: Policy) -> tuple[Merge | None, Reason]:
+def _settle(candidate: Question, verdicts: Sequence[Verdict], policy: Policy) -> tuple[Merge | None, Reason]:
     """Return what the machines settle, None when they do not, and the reason."""
     voters = {*policy.question.by, *policy.answers.by} - {"human"}
     given = [
@@ -172,7 +172,7 @@ def _by_item(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
     return found
 
 
-def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _distinct(candidates: Iterable[Question]) -> list[Question]:
     given = list(candidates)
     twice = [name for name, n in Counter(c.id for c in given).items() if n > 1]
     if twice:
@@ -332,7 +332,7 @@ class PolicyComparison(msgspec.Struct, frozen=True, kw_only=True):
 class _Finished:
     """An item with people's result."""
 
-    candidate: Candidate
+    candidate: Question
     verdicts: Sequence[Verdict]
     result: Merge
     adjudicated: bool
@@ -364,7 +364,7 @@ class _Compared:
 
 
 def compare_policies(
-    candidates: Iterable[Candidate],
+    candidates: Iterable[Question],
     verdicts: Iterable[Verdict],
     minutes: Minutes | None = None,
     policies: Sequence[Policy] = POLICIES,
@@ -435,7 +435,7 @@ def _warnings(population: Population, finished: Sequence[_Finished]) -> tuple[st
     return tuple(found)
 
 
-def _finish(candidate: Candidate, verdicts: Sequence[Verdict], people: int) -> _Finished | None:
+def _finish(candidate: Question, verdicts: Sequence[Verdict], people: int) -> _Finished | None:
     said = [v for v in verdicts if v.role == "annotator" and v.annotator_kind == "human"]
     if len(said) < people:
         return None
@@ -500,7 +500,7 @@ def _outcome(
     )
 
 
-def _compare(candidate: Candidate, people: Merge, machines: Merge) -> _Compared:
+def _compare(candidate: Question, people: Merge, machines: Merge) -> _Compared:
     theirs = {a.index for a in people.answers if a.index is not None} if people.state == "accepted" else set()
     own = [a.text for a in people.answers if a.index is None] if people.state == "accepted" else []
     ours = (
@@ -519,11 +519,12 @@ def _compare(candidate: Candidate, people: Merge, machines: Merge) -> _Compared:
             lost=_texts(candidate, theirs - ours),
             lost_own=tuple(own),
         )
-    return _Compared(change, len(candidate.answers) if both else 0, len(theirs ^ ours) if both else 0)
+    return _Compared(change, len(candidate.proposals) if both else 0, len(theirs ^ ours) if both else 0)
 
 
-def _texts(candidate: Candidate, places: Iterable[int]) -> tuple[str, ...]:
-    return tuple(candidate.answers[n].text for n in sorted(places))
+def _texts(candidate: Question, places: Iterable[int]) -> tuple[str, ...]:
+    texts = proposed_texts(candidate)
+    return tuple(texts[n] for n in sorted(places))
 
 
 def _machine_error(compared: Sequence[_Compared], confidence: float) -> MachineError:

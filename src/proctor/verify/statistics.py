@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question
 from proctor.metrics.agreement import PairAgreement, agreement_by_pair, cohen_kappa, raw_agreement
 from proctor.metrics.score import Score
 from proctor.verify.adjudicate import Acceptance, Case, Merge, find_adjudication, merge, open_case
@@ -98,7 +98,7 @@ class VerificationStatistics:
 
 
 def verification_statistics(
-    candidates: Iterable[Candidate],
+    candidates: Iterable[Question],
     verdicts: Iterable[Verdict],
     *,
     acceptance: Acceptance | None = None,
@@ -160,16 +160,17 @@ def _case_number(case: Case) -> str:
     return "3" if case.needs_adjudication else "1"
 
 
-def _count_answers(outcomes: Sequence[tuple[Candidate, Case, Merge]], source: str) -> AnswerCounts:
+def _count_answers(outcomes: Sequence[tuple[Question, Case, Merge]], source: str) -> AnswerCounts:
     tag = "machine" if source == "machine" else "annotator"
     counts: Counter[str] = Counter()
     proposed_by: Counter[str] = Counter()
     kept_by: Counter[str] = Counter()
     for candidate, case, result in outcomes:
         rows = [row for row in case.rows if row.source == source]
+        kind = candidate.facets.get("type", candidate.kind)
         kept = [a for a in result.answers if a.source == tag] if result.state == "accepted" else []
-        proposed_by[candidate.type] += len(rows)
-        kept_by[candidate.type] += len(kept)
+        proposed_by[kind] += len(rows)
+        kept_by[kind] += len(kept)
         counts["right"] += sum(row.init == "right" for row in rows)
         counts["wrong"] += sum(row.init == "wrong" for row in rows)
         counts["adjudicator"] += sum(a.approved_by == "adjudicator" for a in kept)

@@ -12,6 +12,7 @@ import pytest
 from tests.patience import LOW_PRIORITY_PATIENCE, PATIENCE, first_process_is_killed
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.records import content_hash
@@ -150,7 +151,7 @@ def small_room(tmp_path: Path) -> Iterator[Room]:
 def test_numbers_are_those_of_the_pure_functions(room: Room) -> None:
     room.judge_all()
     made = room.look()
-    candidates = [pair[0] for pair in room.pairs[:10]]
+    candidates = [moment_question(pair[0]) for pair in room.pairs[:10]]
     verdicts = room.desk.read(latest_verdicts)
     assert made.report == agreement_report(candidates, verdicts, resamples=50)
     expected = compare_policies(

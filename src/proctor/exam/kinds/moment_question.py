@@ -21,10 +21,24 @@ MOMENT: Final = "moment"
 """Name of the kind."""
 
 
-def moment_question(candidate: Candidate, example: Example) -> Question:
-    """Return a generated question about its example's moment, with its answers as proposals."""
-    provenance = _provenance(candidate.provenance)
-    return _question(candidate.id, candidate.question, example, candidate.answers, provenance)
+def moment_question(candidate: Candidate, example: Example | None = None) -> Question:
+    """Return a generated question about its example's moment, with its answers as proposals.
+
+    Without the example it has neither evidence nor facts: enough to count what is said of it, not to show or hash it.
+    """
+    name, text, provenance = candidate.id, candidate.question, _provenance(candidate.provenance)
+    if example is not None:
+        return _question(name, text, example, candidate.answers, provenance)
+    return Question(
+        id=name,
+        kind=MOMENT,
+        text=text,
+        form=Open(),
+        proposals=_proposals(candidate.answers),
+        facets={"type": candidate.type},
+        cluster=candidate.recording_id,
+        provenance=provenance,
+    )
 
 
 def moment_item(item: Verified) -> Item:
@@ -61,13 +75,17 @@ def _question(
             Footage(recording=example.recording_id, end=example.end, video=example.video or ""),
             Procedure(id=example.activity_id, title=example.activity_name),
         ),
-        proposals=tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers),
+        proposals=_proposals(answers),
         facts=msgspec.to_builtins(example),
         facets={"type": example.type},
         cluster=example.recording_id,
         place=example.end,
         provenance=provenance or {},
     )
+
+
+def _proposals(answers: Sequence[Answer]) -> tuple[Proposed, ...]:
+    return tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers)
 
 
 def _provenance(made: Provenance) -> dict[str, str]:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proctor.database import fetch_all, run
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.verify.adjudicate import Case, Merge, find_adjudication, merge, open_case
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
@@ -49,7 +50,7 @@ def human_verdicts(connection: Connection, item: Item) -> list[Verdict]:
 def standing(desk: Desk, connection: Connection, item: Item) -> Standing:
     """Return where an item stands by what people said so far."""
     verdicts = human_verdicts(connection, item)
-    case = open_case(item.candidate, verdicts, seed=desk.seed)
+    case = open_case(moment_question(item.candidate), verdicts, seed=desk.seed)
     adjudication, _ = find_adjudication(case, verdicts)
     return Standing(case, merge(case, adjudication), adjudication, tuple(verdicts))
 

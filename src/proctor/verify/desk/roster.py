@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.generate.candidate import Candidate
 from proctor.records import canonical_json
 from proctor.verify.assignment import Constraints, Deal, deal_pairs
@@ -143,7 +144,7 @@ def plan_deal(
     candidates = [msgspec.json.decode(row.candidate, type=Candidate) for row in rows]
     names = {c.id for c in candidates}
     machine = [] if policy.name == "everything" else _machine_verdicts(connection, names)
-    planned = plan(policy, candidates, machine, seed=desk.seed)
+    planned = plan(policy, map(moment_question, candidates), machine, seed=desk.seed)
     kinds = {c.id: c.type for c in candidates if planned[c.id].people}
     skipped = 0
     if limit is not None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.generate.candidate import Candidate
 from proctor.verify.agreement import AgreementReport, agreement_report
 from proctor.verify.desk import documents, training
@@ -144,7 +145,7 @@ def compute_snapshot(connection: Connection, *, at: float, resamples: int = 2_00
         for v in latest_verdicts(connection)
         if v.candidate_id in shown and v.candidate_hash in ("", shown[v.candidate_id][1])
     ]
-    candidates = [candidate for candidate, _ in shown.values()]
+    candidates = [moment_question(candidate) for candidate, _ in shown.values()]
     scores = _training(connection)
     report = agreement_report(candidates, verdicts, training=scores, resamples=resamples)
     people = documents.protocol(connection).per_item
