@@ -99,9 +99,7 @@ def ratings_of(candidates: Sequence[Question], verdicts: Sequence[Verdict], thin
             continue
         for n in range(len(candidate.proposals)):
             valid = [v for v in said if v.question.value == "right"]
-            rows.append(
-                (candidate.cluster, {v.annotator: v.answers[n].value for v in valid if v.answers})
-            )
+            rows.append((candidate.cluster, {v.annotator: v.answers[n].value for v in valid if v.answers}))
     return [(r, {who: label for who, label in labels.items() if label != "unsure"}) for r, labels in rows]
 
 

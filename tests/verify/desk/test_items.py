@@ -23,7 +23,7 @@ from proctor.verify.desk.items import (
 )
 from proctor.verify.desk.records import GoneError
 from proctor.verify.desk.training import Reference, add_training, list_training
-from proctor.verify.store import VerdictStore
+from proctor.verify.store import VerdictStore, alike_versions, split_stale
 
 MakePair = Callable[..., Any]
 
@@ -124,6 +124,9 @@ def test_an_item_of_which_people_see_the_same_keeps_all_that_was_done(
     # Another process that looks at other candidates changes nothing here.
     with VerdictStore.open(bench.target) as store:
         store.latest_on([old[0]], {old[1].id: old[1]})
+        raw = [stored.verdict for stored in store.history()]  # as another studio exports them
+    held, _ = split_stale(raw, {"c": new[0]}, bench.desk.read(alike_versions))
+    assert (held, split_stale(raw, {"c": new[0]})[0]) == (raw, [])
     bench.submit(second, ben, "+ ++")
     assert bench.state("c") == "settled"
     assert bench.do(take_over_verdicts) == 1

@@ -117,6 +117,7 @@ def sync_items(
     now, fresh, counts = desk.now(), [], {"new": 0, "changed": 0, "same": 0}
     pairs, left = list(pairs), set(known)
     seen_of = note_seen(desk.database, connection, pairs)
+    renamed: dict[int, tuple[str, Mapping[str, Any]]] = {}
     for candidate, example in pairs:
         row = _row(candidate, example)
         left.discard(candidate.id)
@@ -133,13 +134,15 @@ def sync_items(
         else:
             counts["same"] += 1
             if old[1] != row["candidate_hash"]:
-                _rename(connection, old[0], old[1], row)
+                renamed[old[0]] = (old[1], row)
             if old[2] == "gone":
                 _bring_back(connection, old[0], now)
         if seen is not None:
             seen()
     if fresh:
         connection.execute(t.insert(), fresh)
+    if renamed:
+        _rename(connection, renamed)
     gone = [known[name][0] for name in sorted(left) if known[name][2] != "gone"]
     for item_id in gone:
         _remove(desk, connection, item_id)
@@ -167,18 +170,25 @@ def _row(candidate: Candidate, example: Example) -> dict[str, Any]:
     }
 
 
-def _rename(connection: Connection, item_id: int, was: str, row: Mapping[str, Any]) -> None:
-    """Take another version of which people see the same; a training reference that was written for it stays good."""
+def _rename(connection: Connection, renamed: Mapping[int, tuple[str, Mapping[str, Any]]]) -> None:
+    """Take other versions of which people see the same; training references that were written for them stay good.
+
+    Args:
+        connection: in a writing transaction.
+        renamed: by number of the item the hash that it had, and its new row.
+    """
+    from sqlalchemy import bindparam
+
     i, t = tables().items, tables().training
-    connection.execute(i.update().where(i.c.id == item_id).values(**row))
-    lesson = connection.execute(t.select().where(t.c.item_id == item_id)).first()
-    if lesson is None:
-        return
-    reference = msgspec.json.decode(lesson.reference)
-    if reference.get("candidate_hash") == was:
-        reference["candidate_hash"] = row["candidate_hash"]
-        values = {"reference": msgspec.json.encode(reference).decode()}
-        connection.execute(t.update().where(t.c.item_id == item_id).values(**values))
+    rows = [{**row, "item": item_id} for item_id, (_, row) in renamed.items()]
+    connection.execute(i.update().where(i.c.id == bindparam("item")), rows)
+    for lesson in connection.execute(t.select()).all():
+        was, row = renamed.get(lesson.item_id, ("", {}))
+        reference = msgspec.json.decode(lesson.reference)
+        if was and reference.get("candidate_hash") == was:
+            reference["candidate_hash"] = row["candidate_hash"]
+            values = {"reference": msgspec.json.encode(reference).decode()}
+            connection.execute(t.update().where(t.c.item_id == lesson.item_id).values(**values))
 
 
 def _replace(desk: Desk, connection: Connection, item_id: int, row: Mapping[str, Any]) -> None:
