@@ -252,9 +252,15 @@ def proposed_texts(question: Question) -> tuple[str, ...]:
     return tuple(value.text if isinstance(value, Text) else options[value.option] for value in values)
 
 
-def seen_hash(question: Question) -> str:
-    """Return the hash of what people see when they verify: words, form, evidence and proposals, and nothing of where it came from."""
-    seen = (question.text, question.form, question.evidence, [(p.value, p.claim) for p in question.proposals])
+def seen_hash(question: Question, *shown: object) -> str:
+    """Return the hash of what people see when they verify, and nothing of where it came from.
+
+    Args:
+        question: its words, form, evidence and proposals count.
+        shown: what its kind shows people of the facts.
+    """
+    proposed = [(p.value, p.claim) for p in question.proposals]
+    seen = (question.text, question.form, question.evidence, proposed, *shown)
     return content_hash(msgspec.to_builtins(seen))
 
 

@@ -27,8 +27,7 @@ import msgspec
 
 from proctor.database import Database, StoreKind, fetch_all, fetch_together, run
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.exam.question import seen_hash
+from proctor.exam.kinds.moment_question import moment_seen
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, canonical_json, content_hash, decode
@@ -283,7 +282,7 @@ def note_seen(
     for candidate, example in pairs:
         version = (candidate.id, content_hash(candidate))
         if version not in known:
-            known[version] = seen_hash(moment_question(candidate, example))
+            known[version] = moment_seen(candidate, example)
             rows.append({"candidate_id": version[0], "candidate_hash": version[1], "seen": known[version]})
     if rows:
         connection.execute(database.insert_new(tables().seen), rows)

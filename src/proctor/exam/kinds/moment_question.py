@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 
 from proctor.exam.item import Item as Verified
-from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Proposed, Question, Text
+from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Proposed, Question, Text, seen_hash
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 
-__all__ = ["MOMENT", "moment_item", "moment_question"]
+__all__ = ["MOMENT", "moment_item", "moment_question", "moment_seen"]
 
 MOMENT: Final = "moment"
 """Name of the kind."""
@@ -39,6 +39,11 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
         cluster=candidate.recording_id,
         provenance=provenance,
     )
+
+
+def moment_seen(candidate: Candidate, example: Example) -> str:
+    """Return the hash of what people see of a question: also the steps performed so far, listed and marked in the task graph."""
+    return seen_hash(moment_question(candidate, example), example.previous, example.current)
 
 
 def moment_item(item: Verified) -> Item:
