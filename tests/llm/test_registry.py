@@ -13,7 +13,7 @@ from proctor.llm import registry
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request, user
 from proctor.llm.model import ENTRY_POINTS, ModelName
-from proctor.llm.outcome import Outcome, Reply
+from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.llm.registry import provider_names, resolve
 
 
@@ -52,6 +52,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     here = __name__
     entries = (
         EntryPoint("echo", f"{here}:Echo", ENTRY_POINTS),
+        EntryPoint("careless", f"{here}:Careless", ENTRY_POINTS),
         EntryPoint("refuses", f"{here}:refuses", ENTRY_POINTS),
         EntryPoint("nothing", f"{here}:returns_nothing", ENTRY_POINTS),
         EntryPoint("crashes", f"{here}:crashes", ENTRY_POINTS),
@@ -78,6 +79,24 @@ def test_a_plug_in_works(plugins: None) -> None:
     request = Request(model=model.name, messages=(user("hello"),))
     assert asyncio.run(model.attempt(request, MediaStore(), timeout=1)) == Reply(text="hello")
     assert resolve("same/x").name == "same/x"
+
+
+class Careless(Echo):
+    async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Any:
+        return request.messages[-1].text if request.draw else {}["answer"]
+
+
+def test_what_a_model_of_theirs_raises_or_returns_fails_that_call(plugins: None) -> None:
+    model = resolve("careless/x")
+    failures = [
+        asyncio.run(model.attempt(Request(model=model.name, messages=(user("hi"),), draw=draw), MediaStore(), timeout=1))
+        for draw in (0, 1)
+    ]  # fmt: skip
+    raised, returned = (f for f in failures if isinstance(f, Failure))
+    assert raised.kind == "bad_request"
+    assert raised.message.startswith("the provider 'careless' failed: KeyError: 'answer' (test_registry.py:")
+    assert not raised.retryable
+    assert returned.message == "the provider 'careless' failed: it returned str, which is no outcome"
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import cast
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from proctor.errors import UserError
 from proctor.llm.keys import redact
 from proctor.llm.message import Parameters
 from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider, Unsent
+from proctor.llm.outcome import Failure, Outcome
+
+if TYPE_CHECKING:
+    from proctor.llm.media import MediaStore
+    from proctor.llm.message import Request
 
 __all__ = ["provider_names", "resolve", "unsent_parameters"]
 
@@ -30,12 +37,13 @@ def resolve(name: str) -> Model:
     """
     parsed = ModelName.parse(name)
     make = _provider(parsed.provider)
+    ours = getattr(make, "__module__", "").startswith("proctor.")
     try:
         model = make(parsed)
     except UserError as error:
         raise _named(error, name) from None
     except Exception as error:
-        if getattr(make, "__module__", "").startswith("proctor."):
+        if ours:
             raise  # a mistake of ours, which is told with its traceback
         raise UserError(
             f"the provider {parsed.provider!r} failed: {type(error).__name__}: {redact(str(error))}",
@@ -49,7 +57,38 @@ def resolve(name: str) -> Model:
             where=name,
             hint="report it to the package that brings the provider",
         )
-    return model
+    return model if ours else _Guarded(model, parsed.provider)
+
+
+class _Guarded:
+    """A model of another package: what it raises, or returns in place of an outcome, is a failure of that call.
+
+    Args:
+        model: as its provider made it.
+        provider: the provider's name, for messages.
+    """
+
+    def __init__(self, model: Model, provider: str) -> None:
+        self.name, self.endpoint = model.name, model.endpoint
+        self._model = model
+        self._provider = provider
+
+    async def attempt(self, request: Request, media: MediaStore, *, timeout: float) -> Outcome:
+        """Return what the model returns; the same request would fail again, so its mistakes are no reason to repeat it."""
+        try:
+            outcome: object = await self._model.attempt(request, media, timeout=timeout)
+        except Exception as error:  # somebody else's code
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            told = f"{type(error).__name__}: {redact(str(error))[:200]} ({Path(last.filename).name}:{last.lineno})"
+        else:
+            if isinstance(outcome, Outcome):
+                return outcome
+            told = f"it returned {type(outcome).__name__}, which is no outcome"
+        return Failure(kind="bad_request", message=f"the provider {self._provider!r} failed: {told}")
+
+    async def close(self) -> None:
+        """Give the model's connections back."""
+        await self._model.close()
 
 
 def unsent_parameters(name: str, parameters: Parameters) -> tuple[str, ...]:
