@@ -24,7 +24,8 @@ from rouge_score.rouge_scorer import RougeScorer
 from proctor.metrics.answer_text import rouge_1_overlap, rouge_l_overlap
 from proctor.metrics.choice import parse_letter
 from proctor.metrics.embedding import mean_pairwise_cosine, near_duplicates, nearest_cosines
-from proctor.stages.scoring.answer import score_answer
+from proctor.stages.scoring.answer import AnswerSettings
+from proctor.stages.scoring.answer.score import score_answer
 
 PAIRS, PACKAGE_PAIRS = 20_000, 2_000
 RESPONSES = 50_000
@@ -112,7 +113,7 @@ def command(runs: int) -> None:
         pred.write_text(
             "".join(json.dumps({"id": i, "response": p}) + "\n" for i, p in enumerate(predictions))
         )
-        seconds = median_seconds(lambda: score_answer(gt, pred, slices=["type"]), runs)
+        seconds = median_seconds(lambda: score_answer(AnswerSettings(gt=gt, pred=pred, slices=("type",))), runs)
     row(f"score answer: {QUESTIONS:,} questions × 3 metrics × 9 slices, 10,000 resamples", seconds, "–")
 
 
