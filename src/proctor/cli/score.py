@@ -9,16 +9,17 @@ import typer
 
 from proctor.cli.lazy import LazyGroup
 from proctor.errors import UserError
-from proctor.stages.scoring import FAMILIES
+from proctor.stages.scoring import all_families
 
 __all__ = ["app"]
 
 _WORKSPACE: Final = "workspace"
+_FAMILIES: Final = all_families()
 
 
 class _Families(LazyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **{name: ("proctor.cli.scoring.families", summary) for name, summary in FAMILIES.items()},
+        **{name: ("proctor.cli.scoring.families", summary) for name, summary in _FAMILIES.items()},
         _WORKSPACE: ("proctor.cli.scoring.workspace", "The runs of a workspace (the word may be left out)."),
     }
 
@@ -35,10 +36,10 @@ def _refuse_misspelling(word: str) -> None:
     from difflib import get_close_matches
     from pathlib import Path
 
-    if (near := get_close_matches(word, FAMILIES, n=1)) and not Path(word).exists():
+    if (near := get_close_matches(word, _FAMILIES, n=1)) and not Path(word).exists():
         raise UserError(
             f"there is neither a family nor a workspace {word!r}.",
-            hint=f"did you mean proctor score {near[0]}? The families are {', '.join(FAMILIES)}",
+            hint=f"did you mean proctor score {near[0]}? The families are {', '.join(_FAMILIES)}",
         )
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import traceback
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from proctor.errors import UserError
 from proctor.llm.keys import redact
 from proctor.llm.message import Parameters
 from proctor.llm.model import ENTRY_POINTS, Model, ModelName, Provider, Unsent
 from proctor.llm.outcome import Failure, Outcome
+from proctor.plugins import load_plugin, told
 
 if TYPE_CHECKING:
     from proctor.llm.media import MediaStore
@@ -46,7 +45,7 @@ def resolve(name: str) -> Model:
         if ours:
             raise  # a mistake of ours, which is told with its traceback
         raise UserError(
-            f"the provider {parsed.provider!r} failed: {type(error).__name__}: {redact(str(error))}",
+            f"the provider {parsed.provider!r} failed: {redact(told(error))}",
             where=name,
             hint="report it to the package that brings the provider",
         ) from error
@@ -78,13 +77,12 @@ class _Guarded:
         try:
             outcome: object = await self._model.attempt(request, media, timeout=timeout)
         except Exception as error:  # somebody else's code
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            told = f"{type(error).__name__}: {redact(str(error))[:200]} ({Path(last.filename).name}:{last.lineno})"
+            wrong = redact(told(error))
         else:
             if isinstance(outcome, Outcome):
                 return outcome
-            told = f"it returned {type(outcome).__name__}, which is no outcome"
-        return Failure(kind="bad_request", message=f"the provider {self._provider!r} failed: {told}")
+            wrong = f"it returned {type(outcome).__name__}, which is no outcome"
+        return Failure(kind="bad_request", message=f"the provider {self._provider!r} failed: {wrong}")
 
     async def close(self) -> None:
         """Give the model's connections back."""
@@ -117,33 +115,13 @@ def _entries() -> tuple[EntryPoint, ...]:
 
 
 def _provider(name: str) -> Provider:
-    found = {entry.value: entry for entry in _entries() if entry.name == name}
+    found = [entry for entry in _entries() if entry.name == name]
     if not found:
         raise _unknown(name)
-    if len(found) > 1:
-        packages = ", ".join(sorted(_package(entry) for entry in found.values()))
-        raise UserError(
-            f"the provider {name!r} is brought by more than one package: {packages}.",
-            hint="uninstall all but one",
-        )
-    (entry,) = found.values()
-    try:
-        provider = entry.load()
-    except UserError:
-        raise
-    except Exception as error:  # somebody else's code
-        raise UserError(
-            f"the provider {name!r} of {_package(entry)} cannot be loaded: {type(error).__name__}: {error}",
-            where=entry.value,
-            hint="update or uninstall that package",
-        ) from error
-    if not callable(provider):
-        raise UserError(
-            f"the provider {name!r} of {_package(entry)} is not a function that makes models.",
-            where=entry.value,
-            hint="update or uninstall that package",
-        )
-    return cast("Provider", provider)
+    provider: Provider = load_plugin(
+        found, f"the provider {name!r}", "a function that makes models", callable
+    )
+    return provider
 
 
 def _unknown(name: str) -> UserError:
@@ -156,7 +134,3 @@ def _unknown(name: str) -> UserError:
         if close
         else "models are written PROVIDER/MODEL; any OpenAI-compatible server is compat/MODEL@http://host:port/v1",
     )
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "an unknown package"

@@ -9,11 +9,11 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from proctor.metrics.metric import FAMILIES, Family, Metric
+from proctor.metrics.metric import FAMILIES, Metric
 
 __all__ = ["MODULES", "catalogue", "metric"]
 
-MODULES: Final[dict[Family, tuple[str, ...]]] = {
+MODULES: Final[dict[str, tuple[str, ...]]] = {
     "localization": ("localization",),
     "classification": ("classification",),
     "clustering": ("clustering",),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from proctor.metrics.figure import Figure
-from proctor.metrics.metric import Family
 from proctor.metrics.score import Score
 
 __all__ = ["ScoreRow", "ScoreTable"]
@@ -51,7 +50,7 @@ class ScoreTable:
     """Everything that ``proctor score FAMILY`` prints, writes as JSON or LaTeX, and draws.
 
     Attributes:
-        family: which metrics.
+        family: which metrics: one of ``FAMILIES``, or of another package.
         rows: scores, in printing order.
         headline: values that machines look for first, as top-level keys of the JSON (``mAP``: list), in printed units.
         counts: what was read, scored, dropped and repaired, by a name that can be read.
@@ -59,7 +58,7 @@ class ScoreTable:
         figures: pictures of these scores.
     """
 
-    family: Family
+    family: str
     rows: tuple[ScoreRow, ...]
     headline: Mapping[str, object] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from proctor.metrics.catalogue import MODULES
 from proctor.metrics.figure import Figure
-from proctor.metrics.metric import Family, Metric
+from proctor.metrics.metric import Metric
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.records import atomic_write
 from proctor.report.document import asset, content_policy, new_environment
@@ -35,7 +35,7 @@ from proctor.report.signatures import group_signatures
 
 __all__ = ["FAMILY_TITLES", "render_score_page", "write_score_page"]
 
-FAMILY_TITLES: Final[dict[Family, str]] = {
+FAMILY_TITLES: Final[dict[str, str]] = {
     "localization": "Step localization",
     "classification": "Error recognition",
     "clustering": "Procedure learning",
@@ -93,7 +93,7 @@ def render_score_page(table: ScoreTable, *, title: str = "", written: str = "") 
         _environment()
         .get_template("scores.html.j2")
         .render(
-            title=clip_line(title, _MAX_TEXT) if title else FAMILY_TITLES[table.family],
+            title=clip_line(title, _MAX_TEXT) if title else FAMILY_TITLES.get(table.family, table.family),
             written=clip_line(written, _MAX_TEXT) if written else "",
             table=table,
             counts=[(show_label(name), f"{n:,}") for name, n in table.counts.items() if n],
@@ -169,5 +169,5 @@ def _some(labels: Sequence[str], most: int = 6) -> str:
 def _definitions(table: ScoreTable) -> list[Metric]:
     """The entries of the catalogue for what the page shows, in the catalogue's order."""
     names = {row.score.signature.name for row in table.rows}
-    modules = (import_module(f"proctor.metrics.{name}") for name in MODULES[table.family])
+    modules = (import_module(f"proctor.metrics.{name}") for name in MODULES.get(table.family, ()))
     return [entry for module in modules for entry in module.METRICS if entry.name in names]

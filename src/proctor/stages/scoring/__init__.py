@@ -4,19 +4,28 @@ A family NAME is the package ``NAME`` here, with its options (a ``ScoreSettings`
 module ``score`` with the function ``score_NAME(settings)``, which returns a ``ScoreTable``: files are read as columns
 and aligned by their ids, metrics are computed of all and of each slice beside what chance gives, and notes and
 pictures are made. Whoever adds a package and a line below has a command, its ``--help``, JSON, LaTeX and a page.
+Other packages bring theirs as a ``ScoreFamily`` behind an entry point; see ``docs/new-metric.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
+
+from proctor.errors import UserError
+from proctor.plugins import load_plugin, package_of, told
 
 if TYPE_CHECKING:
     from proctor.metrics.table import ScoreTable
     from proctor.stages.scoring.settings import ScoreSettings
 
-__all__ = ["FAMILIES", "score_family", "settings_of"]
+__all__ = ["ENTRY_POINTS", "FAMILIES", "ScoreFamily", "all_families", "score_family", "settings_of"]
+
+ENTRY_POINTS: Final = "proctor.metrics"
+"""Group of the entry points that bring families, each a ``ScoreFamily`` under its name."""
 
 FAMILIES: Final[Mapping[str, str]] = {
     "localization": "Steps found in time: mAP at tIoU, recall at k×.",
@@ -33,8 +42,38 @@ FAMILIES: Final[Mapping[str, str]] = {
 """Every family with what it says of itself, in the order of ``proctor score --help``."""
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreFamily:
+    """A family that another package brings.
+
+    Attributes:
+        settings: the struct of its options; the docstring is the command's help.
+        score: from such a struct to the table of scores.
+    """
+
+    settings: type[ScoreSettings]
+    score: Callable[..., ScoreTable]
+
+
+def all_families() -> dict[str, str]:
+    """Return every family with what it says of itself: ours, then those of other packages, which are not loaded for it.
+
+    A name of ours stays ours.
+    """
+    brought = sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
+    return dict(FAMILIES) | {
+        entry.name: f"Brought by {package_of(entry)}." for entry in brought if entry.name not in FAMILIES
+    }
+
+
 def settings_of(family: str) -> type[ScoreSettings]:
-    """Return the struct of a family's options."""
+    """Return the struct of a family's options.
+
+    Raises:
+        UserError: if the package that brings the family is broken.
+    """
+    if family not in FAMILIES:
+        return _brought(family).settings
     found: type[ScoreSettings] = getattr(
         import_module(f"{__name__}.{family}"), f"{family.capitalize()}Settings"
     )
@@ -50,8 +89,41 @@ def score_family(family: str, settings: ScoreSettings, **more: Callable[[], None
         **more: ``step``, called once for each piece of work, for families that are slow.
 
     Raises:
-        UserError: if a file or an option cannot be used.
+        UserError: if a file or an option cannot be used, or the package that brings the family is broken.
     """
+    if family not in FAMILIES:
+        return _score_brought(family, settings, **more)
     score: Any = getattr(import_module(f"{__name__}.{family}.score"), f"score_{family}")
     table: ScoreTable = score(settings, **more)
     return table
+
+
+def _score_brought(family: str, settings: ScoreSettings, **more: Callable[[], None]) -> ScoreTable:
+    from proctor.metrics.table import ScoreTable
+    from proctor.stages.scoring.files import explained
+
+    score = _brought(family).score
+    try:
+        with explained(f"proctor score {family}"):
+            table: object = score(settings, **more)
+    except UserError:
+        raise
+    except Exception as error:  # somebody else's code
+        raise UserError(f"the family {family!r} failed: {told(error)}.", hint=_REPORT) from error
+    if not isinstance(table, ScoreTable):
+        wrong = f"returned {type(table).__name__}, which is no table of scores."
+        raise UserError(f"the family {family!r} {wrong}", hint=_REPORT)
+    return table
+
+
+_REPORT: Final = "report it to the package that brings the family"
+
+
+def _brought(family: str) -> ScoreFamily:
+    found: ScoreFamily = load_plugin(
+        entry_points(group=ENTRY_POINTS, name=family),
+        f"the family {family!r}",
+        "a ScoreFamily",
+        lambda loaded: isinstance(loaded, ScoreFamily),
+    )
+    return found
