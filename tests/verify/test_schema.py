@@ -14,10 +14,14 @@ import pytest
 
 from proctor.database import Database
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_seen
+from proctor.examples.example import Example
+from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.records import canonical_json, content_hash
 from proctor.verify import migrations
 from proctor.verify.desk.desk import Desk
 from proctor.verify.schema import SCHEMA_VERSION, tables
-from proctor.verify.store import VERDICTS, VerdictStore
+from proctor.verify.store import VERDICTS, VerdictStore, seen_versions
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
 PYTHON = sys.executable
@@ -111,6 +115,35 @@ def test_an_old_store_is_brought_to_today_with_every_row(target: str) -> None:
 
         desk.write(lambda c: add_event(desk, c, "kind", "subject", "actor")).result()
         assert desk.read(check_chain) == (1, None)
+
+
+def test_what_people_saw_of_the_items_of_an_old_store_is_noted(target: str) -> None:
+    from sqlalchemy import text
+
+    example = Example(
+        id="e", clip_id="r_1", recording_id="r", activity_id="tea", activity_name="Tea", type="next", end=9.0,
+        state="ongoing", noisy=False,
+    )  # fmt: skip
+    candidate = Candidate(
+        id="c", example_id="e", recording_id="r", type="next", question="What now? 💥", answers=(Answer("Pour."),),
+        provenance=Provenance(generator="rules", version="1"),
+    )  # fmt: skip
+    item = {
+        "pid": "p", "candidate_id": "c", "candidate_hash": content_hash(candidate), "stratum": "next",
+        "candidate": canonical_json(candidate).decode(), "example": canonical_json(example).decode(),
+        "recording_id": "r", "activity_id": "tea", "activity_name": "Tea", "ends_at": 9.0, "wanted": 0, "reason": "",
+        "state": "gone", "agreement": "", "in_training": False, "changed_at": 0.0,
+    }  # fmt: skip
+    engine = raw(target)
+    with engine.begin() as connection:
+        migrations.upgrade(connection, 0, "0002")
+        connection.execute(text(f"DROP TABLE {migrations.REVISION_TABLE}"))
+        connection.execute(text("INSERT INTO proctor_verdicts_meta VALUES ('schema_version', '2')"))
+        names_, values = ", ".join(item), ", ".join(f":{name}" for name in item)
+        connection.execute(text(f"INSERT INTO proctor_items ({names_}) VALUES ({values})"), item)
+    engine.dispose()
+    with VerdictStore.open(target) as store, store._database.transaction() as connection:
+        assert seen_versions(connection) == {("c", content_hash(candidate)): moment_seen(candidate, example)}
 
 
 def test_a_copy_lies_beside_an_upgraded_file_and_works(tmp_path: Path) -> None:
