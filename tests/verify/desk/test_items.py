@@ -10,7 +10,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.verify.desk.cases import take_over_verdicts
+from proctor.verify.desk.cases import human_verdicts, take_over_verdicts
 from proctor.verify.desk.items import (
     Synced,
     count_items,
@@ -132,8 +132,10 @@ def test_an_item_of_which_people_see_the_same_keeps_all_that_was_done(
     assert bench.do(take_over_verdicts) == 1
     assert sorted(text for text, *_ in bench.final("c")) == ["a", "b"]
     back = remade(a_pair("c", "a", "changed"))
+    assert len(bench.desk.read(lambda c: human_verdicts(c, bench.item("c")))) == 2
     assert bench.sync(back, other) == Synced(new=0, changed=1, gone=0, same=1)
     assert bench.state("c") == "judging"
+    assert bench.desk.read(lambda c: human_verdicts(c, bench.item("c"))) == []
 
 
 def test_a_settled_item_that_changes_has_no_final_answers_and_no_case(
