@@ -113,7 +113,9 @@ def command(runs: int) -> None:
         pred.write_text(
             "".join(json.dumps({"id": i, "response": p}) + "\n" for i, p in enumerate(predictions))
         )
-        seconds = median_seconds(lambda: score_answer(AnswerSettings(gt=gt, pred=pred, slices=("type",))), runs)
+        seconds = median_seconds(
+            lambda: score_answer(AnswerSettings(gt=gt, pred=pred, slices=("type",))), runs
+        )
     row(f"score answer: {QUESTIONS:,} questions × 3 metrics × 9 slices, 10,000 resamples", seconds, "–")
 
 
