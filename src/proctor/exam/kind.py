@@ -17,6 +17,7 @@ from proctor.errors import UserError
 from proctor.exam.question import Item, Value
 from proctor.llm.limits import Excess
 from proctor.llm.message import Media, Message, Parameters
+from proctor.plugins import load_plugin
 
 if TYPE_CHECKING:
     import random
@@ -221,13 +222,18 @@ def kind_named(name: str) -> Kind[Any]:
     """Return the kind of a name, from whichever package.
 
     Raises:
-        UserError: if there is none; it names those that there are.
+        UserError: if there is none (it names those that there are), or its package is broken.
     """
-    found = {point.name: point for point in entry_points(group=_GROUP)}
-    if name not in found:
+    points = entry_points(group=_GROUP)
+    if name not in points.names:
         raise UserError(
             f"there is no kind of questions '{name[:80]}'.",
-            hint=f"installed are {', '.join(sorted(found)) or 'none'}; others come with packages (entry point {_GROUP})",
+            hint=f"installed are {', '.join(sorted(points.names)) or 'none'}; others come with packages (entry point {_GROUP})",
         )
-    kind: Kind[Any] = found[name].load()
+    what, wanted = f"the kind '{name}'", "a kind of questions (it has no name, turns, exhibits and talk)"
+    kind: Kind[Any] = load_plugin(points.select(name=name), what, wanted, _is_kind)
     return kind
+
+
+def _is_kind(found: object) -> bool:
+    return all(hasattr(found, part) for part in ("name", "check", "turns", "exhibits", "talk"))

@@ -36,6 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: proctor-pictures\nVersion: 0.1\n")
     (info / "entry_points.txt").write_text(
         "[proctor.kinds]\npicture = tests.exam.outside.proctor_pictures:KIND\n"
+        "gone = tests.exam.outside.proctor_pictures:GONE\nword = tests.exam.outside.proctor_pictures:PARAMETERS\n"
     )
     sys.path.append(str(site))
     yield kind_named("picture")
@@ -148,6 +149,12 @@ def test_what_is_too_large_is_shown_smaller_by_the_kinds_own_rule(
     assert broken.failure.startswith("not_shown: the picture cannot be read")
 
 
-def test_a_kind_that_nobody_has_is_refused() -> None:
-    with pytest.raises(UserError, match="no kind of questions 'smell'"):
-        kind_named("smell")
+def test_a_kind_that_nobody_has_or_that_is_broken_is_refused(installed) -> None:
+    assert installed.name == "picture"
+    for name, why in (
+        ("smell", "no kind of questions 'smell'"),
+        ("gone", "cannot be loaded: AttributeError"),
+        ("word", "is not a kind of questions"),
+    ):
+        with pytest.raises(UserError, match=why):
+            kind_named(name)
