@@ -62,6 +62,27 @@ def import_release(
     emit(result, table(list(result.items())) + f"\n\nnext: proctor predict {workspace}", as_json=as_json)
 
 
+@_import.command("questions")
+def import_questions(
+    file: Annotated[Path, typer.Argument(help="JSON Lines of questions (proctor.exam.question.Question).")],
+    workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark; made where it is not there.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring questions of any kind in, with what is proposed as their answers, to be verified and built like our own.
+
+    Writes imported.jsonl, and import.dropped.jsonl with the reason for every question that was left out.
+
+    Example: proctor import questions pictures.jsonl bench
+    """
+    from proctor.stages.questions import import_questions as stage
+
+    result = stage(file, workspace)
+    rows = [*result.kinds.items(), ("all", result.questions)]
+    dropped = ", ".join(f"{n} {reason}" for reason, n in result.dropped.items()) or "none"
+    text = table(rows, ("kind", "questions")) + f"\n\nleft out: {dropped}\nnext: proctor build {workspace}"
+    emit(result, text, as_json=as_json)
+
+
 @_export.command("promqa")
 def export_promqa(
     workspace: Annotated[Path, typer.Argument(help="Folder of the benchmark.")],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -216,6 +217,8 @@ class Kind(Protocol[V]):
 
 
 _GROUP: Final = "proctor.kinds"
+_OURS: Final = ("moment", "clip", "documents")
+"""Kinds of this package, each the ``KIND`` of a module of ``proctor.exam.kinds``."""
 
 
 def kind_named(name: str) -> Kind[Any]:
@@ -224,11 +227,15 @@ def kind_named(name: str) -> Kind[Any]:
     Raises:
         UserError: if there is none (it names those that there are), or its package is broken.
     """
+    if name in _OURS:
+        ours: Kind[Any] = import_module(f"proctor.exam.kinds.{name}").KIND
+        return ours
     points = entry_points(group=_GROUP)
     if name not in points.names:
+        known = ", ".join((*_OURS, *sorted(points.names)))
         raise UserError(
             f"there is no kind of questions '{name[:80]}'.",
-            hint=f"installed are {', '.join(sorted(points.names)) or 'none'}; others come with packages (entry point {_GROUP})",
+            hint=f"installed are {known}; others come with packages (entry point {_GROUP})",
         )
     what, wanted = f"the kind '{name}'", "a kind of questions (it has no name, turns, exhibits and talk)"
     kind: Kind[Any] = load_plugin(points.select(name=name), what, wanted, _is_kind)

@@ -74,8 +74,12 @@ class _Moment:
     name = MOMENT
 
     def check(self, item: Item, library: Library) -> None:
-        """Refuse an item whose activity has no task graph."""
+        """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""
         library.graph(item.question)
+        try:
+            msgspec.convert(item.question.facts, Example)
+        except msgspec.ValidationError as error:
+            raise UserError(f"its facts are none of a moment: {error}.", where=item.id) from None
 
     def turns(self, item: Item, view: View) -> Sequence[Turn]:  # noqa: ARG002
         """Return a single turn."""

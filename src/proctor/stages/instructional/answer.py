@@ -24,14 +24,15 @@ from proctor.exam.open_scores import score_open
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.table import Resampling, ScoreTable
-from proctor.generate.instructional.record import InstructionalPair, ShownClip
+from proctor.generate.instructional.record import ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
-from proctor.stages.instructional.choices import load_choices, subject_of_choices
+from proctor.stages.instructional.choices import load_choices
 from proctor.stages.instructional.filter import load_kept
-from proctor.stages.instructional.pairs import PAIRS, load_clips, load_pairs
+from proctor.stages.instructional.pairs import load_clips
 from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.questions import pairs_of_choices
 from proctor.stages.videos import Videos, workspace_videos
 from proctor.workspace import Workspace
 
@@ -94,7 +95,7 @@ def questions_of_form(workspace: Workspace, form: Form, *, limit: int | None = N
     if form == "open":
         found = open_questions(load_kept(workspace), clips)
     else:
-        found = choice_questions(load_choices(workspace), _pairs_of_choices(workspace), clips)
+        found = choice_questions(load_choices(workspace), pairs_of_choices(workspace), clips)
     if not found:
         raise UserError(
             "there is no question to answer.",
@@ -102,28 +103,6 @@ def questions_of_form(workspace: Workspace, form: Form, *, limit: int | None = N
             hint="see filters.dropped.jsonl and choices.dropped.jsonl",
         )
     return found[:limit]
-
-
-def _pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:
-    """Return the pairs; none where questions with options are of another benchmark.
-
-    Raises:
-        UserError: if pairs were made anew, and options were not.
-    """
-    if not is_there(workspace.file(PAIRS)):
-        return []
-    pairs, items = load_pairs(workspace), load_choices(workspace)
-    known = {pair.id: pair for pair in pairs}
-    of_pairs = subject_of_choices(workspace) in ("", "pairs")
-    if of_pairs and (
-        lost := [i.id for i in items if i.id not in known or known[i.id].question != i.question]
-    ):
-        raise UserError(
-            f"the question '{lost[0][:80]}' has options, and its pair is not there, or is another one.",
-            where=str(workspace.file(PAIRS)),
-            hint=f"pairs were made anew: run proctor filter and proctor choices again on {workspace.root}",
-        )
-    return pairs if of_pairs else []
 
 
 def predict(

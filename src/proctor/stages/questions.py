@@ -1,0 +1,185 @@
+"""The questions of a workspace, of every kind: what generation, data sets and other people's files propose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.clip_question import choice_questions, open_questions
+from proctor.exam.kind import Kind, kind_named
+from proctor.exam.kinds.clip import clip_question
+from proctor.exam.kinds.documents import document_question
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.library import Library
+from proctor.exam.question import Gold, Item, Question, check_questions
+from proctor.exam.source_question import SourceQuestion, of_corpus, of_styled
+from proctor.generate.instructional.record import InstructionalPair, ShownClip
+from proctor.llm.media import MediaStore
+from proctor.records import Dropped, is_there, iter_jsonl, read_jsonl, write_jsonl
+from proctor.stages.inputs import load_asked
+from proctor.stages.instructional.choices import CHOICES, load_choices, subject_of_choices
+from proctor.stages.instructional.filter import KEPT, load_kept
+from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.styled.corpus import questions_of
+from proctor.stages.styled.generate import STYLED, load_styled
+from proctor.workspace import Workspace
+
+__all__ = ["IMPORTED", "Imported", "import_questions", "pairs_of_choices", "workspace_questions"]
+
+IMPORTED: Final = "imported.jsonl"
+"""Questions from elsewhere, of any kind; ``questions.jsonl`` holds those that came with a corpus."""
+
+
+def workspace_questions(workspace: Workspace) -> list[Question]:
+    """Return the questions of a workspace, of every kind, with what is proposed as their answers.
+
+    Those about moments come first, then those about clips (open-ended, with options), about documents (generated, of the data
+    set), and those from elsewhere. A question with options that were made for another one is called ``<its id>.choice`` and
+    names that one as its parent. Of the data set's questions about documents those are left out of which not all sources are known.
+
+    Raises:
+        UserError: if a file is broken, two questions have one id, or one cannot be asked at all.
+    """
+    found = [
+        *_moments(workspace),
+        *_clips(workspace),
+        *_documents(workspace),
+        *_imported(workspace),
+    ]
+    check_questions(found)
+    return found
+
+
+def _moments(workspace: Workspace) -> Iterator[Question]:
+    if is_there(workspace.file("candidates.jsonl")):
+        candidates, examples = load_asked(workspace, workspace.graphs())
+        yield from (moment_question(candidate, examples[candidate.example_id]) for candidate in candidates)
+
+
+def _clips(workspace: Workspace) -> Iterator[Question]:
+    clips: list[ShownClip] = load_clips(workspace) if is_there(workspace.file(CLIPS)) else []
+    if is_there(workspace.file(KEPT)):
+        yield from map(clip_question, open_questions(load_kept(workspace), clips))
+    if is_there(workspace.file(CHOICES)):
+        for question in choice_questions(load_choices(workspace), pairs_of_choices(workspace), clips):
+            made = clip_question(question)
+            yield msgspec.structs.replace(made, id=f"{made.id}.choice", parent=made.id)
+
+
+def pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:
+    """Return the pairs that options were made for; none where questions with options are of another benchmark.
+
+    Raises:
+        UserError: if pairs were made anew, and options were not.
+    """
+    if not is_there(workspace.file(PAIRS)):
+        return []
+    pairs, items = load_pairs(workspace), load_choices(workspace)
+    known = {pair.id: pair for pair in pairs}
+    of_pairs = subject_of_choices(workspace) in ("", "pairs")
+    if of_pairs and (
+        lost := [i.id for i in items if i.id not in known or known[i.id].question != i.question]
+    ):
+        raise UserError(
+            f"the question '{lost[0][:80]}' has options, and its pair is not there, or is another one.",
+            where=str(workspace.file(PAIRS)),
+            hint=f"pairs were made anew: run proctor filter and proctor choices again on {workspace.root}",
+        )
+    return pairs if of_pairs else []
+
+
+def _documents(workspace: Workspace) -> Iterator[Question]:
+    if is_there(workspace.file(STYLED)):
+        yield from (_document(of_styled(question), "styled") for question in load_styled(workspace))
+    yield from (
+        _document(of_corpus(q), "data") for q in questions_of(workspace) if q.gold_complete and q.gold
+    )
+
+
+def _document(question: SourceQuestion, origin: str) -> Question:
+    made = document_question(question)
+    return msgspec.structs.replace(made, provenance={**made.provenance, "set": origin})
+
+
+def _imported(workspace: Workspace) -> list[Question]:
+    path = workspace.file(IMPORTED)
+    return read_jsonl(path, Question) if is_there(path) else []
+
+
+# -- from elsewhere ------------------------------------------------------------------------------------------------
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """What came in.
+
+    Attributes:
+        questions: how many there are now.
+        kinds: how many of each kind.
+        dropped: how many were left out, by reason; ``import.dropped.jsonl`` lists them.
+    """
+
+    questions: int
+    kinds: dict[str, int]
+    dropped: dict[str, int]
+
+
+def import_questions(file: Path, root: Path) -> Imported:
+    """Bring questions of any kind into a workspace; those that came the same way before are replaced.
+
+    Args:
+        file: JSON Lines of ``proctor.exam.question.Question``.
+        root: the workspace; made where it is not there.
+
+    Raises:
+        UserError: if the file is broken, a kind is not installed, or not one question can be asked.
+    """
+    workspace = Workspace(root)
+    workspace.create()
+    graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
+    library = Library(media=MediaStore(), graphs=graphs, root=root)
+    taken = {question.id for question in (*_moments(workspace), *_clips(workspace), *_documents(workspace))}
+    kept: list[Question] = []
+    dropped: list[Dropped] = []
+    named = cache(kind_named)
+    questions: Iterator[Question] = iter_jsonl(file, Question)
+    for question in questions:
+        if reason := _refused(question, named(question.kind), library, taken):
+            dropped.append(Dropped(question.id[:200], *reason))
+        else:
+            kept.append(question)
+            taken.add(question.id)
+    if not kept:
+        first = f", the first: {dropped[0].detail}" if dropped else ""
+        raise UserError(
+            f"not one of {len(dropped)} questions can be asked{first}.",
+            where=str(file),
+            hint="correct the file",
+        )
+    reasons = workspace.write_dropped("import", dropped)
+    write_jsonl(workspace.file(IMPORTED), kept)
+    kinds = {name: sum(q.kind == name for q in kept) for name in sorted({q.kind for q in kept})}
+    done = Imported(questions=len(kept), kinds=kinds, dropped=reasons)
+    workspace.record(
+        "import", settings={"file": str(file)}, counts=msgspec.to_builtins(done), outputs=(IMPORTED,)
+    )
+    return done
+
+
+def _refused(
+    question: Question, kind: Kind[Any], library: Library, taken: Collection[str]
+) -> tuple[str, str] | None:
+    """Return why a question is left out, as a code and in words."""
+    if question.id in taken:
+        return "id", "another question has this id"
+    golds = tuple(Gold(value=p.value) for p in question.proposals if p.claim == "right")
+    try:
+        check_questions([question])
+        kind.check(Item(question=question, golds=golds), library)
+    except UserError as error:
+        return "unfit", error.message
+    return None if golds else ("no_answer", "nothing is proposed as right")

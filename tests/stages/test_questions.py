@@ -1,0 +1,101 @@
+"""Questions of every kind in one workspace, and questions from elsewhere."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from proctor.errors import UserError
+from proctor.exam.question import Choice, Open, Pick, Proposed, Question, Text, check_questions
+from proctor.records import Dropped, read_json, read_jsonl, write_jsonl
+from proctor.stages.questions import IMPORTED, import_questions, workspace_questions
+from proctor.workspace import Workspace
+
+STORED = Path(__file__).parents[1] / "golden" / "stored"
+
+
+def stored(store: str, home: Path) -> Workspace:
+    with zipfile.ZipFile(STORED / store / "workspace.zip") as archive:
+        archive.extractall(
+            home, [n for n in archive.namelist() if "/media/" not in n and "/videos/" not in n]
+        )
+    return Workspace(home / "bench")
+
+
+@pytest.mark.parametrize("store", ["moment", "clips", "documents"])
+def test_every_file_with_questions_is_read(store: str, tmp_path: Path) -> None:
+    workspace = stored(store, tmp_path)
+    found = workspace_questions(workspace)
+    check_questions(found)
+    counts = Counter((q.kind, q.form.__class__.__name__) for q in found)
+    lines = {
+        name: len((workspace.root / name).read_text().splitlines())
+        if (workspace.root / name).is_file()
+        else 0
+        for name in ("candidates.jsonl", "open.jsonl", "choices.jsonl", "styled.jsonl", "questions.jsonl")
+    }
+    assert counts["moment", "Open"] == lines["candidates.jsonl"]
+    assert (counts["clip", "Open"], counts["clip", "Choice"]) == (lines["open.jsonl"], lines["choices.jsonl"])
+    assert 0 <= lines["styled.jsonl"] + lines["questions.jsonl"] - counts["documents", "Open"] <= 2
+    for question in found:
+        if isinstance(question.form, Choice):
+            assert question.id == f"{question.parent}.choice"
+        else:
+            assert not question.parent
+        assert all(p.claim in ("right", "wrong") for p in question.proposals)
+    sets = Counter(q.provenance.get("set", "") for q in found if q.kind == "documents")
+    assert sets["styled"] == lines["styled.jsonl"]
+
+
+def question(id_: str, **other: object) -> Question:
+    usual = {
+        "kind": "documents", "text": "Why?", "form": Open(need="all"),
+        "proposals": (Proposed(value=Text(text="Because.")),),
+    }  # fmt: skip
+    return Question(id=id_, **{**usual, **other})
+
+
+def test_questions_from_elsewhere_come_in_and_what_cannot_be_asked_is_listed(tmp_path: Path) -> None:
+    file, workspace = tmp_path / "theirs.jsonl", Workspace(tmp_path / "bench")
+    good = question("good")
+    wrong = (Proposed(value=Pick(option=7)),)
+    write_jsonl(
+        file,
+        [
+            good,
+            good,
+            question("mute", proposals=()),
+            question("off", form=Choice(options=("a", "b")), proposals=wrong),
+            question("void", kind="moment"),
+        ],
+    )
+    done = import_questions(file, workspace.root)
+    assert (done.questions, done.kinds) == (1, {"documents": 1})
+    assert workspace_questions(workspace) == [good]
+    dropped = {d.id: d.reason for d in read_jsonl(workspace.file("import.dropped.jsonl"), Dropped)}
+    assert dropped == {"good": "id", "mute": "no_answer", "off": "unfit", "void": "unfit"}
+    counts = read_json(workspace.file("stages.json"), dict[str, msgspec.Raw])
+    assert "import" in counts
+    write_jsonl(file, [question("good", text="Why not?"), question("more")])
+    import_questions(file, workspace.root)  # once more: they take the others' place
+    assert [q.text for q in read_jsonl(workspace.file(IMPORTED), Question)] == ["Why not?", "Why?"]
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (question("x", kind="smell"), "no kind of questions 'smell'"),
+        (question("x", text=" "), "not one of 1 questions can be asked, the first: the question is empty"),
+    ],
+)
+def test_a_file_without_a_question_that_can_be_asked_is_refused(
+    tmp_path: Path, made: Question, why: str
+) -> None:
+    write_jsonl(tmp_path / "theirs.jsonl", [made])
+    with pytest.raises(UserError, match=why):
+        import_questions(tmp_path / "theirs.jsonl", tmp_path / "bench")
+    assert not (tmp_path / "bench" / IMPORTED).exists()
