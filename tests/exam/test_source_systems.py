@@ -92,7 +92,10 @@ def run_everything(workspace, standin, lakes, questions):
         recall = score_retrieval(questions, [found, reranked], lakes, resamples=100)
         tables = []
         library = Library(
-            media=models.media, corpus=lakes, picture=pictures, rankings={r.qid: r for r in found.rankings}
+            media=models.media,
+            corpus=lakes,
+            picture=pictures,
+            rankings=lambda _: {r.qid: r for r in found.rankings},
         )
         for view in (DocumentsAsking(), DocumentsAsking("bm25", 2)):
             answerer = ModelPredictor(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +20,6 @@ from proctor.cli.console import (
 from proctor.cli.models import DryRunFlag, closing_text, emit_estimates, end_with_status
 from proctor.cli.options import with_settings
 from proctor.stages.limits import Limits
-
-if TYPE_CHECKING:
-    from proctor.exam.view import View
 
 app = command_app()
 
@@ -98,12 +95,14 @@ def predict(
     Example: proctor predict bench -p google/gemini-2.5-pro --show video:360p --videos gopro --max-cost 20
     """
     from proctor.errors import UserError
+    from proctor.exam.kind import ViewOptions
+    from proctor.exam.kinds.moment import KIND
     from proctor.stages import predict as stage
 
     chosen = predictor or list(stage.PREDICTORS)
     if run is not None and len(chosen) > 1:
         raise UserError("--run names one run, but there are several predictors.", hint="give one --predictor")
-    view = _view(show, frames, height, sampling, captioner)
+    view = KIND.view(show, ViewOptions(frames=frames, height=height, sampling=sampling, captioner=captioner))
     if dry_run:
         models = [name for name in chosen if "/" in name]
         found = [
@@ -136,23 +135,6 @@ def predict(
     text += "".join(f"\n\n{r['run']}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=as_json)
     end_with_status(*(r.get("calls") for r in results))
-
-
-def _view(show: str, frames: int | None, height: int | None, sampling: str | None, captioner: str) -> View:
-    """Return the view that the options ask for together; a part may be given once.
-
-    Raises:
-        UserError: if they make no view.
-    """
-    from proctor.exam.view import VIEWS, View
-
-    kind = show.strip()
-    if kind in VIEWS:  # options that this kind does not have do no harm: scripts give the same ones to all
-        options: dict[str, Any] = {"frames": frames, "height": height, "sampling": sampling}
-        given = {name: value for name, value in options.items() if value is not None}
-        return View(kind=kind, captioner=captioner, **given)
-    parts = [show, frames, None if height is None else f"{height}p", sampling]
-    return View.parse(":".join(str(part) for part in parts if part is not None), captioner=captioner)
 
 
 def _told(result: dict[str, Any]) -> str:

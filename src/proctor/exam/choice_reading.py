@@ -13,11 +13,11 @@ from typing import Final
 
 from proctor.errors import UserError
 from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_letter
-from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.prediction import Prediction
-from proctor.metrics.choice import parse_letter
+from proctor.exam.question import Item, Pick
+from proctor.metrics.choice import LETTERS, parse_letter
 
-__all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice"]
+__all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice", "right_letter"]
 
 CUT_OFF: Final = "cut_off"
 """Rule of a reply that was cut off before a letter stood at its beginning."""
@@ -71,10 +71,20 @@ def read_choice(
     return Choice(letter, printed, rule, printed == right, shown_letter(right, order))
 
 
-def choice_of(prediction: Prediction, question: ClipQuestion) -> Choice:
+def right_letter(item: Item) -> str:
+    """Return the letter of the right option as printed; empty where none is known."""
+    return next((LETTERS[gold.value.option] for gold in item.golds if isinstance(gold.value, Pick)), "")
+
+
+def choice_of(prediction: Prediction, options: Sequence[str], right: str) -> Choice:
     """Read a prediction again: what counts is the reply, the letter in its details is for people.
 
     Predictions of other programs need only an answer; without an order the options were shown as printed.
+
+    Args:
+        prediction: with an answer.
+        options: as printed.
+        right: letter of the right one as printed.
 
     Raises:
         UserError: if it has no answer, or its order is none of the question's options.
@@ -82,19 +92,19 @@ def choice_of(prediction: Prediction, question: ClipQuestion) -> Choice:
     if prediction.answer is None:
         raise UserError("a prediction that failed has chosen nothing.", where=prediction.item_id)
     details = prediction.details
-    order: Order | None = tuple(range(len(question.options)))
+    order: Order | None = tuple(range(len(options)))
     if text := details.get("order"):
-        order = parse_order(text, len(question.options))
+        order = parse_order(text, len(options))
     if order is None:
         raise UserError(
-            f"{details['order'][:40]!r} is no order of its {len(question.options)} options.",
+            f"{details['order'][:40]!r} is no order of its {len(options)} options.",
             where=prediction.item_id,
             hint="was the run made with other options?",
         )
     return read_choice(
         prediction.answer,
-        question.options,
-        question.letter,
+        options,
+        right,
         order,
         opened_bracket=details.get("bracket") == "opened",
         cut_off=details.get("cut_off") == "yes",

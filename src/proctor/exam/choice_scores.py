@@ -154,7 +154,7 @@ def _is_circular(predictions: Sequence[Prediction]) -> bool:
 def _turn(prediction: Prediction, question: ClipQuestion) -> _Turn:
     if prediction.answer is None:
         return _Turn(None, None)
-    choice = choice_of(prediction, question)
+    choice = choice_of(prediction, question.options, question.letter)
     text = prediction.details.get(CREDIT)
     return _Turn(float(choice.right) if text is None else _credit(text, prediction.item_id), choice)
 

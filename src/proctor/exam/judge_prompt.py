@@ -27,6 +27,7 @@ __all__ = [
     "Form",
     "Rubric",
     "judge_prompt",
+    "rubrics",
     "verdict_form",
     "verdict_schema",
 ]
@@ -84,16 +85,16 @@ class Rubric:
         Raises:
             UserError: if there is none of this name.
         """
-        found = next((rubric for rubric in _rubrics() if rubric.name == text.strip()), None)
+        found = next((rubric for rubric in rubrics() if rubric.name == text.strip()), None)
         if found is None:
             raise UserError(
                 f"there is no rubric {text[:80]!r}.",
-                hint=f"there are {', '.join(r.name for r in _rubrics())}",
+                hint=f"there are {', '.join(r.name for r in rubrics())}",
             )
         return found
 
 
-def _rubrics() -> list[Rubric]:
+def rubrics() -> list[Rubric]:
     """Return all rubrics, each once."""
     return [
         Rubric(scale, context, mistakes, form)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.question import Item, Value
+from proctor.exam.question import Choice, Form, Item, Open, Value
 from proctor.llm.limits import Excess
 from proctor.llm.message import Media, Message, Parameters
 from proctor.plugins import load_plugin
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     import random
 
     from proctor.exam.library import Library, Prompts
-    from proctor.exam.prediction import Prediction
+    from proctor.exam.marker import Marker
+    from proctor.exam.prediction import Judgement, Prediction
+    from proctor.exam.table import Slices
 
 __all__ = [
     "Answer",
@@ -33,11 +35,13 @@ __all__ = [
     "Exhibits",
     "Floor",
     "Kind",
+    "RuleMarker",
     "Shown",
     "Talk",
     "TooMuch",
     "Turn",
     "View",
+    "ViewOptions",
     "kind_named",
 ]
 
@@ -164,7 +168,29 @@ class View(Protocol):
         ...
 
 
-V = TypeVar("V", bound=View, contravariant=True)
+V = TypeVar("V", bound=View)
+
+
+class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What users say of a view beside its text; a kind takes what it knows, and leaves the rest: scripts give the same to all.
+
+    Attributes:
+        frames: at most so many.
+        height: of pictures or the clip, in pixels.
+        sampling: which frames.
+        captioner: model that describes frames.
+        style: of the prompts.
+        shuffle: seed of an order of the options for each question; None shows them as printed.
+        circular: every rotation of the options is asked.
+    """
+
+    frames: int | None = None
+    height: int | None = None
+    sampling: str | None = None
+    captioner: str = ""
+    style: str | None = None
+    shuffle: int | None = None
+    circular: bool = False
 
 
 class Floor(NamedTuple):
@@ -174,32 +200,73 @@ class Floor(NamedTuple):
         name: on its predictions.
         answer: from an item and random numbers of its own to a prediction.
         privilege: what it is told that a system must not know.
+        upper: it is no floor but a bound: told everything.
+        salt: stands before the item's id (its parent's, where it has one) in the seed of its random numbers.
     """
 
     name: str
     answer: Callable[[Item, random.Random], Prediction]
     privilege: str = ""
+    upper: bool = False
+    salt: str = ""
 
 
-class Kind(Protocol[V]):
-    """A kind of questions."""
+class RuleMarker(Protocol):
+    """Marks answers by rule, without a model."""
 
     @property
     def name(self) -> str:
-        """As it stands in ``Question.kind``."""
+        """On the marks, with its version."""
         ...
 
+    def mark(self, item: Item, prediction: Prediction, library: Library) -> Judgement:
+        """Mark one answer; one that failed stays unscored."""
+        ...
+
+
+class Kind(Generic[V]):
+    """A kind of questions. One of another package overrides what differs: its name, ``view``, ``exhibits`` and ``talk`` at least.
+
+    Attributes:
+        name: as it stands in ``Question.kind``.
+        roles: of the models that it asks beside the one that answers: ``lmm`` (in its place, where pictures are shown),
+            ``captioner``.
+    """
+
+    name: str = ""
+    roles: tuple[str, ...] = ()
+
+    # -- asking --------------------------------------------------------------------------------------------
+
     def check(self, item: Item, library: Library) -> None:
-        """Refuse what cannot be asked with this library at all, before anything is sent.
+        """Refuse what cannot be asked with this library at all, before anything is sent; by default nothing is.
 
         Raises:
             UserError: for the whole run.
         """
-        ...
 
-    def turns(self, item: Item, view: V) -> Sequence[Turn]:
+    def require(self, items: Sequence[Item], view: V, library: Library, model: str) -> None:
+        """Refuse a run of a model that makes no sense as a whole, before anything is paid; by default none is.
+
+        Raises:
+            UserError: if the model cannot take the view, or not one item can be shown.
+        """
+
+    def views(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002 - for kinds whose views hang on the items
+        """Return the texts of the usual views, the one that is meant when none is named first."""
+        return ("question",)
+
+    def view(self, text: str, options: ViewOptions) -> V:
+        """Return the view that a short text names.
+
+        Raises:
+            UserError: if it names none of this kind.
+        """
+        raise NotImplementedError
+
+    def turns(self, item: Item, view: V) -> Sequence[Turn]:  # noqa: ARG002
         """Return the ways in which an item is asked: a single one without a name, or one for each rotation of options."""
-        ...
+        return (Turn(),)
 
     def exhibits(self, item: Item, view: V, library: Library) -> Exhibits:
         """Yield what is shown of an item, ever smaller.
@@ -207,13 +274,71 @@ class Kind(Protocol[V]):
         Raises:
             UserError: if it cannot be shown; the item then failed (``not_shown``), and the others go on.
         """
-        ...
+        raise NotImplementedError
 
     def talk(
         self, item: Item, turn: Turn, exhibit: Exhibit, view: V, library: Library, prompts: Prompts
     ) -> Talk:
         """Ask an item once, in as many calls as it takes. It depends on nothing but the arguments and its own outcomes."""
-        ...
+        raise NotImplementedError
+
+    # -- systems without a model ---------------------------------------------------------------------------
+
+    def floors(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002
+        """Return the names of the systems that ask no model; none by default."""
+        return ()
+
+    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
+        """Return one of ``floors``; it may learn from all items.
+
+        Raises:
+            UserError: if an item lacks what it needs.
+        """
+        raise NotImplementedError
+
+    # -- marking -------------------------------------------------------------------------------------------
+
+    def markers(self, form: Form) -> Sequence[str]:
+        """Return the names of the ways in which answers are marked, the usual one first.
+
+        By default options are marked by their letter, and answers in words by whether they mean the same as an accepted one.
+        """
+        return ("letters",) if isinstance(form, Choice) else ("consistency",)
+
+    def marker(self, name: str) -> Marker | RuleMarker:
+        """Return one of ``markers``.
+
+        Raises:
+            UserError: if there is none of this name.
+        """
+        if name == "letters":
+            from proctor.exam.letters import LETTERS_MARKER
+
+            return LETTERS_MARKER
+        if name == "consistency":
+            from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
+
+            return CONSISTENCY_MARKER
+        known = (*self.markers(Open()), *self.markers(Choice(options=())))
+        raise UserError(
+            f"answers to questions of the kind '{self.name}' are not marked by {name[:80]!r}.",
+            hint=f"known: {', '.join(dict.fromkeys(known))}",
+        )
+
+    # -- scores --------------------------------------------------------------------------------------------
+
+    def slices(self, items: Sequence[Item]) -> Slices:
+        """Return what tables slice by: all, the form where there are several, and each facet."""
+        found: dict[str, tuple[str, list[str]]] = {"all": ("all", [item.id for item in items])}
+        if len({type(item.question.form) for item in items}) > 1:
+            for item in items:
+                form = "choice" if isinstance(item.question.form, Choice) else "open"
+                found.setdefault(f"form={form}", ("form", []))[1].append(item.id)
+        for name in sorted({name for item in items for name in item.question.facets}):
+            for item in items:
+                if value := item.question.facets.get(name):
+                    found.setdefault(f"{name}={value}", (name, []))[1].append(item.id)
+        return found
 
 
 _GROUP: Final = "proctor.kinds"
@@ -237,10 +362,8 @@ def kind_named(name: str) -> Kind[Any]:
             f"there is no kind of questions '{name[:80]}'.",
             hint=f"installed are {known}; others come with packages (entry point {_GROUP})",
         )
-    what, wanted = f"the kind '{name}'", "a kind of questions (it has no name, turns, exhibits and talk)"
-    kind: Kind[Any] = load_plugin(points.select(name=name), what, wanted, _is_kind)
+    what, wanted = f"the kind '{name}'", "a kind of questions (proctor.exam.kind.Kind)"
+    kind: Kind[Any] = load_plugin(
+        points.select(name=name), what, wanted, lambda found: isinstance(found, Kind)
+    )
     return kind
-
-
-def _is_kind(found: object) -> bool:
-    return all(hasattr(found, part) for part in ("name", "check", "turns", "exhibits", "talk"))

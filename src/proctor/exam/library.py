@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -60,7 +60,7 @@ class Library:
         graphs: task graph of each procedure.
         videos: finds the recordings' videos; None where there are none.
         corpus: the sources; None where there are none.
-        rankings: what a retriever found, by question, for views that show it.
+        rankings: from the name of a retriever to what it found, by question, for views that show it.
         picture: finds the pixels of a corpus's images; None shows them by words.
         root: folder that paths of pictures are relative to.
     """
@@ -69,7 +69,7 @@ class Library:
     graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
     videos: VideoFinder | None = None
     corpus: Corpus | None = None
-    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    rankings: Callable[[str], Mapping[str, Ranking]] = field(default=lambda _retriever: {})
     picture: FindPicture | None = None
     root: Path = Path()
     frames: Frames = field(init=False)

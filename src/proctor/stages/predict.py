@@ -13,7 +13,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.floors import FLOOR_NAMES, make_floor
 from proctor.exam.item import Item
-from proctor.exam.kinds.moment import KIND, PUBLISHED, moment_items, require_takes
+from proctor.exam.kinds.moment import KIND, PUBLISHED, moment_items
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
@@ -264,13 +264,14 @@ def _predictor(
     """Return a model as a predictor of this workspace."""
     own = options.limits.prices if options.limits is not None else None
     prices = PriceTable.load(own) if own else PriceTable.load()
-    require_takes(model, options.view)
     videos = workspace_videos(workspace, options.videos, {i.example.recording_id for i in items})
+    library = Library(media=models.media, graphs=graphs, videos=videos)
+    KIND.require([], options.view, library, model)
     return ModelPredictor(
         kind=KIND,
         view=options.view,
         models={"answer": model} | ({"captioner": options.view.captioner} if options.view.captioner else {}),
-        library=Library(media=models.media, graphs=graphs, videos=videos),
+        library=library,
         prompts=Prompts(models.prompts, models.secret),
         shrink=options.shrink,
         price=models.price,

@@ -44,7 +44,7 @@ class Answerer:
         self.who = ModelPredictor(
             kind=KIND, view=view, models={"answer": llm, "lmm": lmm}, prompts=Prompts(PROMPTS, SECRET),
             library=Library(
-                media=MediaStore(), corpus=corpus, picture=picture, rankings={r.qid: r for r in rankings}
+                media=MediaStore(), corpus=corpus, picture=picture, rankings=lambda _: {r.qid: r for r in rankings}
             ),
         )  # fmt: skip
         self.name = self.who.name

@@ -11,7 +11,7 @@ from proctor.corpus.picture import PictureError, read_picture
 from proctor.errors import UserError
 from proctor.exam.choice_order import parse_order, rotations, shown_order, spell_order
 from proctor.exam.choice_reading import read_choice
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, TooMuch, Turn
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Kind, Shown, Talk, TooMuch, Turn, ViewOptions
 from proctor.exam.library import Library, Prompts
 from proctor.exam.question import Choice, Item, Pick, Picture, Text, part_of
 from proctor.llm.message import Image, Message, Parameters
@@ -19,6 +19,7 @@ from proctor.llm.message import Text as Said
 from proctor.llm.outcome import Outcome, Reply
 from proctor.metrics.choice import LETTERS
 
+SHOWN = ("picture", "question", "facts")
 PARAMETERS = Parameters(temperature=0.0, max_tokens=60)
 
 
@@ -52,7 +53,7 @@ class PictureView:
         return {"view": self.shows}
 
 
-class Pictures:
+class Pictures(Kind[PictureView]):
     """Questions about one picture."""
 
     name = "picture"
@@ -60,6 +61,14 @@ class Pictures:
     def check(self, item: Item, library: Library) -> None:
         if part_of(item.question, Picture) is None:
             raise UserError("the question has no picture.", where=item.id)
+
+    def views(self, items: Sequence[Item]) -> Sequence[str]:
+        return SHOWN
+
+    def view(self, text: str, options: ViewOptions) -> PictureView:
+        if text not in SHOWN:
+            raise UserError(f"{text!r} is no view of a picture.", hint=", ".join(SHOWN))
+        return PictureView(text, options.circular)
 
     def turns(self, item: Item, view: PictureView) -> Sequence[Turn]:
         form = item.question.form

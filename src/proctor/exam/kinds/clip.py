@@ -15,14 +15,14 @@ from typing import Final
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.errors import MissingExtraError, UserError
 from proctor.exam.answering import why_no_reply
 from proctor.exam.choice_order import Order, parse_order, rotations, shown_order, spell_order
-from proctor.exam.choice_reading import read_choice
+from proctor.exam.choice_reading import read_choice, right_letter
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import DIVISORS, ClipView, frame_indices
 from proctor.exam.fitting import ever_smaller
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Kind, Shown, Talk, Turn, ViewOptions
 from proctor.exam.kinds.clip_prompt import (
     STYLES,
     ChoicePrompt,
@@ -32,7 +32,7 @@ from proctor.exam.kinds.clip_prompt import (
     open_prompt,
     text_prompt,
 )
-from proctor.exam.library import Library, Prompts
+from proctor.exam.library import Library, Prompts, VideoFinder
 from proctor.exam.question import (
     Choice,
     Footage,
@@ -53,7 +53,16 @@ from proctor.llm.outcome import Outcome, Reply, Truncated
 from proctor.media.sampling import thin
 from proctor.metrics.choice import LETTERS, PARSER
 
-__all__ = ["ANSWER", "CHOICE", "KIND", "ClipAsking", "clip_items", "clip_question", "clip_times"]
+__all__ = [
+    "ANSWER",
+    "CHOICE",
+    "KIND",
+    "ClipAsking",
+    "clip_items",
+    "clip_question",
+    "clip_times",
+    "require_a_video",
+]
 
 CHOICE: Final = Parameters(temperature=0.0, max_tokens=64)
 """Parameters where a letter is asked for: greedy; room for a few words more than the letter (ours, the paper has none)."""
@@ -124,13 +133,31 @@ class ClipAsking:
 # -- the kind ------------------------------------------------------------------------------------------------------
 
 
-class _Clip:
+class _Clip(Kind[ClipAsking]):
     """Questions about a clip."""
 
     name = "clip"
 
-    def check(self, item: Item, library: Library) -> None:
-        """Refuse nothing: what one question lacks is its own failure."""
+    def require(self, items: Sequence[Item], view: ClipAsking, library: Library, model: str) -> None:  # noqa: ARG002
+        """Refuse to show frames where not one clip has a video; what is shown of others fails, and is counted."""
+        clips = {clip.recording: clip for item in items if (clip := part_of(item.question, Footage))}
+        if view.view.kind == "frames" and clips:
+            require_a_video(clips.values(), library.videos)
+
+    def views(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002
+        """Frames by the published rule, and the two floors."""
+        return ("frames:8", "question", "steps")
+
+    def view(self, text: str, options: ViewOptions) -> ClipAsking:
+        """Return the view that a text such as ``frames:8`` names, with style, order and rotations."""
+        style = next((known for known in STYLES if known == (options.style or "d")), None)
+        if style is None:
+            raise UserError(
+                f"{options.style!r} is no style of prompts.", hint=f"choose of {', '.join(STYLES)}"
+            )
+        return ClipAsking(
+            view=ClipView.parse(text), style=style, shuffle=options.shuffle, circular=options.circular
+        )
 
     def turns(self, item: Item, view: ClipAsking) -> Sequence[Turn]:
         """Return the orders of the options; a single turn for open-ended questions."""
@@ -201,8 +228,9 @@ def _chosen(item: Item, order: Order, outcome: Reply | Truncated, prompt: Choice
     """Read a letter; an empty reply and one that was cut off are answers without one."""
     form, text, cut_off = item.question.form, outcome.text.strip(), isinstance(outcome, Truncated)
     options = form.options if isinstance(form, Choice) else ()
-    right = next((LETTERS[gold.value.option] for gold in item.golds if isinstance(gold.value, Pick)), "A")
-    read = read_choice(text, options, right, order, opened_bracket=prompt.opened_bracket, cut_off=cut_off)
+    read = read_choice(
+        text, options, right_letter(item) or "A", order, opened_bracket=prompt.opened_bracket, cut_off=cut_off
+    )
     details = {
         **prompt.rendered.details,
         "letter": read.printed or "",
@@ -214,6 +242,30 @@ def _chosen(item: Item, order: Order, outcome: Reply | Truncated, prompt: Choice
     details |= {"cut_off": "yes"} if cut_off else {}
     value = None if read.printed is None else Pick(option=LETTERS.index(read.printed))
     return Answer(text, None, value, details)
+
+
+def require_a_video(clips: Iterable[Footage], videos: VideoFinder | None) -> None:
+    """Refuse clips of which not one has a video.
+
+    Raises:
+        UserError: saying what is wrong with the first.
+    """
+    first: UserError | None = None
+    count = 0
+    for clip in clips:
+        count += 1
+        try:
+            if videos is not None and videos.find(clip.recording, clip.video or None) is not None:
+                return
+        except MissingExtraError:
+            raise
+        except UserError as error:
+            first = first or error
+    raise UserError(
+        f"not one of {count:,} clips has a video" + (f": {first.message}" if first else "."),
+        where=first.where if first else None,
+        hint="say where the videos are (--videos FOLDER), or show the steps or the question only (--show)",
+    )
 
 
 # -- frames --------------------------------------------------------------------------------------------------------

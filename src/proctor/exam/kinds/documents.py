@@ -8,20 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
 from proctor.exam.answering import why_no_reply
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.kind import (
+    Answer,
+    Call,
+    Exhibit,
+    Exhibits,
+    Kind,
+    RuleMarker,
+    Shown,
+    Talk,
+    Turn,
+    ViewOptions,
+)
 from proctor.exam.library import Library, Prompts
-from proctor.exam.question import Gold, Item, Open, Proposed, Question, Source, Text
+from proctor.exam.question import Choice, Form, Gold, Item, Open, Proposed, Question, Source, Text
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
+
+if TYPE_CHECKING:
+    from proctor.exam.marker import Marker
 
 __all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking", "document_items", "document_question"]
 
@@ -70,17 +84,43 @@ class DocumentsAsking:
         return {"system": self.label}
 
 
-class _Documents:
+class _Documents(Kind[DocumentsAsking]):
     """Questions about the sources of a corpus."""
 
     name = "documents"
+    roles = ("lmm",)
 
-    def check(self, item: Item, library: Library) -> None:
-        """Refuse nothing: what one question lacks is its own failure."""
+    def require(self, items: Sequence[Item], view: DocumentsAsking, library: Library, model: str) -> None:  # noqa: ARG002
+        """Refuse what a retriever found where it has not searched."""
+        if view.retriever:
+            library.rankings(view.retriever)
 
-    def turns(self, item: Item, view: DocumentsAsking) -> Sequence[Turn]:  # noqa: ARG002
-        """Return a single turn."""
-        return (Turn(),)
+    def views(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002
+        """The cited sources."""
+        return ("gold",)
+
+    def view(self, text: str, options: ViewOptions) -> DocumentsAsking:  # noqa: ARG002
+        """Return the view that ``gold`` or such as ``bm25@5`` names."""
+        if text == "gold":
+            return DocumentsAsking()
+        retriever, _, most = text.rpartition("@")
+        if not retriever or not most.isdecimal() or int(most) < 1:
+            raise UserError(
+                f"questions about documents cannot be answered from {text[:80]!r}.",
+                hint="gold, or RETRIEVER@k such as bm25@5",
+            )
+        return DocumentsAsking(retriever, int(most))
+
+    def markers(self, form: Form) -> Sequence[str]:
+        """A judge that sees the cited sources, and one that sees the reference alone."""
+        return super().markers(form) if isinstance(form, Choice) else ("source", "reference")
+
+    def marker(self, name: str) -> Marker | RuleMarker:
+        """Return one of them."""
+        from proctor.exam.kinds.documents_marker import JUDGE_KINDS, SourceMarker
+
+        kind = next((known for known in JUDGE_KINDS if known == name), None)
+        return super().marker(name) if kind is None else SourceMarker(kind)
 
     def exhibits(self, item: Item, view: DocumentsAsking, library: Library) -> Exhibits:
         """Yield the sources; a question without any has failed (``no_source``, ``no_ranking``)."""
@@ -133,7 +173,7 @@ def _cited(item: Item, library: Library) -> tuple[CorpusSource, ...] | str:
 
 
 def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[CorpusSource, ...] | str:
-    ranking = library.rankings.get(item.id)
+    ranking = library.rankings(view.retriever).get(item.id)
     if ranking is None:
         return f"no_ranking: {view.retriever} has not searched for this question"
     if ranking.failure is not None:

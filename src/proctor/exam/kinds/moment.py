@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -17,7 +17,19 @@ from proctor.exam.answering import why_no_reply
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.frames import ShownFrame
 from proctor.exam.item import Item as Verified
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Shown, Talk, Turn
+from proctor.exam.judge_prompt import Rubric, rubrics
+from proctor.exam.kind import (
+    Answer,
+    Call,
+    Exhibit,
+    Exhibits,
+    Kind,
+    RuleMarker,
+    Shown,
+    Talk,
+    Turn,
+    ViewOptions,
+)
 from proctor.exam.kinds.moment_question import MOMENT, moment_item
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict import Task
@@ -29,13 +41,16 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.exam.question import Footage, Item, Procedure, Text, part_of
-from proctor.exam.view import View, frame_times
+from proctor.exam.question import Choice, Footage, Form, Item, Procedure, Text, part_of
+from proctor.exam.view import VIEWS, View, frame_times
 from proctor.examples.example import Example
 from proctor.llm.limits import takes
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.prompt import Rendered
+
+if TYPE_CHECKING:
+    from proctor.exam.marker import Marker
 
 __all__ = [
     "ANSWER_TOKENS",
@@ -68,10 +83,11 @@ def require_takes(model: str, view: View) -> None:
         )
 
 
-class _Moment:
+class _Moment(Kind[View]):
     """Questions about a moment of a recording."""
 
     name = MOMENT
+    roles = ("captioner",)
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""
@@ -81,9 +97,38 @@ class _Moment:
         except msgspec.ValidationError as error:
             raise UserError(f"its facts are none of a moment: {error}.", where=item.id) from None
 
-    def turns(self, item: Item, view: View) -> Sequence[Turn]:  # noqa: ARG002
-        """Return a single turn."""
-        return (Turn(),)
+    def require(self, items: Sequence[Item], view: View, library: Library, model: str) -> None:  # noqa: ARG002
+        """Refuse a clip where the provider takes no video."""
+        require_takes(model, view)
+
+    def views(self, items: Sequence[Item]) -> Sequence[str]:  # noqa: ARG002
+        """Question and recipe."""
+        return ("recipe",)
+
+    def view(self, text: str, options: ViewOptions) -> View:
+        """Return the view that a text such as ``frames:50@765p`` names; a part may be given once, there or beside it."""
+        kind = next((known for known in VIEWS if known == text.strip()), None)
+        if kind is None:
+            height = None if options.height is None else f"{options.height}p"
+            parts = (text, options.frames, height, options.sampling)
+            return View.parse(":".join(str(p) for p in parts if p is not None), captioner=options.captioner)
+        # Options that this kind of view does not have do no harm: scripts give the same ones to all.
+        given: dict[str, Any] = {name: getattr(options, name) for name in ("frames", "height", "sampling")}
+        given = {name: value for name, value in given.items() if value is not None}
+        return View(kind=kind, captioner=options.captioner, **given)
+
+    def markers(self, form: Form) -> Sequence[str]:
+        """The rubrics of judge models, the published one first."""
+        if isinstance(form, Choice):
+            return super().markers(form)
+        return tuple(dict.fromkeys((Rubric().name, *(rubric.name for rubric in rubrics()))))
+
+    def marker(self, name: str) -> Marker | RuleMarker:
+        """Return one of them."""
+        from proctor.exam.kinds.moment_marker import RubricMarker
+
+        known = {rubric.name: rubric for rubric in rubrics()}
+        return RubricMarker(known[name]) if name in known else super().marker(name)
 
     def exhibits(self, item: Item, view: View, library: Library) -> Exhibits:
         """Yield frames or the clip, smaller where they are too much; nothing for views without the recording."""

@@ -10,12 +10,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from proctor.errors import MissingExtraError, UserError
+from proctor.errors import UserError
 from proctor.exam.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
 from proctor.exam.choice_scores import score_choices
 from proctor.exam.clip_question import ClipQuestion, choice_questions, open_questions
 from proctor.exam.clip_view import ClipView
-from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items, require_a_video
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.kinds.clip_prompt import ChoiceStyle
 from proctor.exam.library import Library, Prompts
@@ -23,6 +23,7 @@ from proctor.exam.marker import ModelMarker
 from proctor.exam.open_scores import score_open
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
+from proctor.exam.question import Footage
 from proctor.exam.table import Resampling, ScoreTable
 from proctor.generate.instructional.record import ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
@@ -247,20 +248,8 @@ def require_videos(workspace: Workspace, folder: Path | None, clips: Sequence[Sh
         UserError: if there is not one, before anything is paid for.
     """
     videos = workspace_videos(workspace, folder, {clip.video_id for clip in clips})
-    first: UserError | None = None
-    for clip in {clip.video_id: clip for clip in clips}.values():
-        try:
-            if videos.find(clip.video_id, clip.video) is not None:
-                return videos
-        except MissingExtraError:
-            raise
-        except UserError as error:
-            first = first or error
-    raise UserError(
-        f"not one of {len(clips):,} clips has a video" + (f": {first.message}" if first else "."),
-        where=(first.where if first else None) or str(workspace.root),
-        hint="say where the videos are (--videos FOLDER), or show the steps or the question only (--show)",
-    )
+    require_a_video((Footage(recording=c.video_id, end=c.end, video=c.video or "") for c in clips), videos)
+    return videos
 
 
 def _benchmark(workspace: Workspace, form: Form, questions: Sequence[ClipQuestion]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.errors import UserError
+from proctor.exam.kind import ViewOptions
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
 from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library as ExamLibrary
@@ -46,7 +46,6 @@ __all__ = [
     "estimate_answers",
     "load_answers",
     "load_overlap",
-    "parse_sources",
     "style_overlap",
 ]
 
@@ -187,27 +186,11 @@ def estimate_answers(root: Path, options: AnswerOptions, *, limits: Limits | Non
 def _sources(
     workspace: Workspace, questions: Sequence[SourceQuestion], options: AnswerOptions
 ) -> tuple[DocumentsAsking, Mapping[str, Ranking]]:
-    spec, cut = parse_sources(options.sources)
-    if not spec:
-        return DocumentsAsking(), {}
-    run = find_run(workspace, questions, options.questions, spec)
-    return DocumentsAsking(spec, cut), {ranking.qid: ranking for ranking in run.rankings}
-
-
-def parse_sources(sources: str) -> tuple[str, int]:
-    """Return the retriever and how many of its hits are shown; an empty name for ``gold``.
-
-    Raises:
-        UserError: if it is neither.
-    """
-    if sources == "gold":
-        return "", 0
-    spec, _, cut = sources.rpartition("@")
-    if not spec or not cut.isdecimal() or int(cut) < 1:
-        raise UserError(
-            f"questions cannot be answered from {sources!r}.", hint="gold, or RETRIEVER@k such as bm25@5"
-        )
-    return spec, int(cut)
+    view = KIND.view(options.sources, ViewOptions())
+    if not view.retriever:
+        return view, {}
+    run = find_run(workspace, questions, options.questions, view.retriever)
+    return view, {ranking.qid: ranking for ranking in run.rankings}
 
 
 def _answerer(
@@ -224,7 +207,7 @@ def _answerer(
         library=ExamLibrary(
             media=models.media,
             corpus=library.corpus,
-            rankings=rankings,
+            rankings=lambda _retriever: rankings,
             picture=CorpusPictures(library.corpus, models.media),
         ),
         prompts=Prompts(models.prompts, models.secret),

@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kind import ViewOptions
+from proctor.exam.kinds.documents import KIND
 from proctor.llm.model import ModelName
 from proctor.stages.models import Limits, open_models
 from proctor.stages.show import Show
-from proctor.stages.styled.answer import AnswerOptions, answer, parse_sources, style_overlap
+from proctor.stages.styled.answer import AnswerOptions, answer, style_overlap
 from proctor.stages.styled.corpus import CORPUS, build, corpus_of, questions_of
 from proctor.stages.styled.generate import StyledOptions, generate, plan_of
 from proctor.stages.styled.report import report
@@ -163,7 +165,7 @@ def _require_sound(plan: StyledPlan) -> list[str]:
     if wrong := [system for system in plan.systems if system.count(",") > 1]:
         raise UserError(f"{wrong[0]!r} is more than two models.", hint="write LLM or LLM,LMM")
     for sources in plan.sources:
-        spec, _ = parse_sources(sources)
+        spec = KIND.view(sources, ViewOptions()).retriever
         if spec and spec not in plan.retrievers:
             raise UserError(
                 f"models are to answer from {sources!r}, and {spec!r} is not among the retrievers.",
