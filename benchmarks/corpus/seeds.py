@@ -23,7 +23,7 @@ def draw(sources: int, seeds: int, scale: str) -> None:
     watch = Watch()
     sampler = SeedSampler(made.vectors, modalities=made.modalities, scale=scale)  # type: ignore[arg-type]
     ready = watch.wall
-    drawn = sampler.draw_each([np.random.default_rng([1, n]) for n in range(seeds)])
+    drawn = [sampler.draw(1, np.random.default_rng([1, n]))[0] for n in range(seeds)]
     print(
         f"| {seeds:,} seeds from {sources:,} sources, '{scale}' | {watch.wall:.1f} s ({watch.cpu:.1f} s CPU; {ready:.1f} s to read "
         f"and check the vectors); {sampler.weights.known:,} of the weights computed, {sampler.proposals:,} proposals, "

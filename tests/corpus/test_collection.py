@@ -20,7 +20,6 @@ from proctor.corpus.collection import (
     collapse,
     has_words,
     load_corpus,
-    read_dropped,
     read_manifest,
     write_corpus,
 )
@@ -28,7 +27,7 @@ from proctor.corpus.dedupe import NearDuplicates
 from proctor.corpus.source import Source, image_source, render_source, table_source, text_source
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
-from proctor.records import Dropped
+from proctor.records import Dropped, iter_jsonl
 
 LONG = "The lake is deep and cold, and its water runs down to the mill. " * 4
 
@@ -316,7 +315,7 @@ def test_a_corpus_comes_back_as_it_was(tmp_path):
     assert again.aliases == corpus.aliases == {"twin": "t"}
     assert again.fingerprint == corpus.fingerprint
     assert again.root == tmp_path / "c"
-    assert read_dropped(tmp_path / "c") == [Dropped("x", "no_text", "page 3")]
+    assert list(iter_jsonl(tmp_path / "c/dropped.jsonl", Dropped)) == [Dropped("x", "no_text", "page 3")]
 
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -348,7 +347,7 @@ def test_whatever_can_be_built_comes_back_as_it_was(tmp_path_factory, found):
     assert again.sources == built.corpus.sources
     assert again.aliases == built.corpus.aliases
     assert again.fingerprint == built.corpus.fingerprint
-    assert read_dropped(folder) == list(built.dropped)
+    assert list(iter_jsonl(folder / "dropped.jsonl", Dropped)) == list(built.dropped)
 
 
 def test_the_manifest_says_what_there_is(tmp_path):
@@ -389,14 +388,6 @@ def test_a_file_that_was_cut_off_or_changed_is_refused(tmp_path, file, change):
     with pytest.raises(UserError, match=r"cut off or changed|the manifest says") as caught:
         load_corpus(tmp_path)
     assert file in str(caught.value)
-
-
-def test_a_changed_list_of_drops_is_refused(tmp_path):
-    written(tmp_path)
-    (tmp_path / "dropped.jsonl").write_bytes(b"")
-    assert len(load_corpus(tmp_path)) == 3
-    with pytest.raises(UserError, match="cut off or changed"):
-        read_dropped(tmp_path)
 
 
 @pytest.mark.parametrize(("version", "age"), [(0, "older"), (2, "newer")])

@@ -20,7 +20,6 @@ from proctor.corpus.procedural import (
     graph_source,
     graph_source_id,
     is_procedural,
-    manual_sources,
     questions_from_items,
     recording_source_id,
     recording_sources,
@@ -40,74 +39,11 @@ STEPS = (
 MANUAL = Manual("brush", "wiki", "Clean a Brush", (ManualSection(0, STEPS),), url="https://example.org/brush")
 
 
-# -- manuals -------------------------------------------------------------------------------------------------------
-
-
-def test_a_manual_gives_a_text_for_each_step_and_an_image_for_each_picture():
-    found = list(manual_sources(MANUAL, licence="CC-BY-NC-SA-3.0"))
-    assert [(s.id, s.modality, s.locator, s.meta["kind"]) for s in found] == [
-        ("manual:brush:0:0", "text", "step 1", "manual_step"),
-        ("manual:brush:0:0:image1", "image", "step 1, picture 1", "manual_picture"),
-        ("manual:brush:0:0:image2", "image", "step 1, picture 2", "manual_picture"),
-        ("manual:brush:0:2:image1", "image", "step 2, picture 1", "manual_picture"),
-        ("manual:brush:0:3", "text", "step 3", "manual_step"),
-    ]
-    assert {s.doc_id for s in found} == {"manual:brush"}
-    assert {s.url for s in found} == {"https://example.org/brush"}
-    assert {s.licence for s in found} == {"CC-BY-NC-SA-3.0"}
-    assert (
-        render_source(found[0]) == "Clean a Brush: Step 1. Clean it. Wipe it with an old cloth. Let it dry."
-    )
-    assert render_source(found[4]) == "Clean a Brush: Step 3. Hang it up. Then wait."
-    assert found[1].caption == "Clean a Brush, step 1: Clean it. Wipe it with an old cloth. Let it dry."
-    assert found[3].caption == "Clean a Brush, step 2"
-    assert found[1].image == "img/1.png"
-
-
-def test_a_section_may_be_one_text():
-    first, *pictures = manual_sources(MANUAL, unit="section")
-    assert first.id == "manual:brush:0"
-    assert first.meta["kind"] == "manual_section"
-    assert first.body.splitlines() == [
-        "Step 1. Clean it. Wipe it with an old cloth. Let it dry.",
-        "Step 3. Hang it up. Then wait.",
-    ]
-    assert [s.modality for s in pictures] == ["image"] * 3
-
-
-def test_sections_and_data_sets_are_told_apart():
-    manual = Manual("m", "wiki", "T", tuple(ManualSection(n, (ManualStep("0", f"Do {n}."),)) for n in (0, 3)))
-    found = list(manual_sources(manual, data_set="wiki"))
-    assert [s.id for s in found] == ["wiki/manual:m:0:0", "wiki/manual:m:3:0"]
-    assert [s.locator for s in found] == ["section 1, step 1", "section 4, step 1"]
-    assert found[0].meta == {
-        "kind": "manual_step",
-        "activity": "m",
-        "section": "0",
-        "step": "1",
-        "data_set": "wiki",
-    }
-
-
-def test_a_section_without_words_gives_no_text():
-    manual = Manual("m", "wiki", "T", (ManualSection(0, (ManualStep("0"),)), ManualSection(1, ())))
-    assert list(manual_sources(manual)) == list(manual_sources(manual, unit="section")) == []
-
-
-def test_pictures_that_are_there_have_the_hash_of_their_pixels(tmp_path):
-    (tmp_path / "root" / "img").mkdir(parents=True)
-    (tmp_path / "root" / "img" / "1.png").write_bytes(b"pixels")
-    (tmp_path / "outside.png").write_bytes(b"secret")
-    steps = (ManualStep("0", "Do.", images=("img/1.png", "img/none.png", "../outside.png")),)
-    _, there, gone, outside = manual_sources(
-        Manual("m", "wiki", "T", (ManualSection(0, steps),)), root=tmp_path / "root"
-    )
-    assert there.content_hash == hashlib.sha256(b"pixels").hexdigest()
-    assert hashlib.sha256(b"secret").hexdigest() not in (gone.content_hash, outside.content_hash)
-
-
 def test_steps_are_short_and_stay_where_the_rule_is_not_for_them():
-    found = [*manual_sources(MANUAL), text_source("passage", "T", "short")]
+    found = [
+        text_source("step", "T", "short", meta={"kind": "recording_steps"}),
+        text_source("passage", "T", "short"),
+    ]
     assert not is_long_enough(found[0])
     built = build_corpus(found, exempt=is_procedural)
     assert [d.id for d in built.dropped] == ["passage"]

@@ -18,7 +18,6 @@ from proctor.corpus.seeds import (
     SeedSampler,
     seed_coverage,
     seed_probabilities,
-    seed_weights,
     weights,
 )
 from proctor.corpus.seeds.sampler import _AT_ONCE
@@ -74,22 +73,22 @@ def test_worked_numbers_written_down(shared_expected: Callable[[str], dict[str, 
 
 def test_one_source_is_the_seed():
     one = at_angles(30)
-    assert seed_weights(one).tolist() == [0.0]
-    assert seed_probabilities(seed_weights(one)).tolist() == [1.0]
+    assert NeighbourWeights(one).table().tolist() == [0.0]
+    assert seed_probabilities(NeighbourWeights(one).table()).tolist() == [1.0]
     assert SeedSampler(one).draw(3, np.random.default_rng(0)) == [0, 0, 0]
 
 
 def test_no_source_has_no_seed():
     with pytest.raises(UserError, match="without sources"):
-        seed_weights(np.empty((0, 4), np.float32))
+        NeighbourWeights(np.empty((0, 4), np.float32))
     with pytest.raises(UserError, match="without sources"):
         seed_probabilities([])
 
 
 def test_a_source_is_no_neighbour_of_its_own_but_its_twin_is():
     vectors = at_angles(0, 0, 0, 0, 0, 0, 0, 90)
-    assert seed_weights(vectors, 5)[:7].tolist() == [0.0] * 7
-    assert seed_weights(vectors, 7)[0] == pytest.approx(1 / 7)
+    assert NeighbourWeights(vectors, 5).table()[:7].tolist() == [0.0] * 7
+    assert NeighbourWeights(vectors, 7).table()[0] == pytest.approx(1 / 7)
 
 
 @settings(max_examples=40)
@@ -97,7 +96,7 @@ def test_a_source_is_no_neighbour_of_its_own_but_its_twin_is():
 def test_weights_are_those_of_the_definition(rows: int, k: int, seed: int):
     vectors = clustered(rows, seed=seed)
     vectors[rows // 2 : rows // 2 + 3] = vectors[0]
-    assert seed_weights(vectors, k) == pytest.approx(plain_weights(vectors, k), abs=1e-12)
+    assert NeighbourWeights(vectors, k).table() == pytest.approx(plain_weights(vectors, k), abs=1e-12)
 
 
 def test_ten_thousand_duplicates_are_no_trouble():
@@ -115,7 +114,7 @@ def test_vectors_that_are_none_are_refused_by_name():
         SeedSampler(vectors, names=["text:a", "image:b", "text:c"])
     vectors[1] = np.nan
     with pytest.raises(UserError, match="NaN"):
-        seed_weights(vectors)
+        NeighbourWeights(vectors).table()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +196,7 @@ def test_seeds_have_the_probabilities_of_the_formula(beta: float, scale: Any):
 def test_single_draws_have_the_probabilities_too():
     vectors = clustered(20)
     sampler = SeedSampler(vectors, scale="divide")
-    seeds = sampler.draw_each([np.random.default_rng([3, n]) for n in range(10_000)])
+    seeds = [sampler.draw(1, np.random.default_rng([3, n]))[0] for n in range(10_000)]
     assert fits(seeds, seed_probabilities(plain_weights(vectors, 5), 0.1, "divide")) > 0.01
 
 
@@ -214,8 +213,7 @@ def test_a_draw_does_not_depend_on_what_was_drawn_before():
     vectors = clustered(3000)  # more than are computed at once
     fresh = [SeedSampler(vectors, scale="divide").draw(1, np.random.default_rng([5, n]))[0] for n in range(6)]
     sampler = SeedSampler(vectors, scale="divide")
-    together = sampler.draw_each([np.random.default_rng([5, n]) for n in range(6)])
-    assert together == fresh
+    assert [sampler.draw(1, np.random.default_rng([5, n]))[0] for n in range(6)] == fresh
     assert 0 < sampler.weights.known < 3000
     sampler.weights.table()
     assert [sampler.draw(1, np.random.default_rng([5, n]))[0] for n in (5, 4, 3, 2, 1, 0)] == fresh[::-1]
@@ -247,7 +245,7 @@ def test_what_is_excluded_is_never_drawn_and_the_others_keep_their_proportions()
     seeds = sampler.draw(10_000, np.random.default_rng(3), exclude=excluded)
     assert not excluded & set(seeds)
     assert fits(seeds, p / p.sum()) > 0.01
-    assert sampler.draw_each([np.random.default_rng(1)], exclude=set(range(19))) == [19]
+    assert sampler.draw(1, np.random.default_rng(1), exclude=set(range(19))) == [19]
     with pytest.raises(UserError, match="No source is left"):
         sampler.draw(1, np.random.default_rng(0), exclude=range(20))
 
@@ -363,7 +361,7 @@ def test_the_printed_formula_is_almost_uniform_on_the_real_corpus_and_divide_is_
     vectors = decomposition.TruncatedSVD(64, random_state=0).fit_transform(matrix)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = (vectors / lengths)[lengths[:, 0] > 1e-6].astype(np.float32)
-    table = seed_weights(vectors)
+    table = NeighbourWeights(vectors).table()
     printed, divided = (
         SeedSampler(vectors, scale=s).statistics(len(vectors)) for s in ("multiply", "divide")
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.exam.clip_view import ClipView, frame_indices, second_indices
+from proctor.exam.clip_view import ClipView, frame_indices
 
 
 @pytest.mark.shared
@@ -15,7 +15,6 @@ def test_frames_expected(shared_expected) -> None:
     assert set(wanted) == {"formula", "N100_n8", "N5_n8", "fps1_duration_10.4s_30fps"}
     assert list(frame_indices(8, 100)) == wanted["N100_n8"]
     assert list(frame_indices(8, 5)) == wanted["N5_n8"]
-    assert list(second_indices(10.4, 30)) == wanted["fps1_duration_10.4s_30fps"]
 
 
 def test_frames_in_the_middle_of_equal_parts() -> None:
@@ -39,15 +38,6 @@ def test_frames_rise_and_are_there(count: int, total: int) -> None:
 def test_no_frames(count: int, total: int) -> None:
     with pytest.raises(UserError):
         frame_indices(count, total)
-
-
-def test_one_frame_a_second() -> None:
-    assert second_indices(3.0, 30) == (0, 30, 60)
-    assert second_indices(3.0, 29.97) == (0, 29, 59)  # on screen at 1 s: the 30th frame appears at 1.001 s
-    assert second_indices(0.2, 25) == (0,)
-    for seconds, fps in ((0, 25), (-1, 25), (float("inf"), 25), (3, 0), (3, float("nan"))):
-        with pytest.raises(UserError):
-            second_indices(seconds, fps)
 
 
 @pytest.mark.parametrize(

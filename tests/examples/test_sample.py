@@ -18,10 +18,12 @@ from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.sample import (
     Cell,
     CellReport,
+    Pool,
     Quota,
+    SampleReport,
+    draw_published,
+    draw_quota,
     exclusion_reason,
-    sample_published,
-    sample_quota,
 )
 from proctor.procedure.recording import Mistake
 
@@ -183,18 +185,31 @@ def published(shared_data: Path) -> list[Example]:
     return [e for e in derive_examples(result.recordings, result.graphs, PUBLISHED) if isinstance(e, Example)]
 
 
+def filled(examples: Iterable[Example], pool: Pool) -> Pool:
+    for example in examples:
+        pool.add(example)
+    return pool
+
+
+def sample_quota(examples: Iterable[Example], quota: Quota, seed: int) -> tuple[list[Example], SampleReport]:
+    members = list(examples)
+    pool = Pool(seed=seed, max_mistaken=quota.max_mistaken, max_targets=quota.max_targets)
+    positions, report = draw_quota(filled(members, pool), quota)
+    return [members[position] for position in positions], report
+
+
 def digest(examples: Iterable[Example]) -> str:
     return hashlib.sha256("\n".join(e.id for e in examples).encode()).hexdigest()
 
 
 def test_the_release_pre_sample(published: list[Example]) -> None:
-    sample = sample_published(published, cut=None)
+    sample = [published[n] for n in draw_published(filled(published, Pool()), cut=None)]
     assert len(sample) == 1090
     assert digest(sample) == "616218c34ccbde4109e44caf6242fcd98ddd54e7690f6ddbf42f68182272f5a4"
 
 
 def test_the_release_cut_to_500(published: list[Example]) -> None:
-    sample = sample_published(published)
+    sample = [published[n] for n in draw_published(filled(published, Pool()), cut=500)]
     assert digest(sample) == "47fe0178d7ccb7d0fc5d5eba96cc795dccc3596a6e5a0e9245d96e4040295c25"
     assert sum(e.noisy for e in sample) == 266
 

@@ -15,10 +15,11 @@ from proctor.llm.limits import Excess, excesses, fits
 from proctor.llm.message import Audio, Image, Media, Message, Parameters, Request, Text, Video, system, user
 from proctor.llm.tokens import (
     MediaLimits,
+    _image_tokens,
+    _rules_of,
     estimate_reply,
     estimate_text,
     estimate_tokens,
-    image_tokens,
     media_limits,
     rules_date,
 )
@@ -70,6 +71,10 @@ SAMPLES = [
     ),
     ("🍳🥚 step done ✅ 🧂🔥 next step 👩\u200d🍳", 18, 25),
 ]
+
+
+def image_tokens(width: int, height: int, model: str, *, detail: str = "") -> int:
+    return _image_tokens(width, height, _rules_of(model, "").image, detail)
 
 
 def image(width: int, height: int, mime: str = "image/jpeg") -> Image:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from proctor.errors import UserError
 from proctor.media.limits import Limits
 from proctor.media.probe import probe
-from proctor.media.proxy import cut_proxy_clip, pictures_before, trim_proxy, write_poster, write_proxy
+from proctor.media.proxy import pictures_before, trim_proxy, write_poster, write_proxy
 
 Make = Callable[..., Path]
 
@@ -236,14 +236,6 @@ def test_every_moment_gives_the_pictures_before_it(
     assert numbers_in(tmp_path / "c.mp4", maker) == [k for k in range(150) if Fraction(k, 30) < exact]
 
 
-def test_a_copied_clip_shows_what_an_encoded_one_shows(
-    counter: Path, proxy: Path, maker: ModuleType, tmp_path: Path
-) -> None:
-    trim_proxy(proxy, tmp_path / "copied.mp4", 2.35)
-    cut_proxy_clip(counter, tmp_path / "encoded.mp4", 0.0, 2.35)
-    assert numbers_in(tmp_path / "copied.mp4", maker) == numbers_in(tmp_path / "encoded.mp4", maker)
-
-
 def test_a_clip_holds_the_proxys_bytes_and_ends(proxy: Path, tmp_path: Path) -> None:
     clip = tmp_path / "c.mp4"
     trim_proxy(proxy, clip, 2.0)
@@ -260,12 +252,6 @@ def test_a_clip_holds_the_proxys_bytes_and_ends(proxy: Path, tmp_path: Path) -> 
 def test_a_moment_after_the_end_gives_all_of_it(proxy: Path, maker: ModuleType, tmp_path: Path) -> None:
     assert trim_proxy(proxy, tmp_path / "c.mp4", 99.0).frames == 150
     assert numbers_in(tmp_path / "c.mp4", maker)[-1] == 149
-
-
-def test_a_clip_from_the_middle(counter: Path, maker: ModuleType, tmp_path: Path) -> None:
-    info = cut_proxy_clip(counter, tmp_path / "c.mp4", 1.5, 3.0)
-    assert numbers_in(tmp_path / "c.mp4", maker) == list(range(45, 90))
-    assert info.frames == 45
 
 
 @given(end=st.floats(1e-4, 1e5), fps=st.integers(1, 60))
@@ -302,12 +288,6 @@ def test_impossible_ends(end: float, proxy: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot end at"):
         trim_proxy(proxy, tmp_path / "c.mp4", end)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("span", [(2, 2), (3, 2), (-1, 2), (0, float("nan"))])
-def test_impossible_spans(span: tuple[float, float], counter: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not a span"):
-        cut_proxy_clip(counter, tmp_path / "c.mp4", *span)
 
 
 @pytest.mark.parametrize("setting", [{"height": 2}, {"fps": 0}, {"fps": 500}, {"gop": 0}, {"quality": 60}])

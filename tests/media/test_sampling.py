@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.media.sampling import at_steps, at_times, by_fps, count_back, published_times, thin, uniform
+from proctor.media.sampling import at_steps, by_fps, count_back, published_times, thin, uniform
 
 starts = st.floats(0, 1e4, allow_nan=False)
 lengths = st.floats(0, 1e4, allow_nan=False)
@@ -47,8 +47,6 @@ def test_bad_spans_are_refused(start: float, end: float, message: str) -> None:
     for sample in (lambda: uniform(1, end, start=start), lambda: by_fps(1, end, start=start)):
         with pytest.raises(UserError, match=message):
             sample()
-    with pytest.raises(UserError, match=message):
-        at_times([0.5], end, start=start)
 
 
 def test_by_fps_leaves_out_the_end() -> None:
@@ -70,18 +68,6 @@ def test_by_fps_is_inside_and_even(fps: float, start: float, length: float) -> N
 def test_by_fps_needs_a_rate(fps: float) -> None:
     with pytest.raises(UserError, match="not possible"):
         by_fps(fps, 1.0)
-
-
-@given(st.lists(st.floats(0, 100)), starts, lengths)
-def test_at_times_keeps_exactly_those_inside(times: list[float], start: float, length: float) -> None:
-    kept = at_times(times, start + length, start=start)
-    assert kept == sorted({t for t in times if start <= t < start + length})
-
-
-@pytest.mark.parametrize("time", [math.nan, math.inf])
-def test_at_times_refuses_what_is_no_moment(time: float) -> None:
-    with pytest.raises(UserError, match="not a moment"):
-        at_times([1.0, time], 10.0)
 
 
 def test_count_back_keeps_the_last() -> None:

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.procedure.clip import Clip, ClipSegment
-from proctor.procedure.clip_statistics import BIN_SECONDS, ClipTally, Spread, clip_statistics
+from proctor.procedure.clip_statistics import BIN_SECONDS, ClipStatistics, ClipTally, Spread
 from proctor.procedure.recording import Segment
+
+
+def clip_statistics(clips: list[Clip]) -> ClipStatistics:
+    tally = ClipTally()
+    for one in clips:
+        tally.add(one)
+    return tally.result()
 
 
 def clip(recording: str, start: float, end: float, names: str = "AB") -> Clip:

@@ -25,7 +25,6 @@ from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.records import content_hash
 
 __all__ = [
-    "PUBLISHED_CAP",
     "PUBLISHED_SHARE",
     "Leak",
     "Leakage",
@@ -38,8 +37,6 @@ __all__ = [
     "split_by_video",
 ]
 
-PUBLISHED_CAP: Final = 5_000
-"""Questions with options of the published benchmark."""
 PUBLISHED_SHARE: Final = 5_635 / (5_635 + 19_495)
 """Share of the open-ended pairs that the published benchmark has: 0.224."""
 
@@ -117,11 +114,6 @@ class Leakage(msgspec.Struct, frozen=True, kw_only=True):
     training_videos: int
     keys: Mapping[str, int]
     leaks: tuple[Leak, ...] = ()
-
-    @property
-    def is_clean(self) -> bool:
-        """True when no video is on both sides."""
-        return not self.leaks
 
 
 class VideoSplit(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,7 +53,6 @@ __all__ = [
     "has_words",
     "is_address",
     "load_corpus",
-    "read_dropped",
     "read_manifest",
     "write_corpus",
 ]
@@ -510,16 +509,6 @@ def read_manifest(folder: Path) -> Manifest:
             hint="update Proctor" if head.format > FORMAT else "build the corpus again",
         )
     return read_json(path, Manifest)
-
-
-def read_dropped(folder: Path) -> list[Dropped]:
-    """Read what was left out of a corpus.
-
-    Raises:
-        UserError: if the list is not the one that was written.
-    """
-    _check_file(folder / _DROPPED, read_manifest(folder).files.get(_DROPPED, ""))
-    return list(iter_jsonl(folder / _DROPPED, Dropped))
 
 
 class _Head(msgspec.Struct):

@@ -1,9 +1,9 @@
-"""Sources made of procedures: manuals with pictures, task graphs, recordings; and questions about them as a corpus has them.
+"""Sources made of procedures: task graphs, recordings; and questions about them as a corpus has them.
 
 So one corpus holds passages of documents beside what a procedure demands and what somebody really did, and one benchmark mixes
 questions of both kinds. What must come before what is a table; so are the times of a recording; what was done is a text.
 
-Ids are ``manual:…``, ``graph:…`` and ``recording:…`` with the data set's name in front where one is given, so that the
+Ids are ``graph:…`` and ``recording:…`` with the data set's name in front where one is given, so that the
 activity ``8`` of two data sets stays two.
 """
 
@@ -18,7 +18,6 @@ from proctor.corpus.collection import Corpus, find_image
 from proctor.corpus.question import CorpusQuestion, count_modalities
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.manual import Manual, ManualSection, ManualStep
 from proctor.procedure.recording import Recording, Segment
 from proctor.records import Dropped, file_sha256
 
@@ -26,23 +25,15 @@ __all__ = [
     "KINDS",
     "Frame",
     "ItemFacts",
-    "Unit",
     "graph_source",
     "graph_source_id",
     "is_procedural",
-    "manual_sources",
     "questions_from_items",
     "recording_source_id",
     "recording_sources",
 ]
 
-Unit = Literal["step", "section"]
-"""What one text of a manual is."""
-
 KINDS: Final = (
-    "manual_step",
-    "manual_section",
-    "manual_picture",
     "task_graph",
     "recording_times",
     "recording_steps",
@@ -61,105 +52,6 @@ def is_procedural(source: Source) -> bool:
     Steps are short by nature: the rule on the length of texts (``build_corpus(exempt=is_procedural)``) is one for passages.
     """
     return source.meta.get("kind") in KINDS
-
-
-# -- manuals ---------------------------------------------------------------------------------------------------
-
-
-def manual_sources(
-    manual: Manual,
-    *,
-    unit: Unit = "step",
-    data_set: str = "",
-    root: Path | None = None,
-    licence: str | None = None,
-) -> Iterator[Source]:
-    """Yield a manual's texts, each followed by the pictures of its steps; steps without any word give no text.
-
-    Args:
-        manual: to be taken apart.
-        unit: one text for each step, or one for each section.
-        data_set: goes in front of the ids.
-        root: the folder that the paths of pictures are relative to: those that are there get the hash of their pixels.
-        licence: of texts and pictures.
-    """
-    for section in manual.sections:
-        place = _Place(manual, section, data_set, licence)
-        if unit == "section" and (body := "\n".join(filter(None, map(_step_text, *_numbered(section))))):
-            yield place.text("manual_section", "", body)
-        for number, step in zip(*_numbered(section), strict=True):
-            if unit == "step" and _written(step):
-                yield place.text("manual_step", step.id, _step_text(number, step), number)
-            yield from place.pictures(number, step, root)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A section of a manual, and what its sources have in common."""
-
-    manual: Manual
-    section: ManualSection
-    data_set: str
-    licence: str | None
-
-    def text(self, kind: str, step: str, body: str, number: int = 0) -> Source:
-        return text_source(
-            self._id(step),
-            self.manual.title,
-            body,
-            doc_id=_id(self.data_set, "manual", self.manual.id),
-            locator=self._locator(number),
-            url=self.manual.url or None,
-            licence=self.licence,
-            meta=self._meta(kind, number),
-        )
-
-    def pictures(self, number: int, step: ManualStep, root: Path | None) -> Iterator[Source]:
-        said = _shortened(_written(step))
-        caption = f"{self.manual.title}, step {number}" + (f": {said}" if said else "")
-        for place, image in enumerate(step.images, 1):
-            yield image_source(
-                f"{self._id(step.id)}:image{place}",
-                caption,
-                image,
-                pixels_sha256=_pixels(root, image),
-                doc_id=_id(self.data_set, "manual", self.manual.id),
-                locator=f"{self._locator(number)}, picture {place}",
-                url=self.manual.url or None,
-                licence=self.licence,
-                meta=self._meta("manual_picture", number),
-            )
-
-    def _id(self, step: str) -> str:
-        parts = (self.manual.id, str(self.section.index), *((step,) if step else ()))
-        return _id(self.data_set, "manual", ":".join(parts))
-
-    def _locator(self, number: int) -> str:
-        section = f"section {self.section.index + 1}" if len(self.manual.sections) > 1 else ""
-        return ", ".join(filter(None, (section, f"step {number}" if number else "")))
-
-    def _meta(self, kind: str, number: int) -> dict[str, str]:
-        found = {"kind": kind, "activity": self.manual.id, "section": str(self.section.index)}
-        return found | ({"step": str(number)} if number else {}) | _named(self.data_set)
-
-
-def _numbered(section: ManualSection) -> tuple[range, tuple[ManualStep, ...]]:
-    return range(1, len(section.steps) + 1), section.steps
-
-
-def _step_text(number: int, step: ManualStep) -> str:
-    written = _written(step)
-    return f"Step {number}. {written}" if written else ""
-
-
-def _written(step: ManualStep) -> str:
-    """Headline, text and points as one paragraph; a headline that the text begins with is not said twice."""
-    headline = step.headline.strip()
-    if headline and step.text.strip().startswith(headline):
-        headline = ""
-    if headline and headline[-1] not in ".!?:":
-        headline += "."
-    return " ".join(" ".join((headline, step.text, *step.bullets)).split())
 
 
 # -- task graphs -----------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ half height) [R]; a quarter of the side is an option. Indices count within the c
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, get_args
@@ -16,7 +15,7 @@ import msgspec
 
 from proctor.errors import UserError
 
-__all__ = ["ClipSampling", "ClipView", "ClipViewKind", "Size", "frame_indices", "second_indices"]
+__all__ = ["ClipSampling", "ClipView", "ClipViewKind", "Size", "frame_indices"]
 
 ClipViewKind = Literal["frames", "question", "steps"]
 """``frames`` sees pictures; ``question`` sees the question (and options) alone, ``steps`` the annotated steps: floors."""
@@ -143,22 +142,3 @@ def frame_indices(count: int, total: int) -> tuple[int, ...]:
     if count < 1 or total < 1:
         raise UserError(f"{count} of {total} frames cannot be shown.", hint="at least one of each is needed")
     return tuple(min((2 * i + 1) * total // (2 * count), total - 1) for i in range(count))
-
-
-def second_indices(seconds: float, fps: float) -> tuple[int, ...]:
-    """Return one frame a second: those on screen at 0, 1, 2, … seconds, all below the duration.
-
-    Args:
-        seconds: duration.
-        fps: frames a second.
-
-    Raises:
-        UserError: if either is not positive and finite.
-
-    Example:
-        >>> second_indices(3.4, 30)
-        (0, 30, 60, 90)
-    """
-    if not (math.isfinite(seconds) and math.isfinite(fps) and seconds > 0 and fps > 0):
-        raise UserError(f"{seconds} seconds at {fps} frames a second have no frames.")
-    return tuple(math.floor(i * fps + 1e-6) for i in range(math.ceil(seconds)))

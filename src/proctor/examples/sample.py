@@ -6,7 +6,7 @@ what could not be met, and why. ``draw_published`` reproduces the release (ProMQ
 pre-sample of 1,090, from which a uniform cut to 500 then undoes the balance.
 
 Both draw positions from a ``Pool``, which keeps a few numbers of each example and not the example: a million take
-about 60 MB. ``sample_quota`` and ``sample_published`` do the same with examples that are in memory anyway.
+about 60 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import hashlib
 import random
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -33,8 +33,6 @@ __all__ = [
     "draw_published",
     "draw_quota",
     "exclusion_reason",
-    "sample_published",
-    "sample_quota",
 ]
 
 _MISTAKE_TYPES: Final = ("order", "preparation", "measurement", "timing", "technique", "temperature")
@@ -155,12 +153,6 @@ _STEP_CELL: Final = 25
 _Pools = dict[tuple[bool, bool], list[int]]
 
 
-def sample_published(examples: Iterable[Example], *, cut: int | None = 500) -> list[Example]:
-    """Return the release's sample; see ``draw_published``."""
-    members = list(examples)
-    return [members[position] for position in draw_published(_pool_of(members, Pool()), cut=cut)]
-
-
 def draw_published(pool: Pool, *, cut: int | None = 500) -> list[int]:
     """Return the positions of the release's sample: 1,090 examples with seed 42, then ``cut`` of them with seed 7.
 
@@ -270,20 +262,6 @@ class SampleReport:
 
     cells: Mapping[Cell, CellReport]
     left_out: Mapping[str, int]
-
-
-def sample_quota(examples: Iterable[Example], quota: Quota, seed: int) -> tuple[list[Example], SampleReport]:
-    """Return a balanced sample in the order of the input, and a report; see ``draw_quota``."""
-    members = list(examples)
-    pool = Pool(seed=seed, max_mistaken=quota.max_mistaken, max_targets=quota.max_targets)
-    positions, report = draw_quota(_pool_of(members, pool), quota)
-    return [members[position] for position in positions], report
-
-
-def _pool_of(examples: Sequence[Example], pool: Pool) -> Pool:
-    for example in examples:
-        pool.add(example)
-    return pool
 
 
 def draw_quota(pool: Pool, quota: Quota) -> tuple[list[int], SampleReport]:

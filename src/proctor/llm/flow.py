@@ -155,12 +155,6 @@ class Flow:
         gate = self._gates.get(endpoint)
         return gate.stopped if gate is not None else None
 
-    def revive(self, endpoint: str) -> None:
-        """Forget that an endpoint was given up (the key was renewed, the server is back), and all that was learnt."""
-        gate = self._gates.get(endpoint)
-        if gate is not None and gate.stopped is not None and gate.idle:
-            del self._gates[endpoint]
-
     async def run(self, endpoint: str, tokens: int, attempt: Attempt, on_attempt: OnAttempt) -> Outcome:
         """Send a call when its turn has come, and again when that may help.
 

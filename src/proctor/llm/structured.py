@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -26,7 +26,6 @@ __all__ = [
     "REPLY_LIMIT",
     "FoundObject",
     "Unreadable",
-    "UnreadableReason",
     "ask_until_read",
     "find_objects",
     "read_object",
@@ -38,10 +37,6 @@ T = TypeVar("T")
 
 REPLY_LIMIT: Final = 200_000
 """Characters beyond which a reply is not read: nothing that was asked for is that long."""
-
-UnreadableReason = Literal[
-    "empty", "too_long", "unfinished_thinking", "not_a_reply", "no_json", "wrong_shape"
-]
 
 _ATTEMPTS: Final = 2_000
 _WORK: Final = 20 * REPLY_LIMIT

@@ -35,7 +35,6 @@ __all__ = [
     "estimate_reply",
     "estimate_text",
     "estimate_tokens",
-    "image_tokens",
     "media_limits",
     "rules_date",
 ]
@@ -246,18 +245,6 @@ def estimate_text(text: str, model: str = "openai/-") -> tuple[int, int]:
 
 
 # -- images --------------------------------------------------------------------------------------------------------
-
-
-def image_tokens(width: int, height: int, model: str, *, detail: str = "") -> int:
-    """Return the tokens of an image by its provider's rule.
-
-    Args:
-        width: pixels.
-        height: pixels.
-        model: full name.
-        detail: OpenAI's ``low``, ``high``, ``auto`` or ``original``; Google's ``low``, ``medium`` or ``high`` media resolution.
-    """
-    return _image_tokens(width, height, _rules_of(model, "").image, detail)
 
 
 @lru_cache(maxsize=1_024)

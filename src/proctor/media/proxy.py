@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PROXY_LIMITS",
     "ProxyInfo",
-    "cut_proxy_clip",
     "pictures_before",
     "trim_proxy",
     "write_poster",
@@ -117,28 +116,6 @@ def write_proxy(
         MissingExtraError: when PyAV is not installed.
     """
     return _encode(video, proxy, 0.0, end, _Look(height, fps, gop, quality), seen, limits)
-
-
-def cut_proxy_clip(
-    video: str | os.PathLike[str],
-    clip: Path,
-    start: float,
-    end: float,
-    *,
-    height: int = 480,
-    fps: int = 30,
-    gop: int = 15,
-    quality: int = 25,
-    limits: Limits = PROXY_LIMITS,
-) -> ProxyInfo:
-    """Encode ``[start, end)`` seconds of any video as ``write_proxy`` does; the file ends there.
-
-    For several clips of one recording from its beginning, ``write_proxy`` once and ``trim_proxy`` cost far less.
-
-    Raises:
-        UserError: as ``write_proxy``, and for an empty span or one after the video's end.
-    """
-    return _encode(video, clip, start, end, _Look(height, fps, gop, quality), None, limits)
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -365,7 +342,7 @@ def _not_a_proxy(where: str) -> UserError:
     return UserError(
         "its pictures do not follow each other evenly: this is not a proxy.",
         where=where,
-        hint="make it with write_proxy; a clip of any other video has to be encoded (cut_proxy_clip)",
+        hint="make it with write_proxy",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from proctor.errors import UserError
 
-__all__ = ["at_steps", "at_times", "by_fps", "count_back", "published_times", "thin", "uniform"]
+__all__ = ["at_steps", "by_fps", "count_back", "published_times", "thin", "uniform"]
 
 STEP_MARGIN: Final = 0.04
 """Seconds before a step's end at which it is still on screen: one frame at 25 a second."""
@@ -51,19 +51,6 @@ def by_fps(fps: float, end: float, *, start: float = 0.0) -> list[float]:
         return []
     count = math.ceil((end - start) * fps)
     return _inside((start + i / fps for i in range(count + 1)), start, end)
-
-
-def at_times(times: Iterable[float], end: float, *, start: float = 0.0) -> list[float]:
-    """Return the given moments that lie in the span, increasing, each once.
-
-    Raises:
-        UserError: on a moment that is not a finite number, or a bad span.
-    """
-    chosen = sorted(set(times))
-    bad = [t for t in chosen if not math.isfinite(t)]
-    if bad:
-        raise UserError(f"{bad[0]} is not a moment in a recording.", hint="give seconds as finite numbers")
-    return [] if _empty(start, end) else _inside(chosen, start, end)
 
 
 def count_back(frames: Sequence[T], cap: int) -> list[T]:

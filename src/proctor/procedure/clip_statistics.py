@@ -15,7 +15,7 @@ from typing import Final
 
 from proctor.procedure.clip import Clip
 
-__all__ = ["BIN_SECONDS", "ClipStatistics", "ClipTally", "Spread", "clip_statistics"]
+__all__ = ["BIN_SECONDS", "ClipStatistics", "ClipTally", "Spread"]
 
 BIN_SECONDS: Final = 30.0
 """Width of the bins of the distribution of lengths."""
@@ -84,14 +84,6 @@ class ClipTally:
             total_seconds=math.fsum(self._seconds),
             lengths=_bins(self._seconds),
         )
-
-
-def clip_statistics(clips: Iterable[Clip]) -> ClipStatistics:
-    """Return the statistics of clips; see ``ClipTally`` where they come one at a time."""
-    tally = ClipTally()
-    for clip in clips:
-        tally.add(clip)
-    return tally.result()
 
 
 def _spread(values: Sequence[float]) -> Spread | None:

@@ -14,13 +14,17 @@ from hypothesis import strategies as st
 from proctor.corpus.index import lexical
 from proctor.corpus.index.hits import NOTHING
 from proctor.corpus.index.lexical import LexicalIndex, words_of
-from proctor.corpus.index.modality import modality_codes
+from proctor.corpus.index.modality import CODES
 from proctor.corpus.source import Source, render_source
 from proctor.errors import MissingExtraError, UserError
 
 pytest.importorskip("bm25s", reason="needs the extra 'corpus'")
 
 TEXTS = ["the boat on the tarn", "a tarn", "boats and boat houses", "", "the the the"]
+
+
+def codes_of(modalities):
+    return np.array([CODES[m] for m in modalities], np.int8)
 
 
 def formula(texts: list[str], query: str, k1: float = 1.2, b: float = 0.75) -> np.ndarray:
@@ -79,7 +83,7 @@ def test_a_query_without_a_known_word_finds_nothing():
 
 
 def test_a_modality_is_searched_for_itself_with_the_scores_of_the_whole():
-    modalities = modality_codes(["text", "table", "image", "image", "text"])
+    modalities = codes_of(["text", "table", "image", "image", "text"])
     index = LexicalIndex.build(TEXTS, modalities)
     everywhere = index.search(["the boat"], 5)
     assert everywhere.positions[0, 0] == 0
@@ -91,7 +95,7 @@ def test_a_modality_is_searched_for_itself_with_the_scores_of_the_whole():
 
 def test_a_modality_with_enough_sources_gives_as_many_as_asked_for():
     texts = ["x y"] * 50 + ["x"] * 3
-    modalities = modality_codes(["text"] * 50 + ["table"] * 3)
+    modalities = codes_of(["text"] * 50 + ["table"] * 3)
     hits = LexicalIndex.build(texts, modalities).search(["x y"], 3, within="table")
     assert hits.positions.tolist() == [[50, 51, 52]]
 
@@ -105,7 +109,7 @@ def test_a_corpus_without_words_finds_nothing(texts: list[str]):
 
 
 def test_moments_are_those_of_all_scores():
-    modalities = modality_codes(["text", "table", "text", "text", "text"])
+    modalities = codes_of(["text", "table", "text", "text", "text"])
     index = LexicalIndex.build(TEXTS, modalities)
     values = formula(TEXTS, "the boat")[[0, 2, 3, 4]]
     mean, deviation = index.moments(["the boat"], "text")
@@ -169,7 +173,7 @@ def test_the_real_corpus_gives_the_recall_written_down(
 ):
     expected = shared_expected("smmqg-instructionbench")["bm25_real_subset"]
     sources, questions = real
-    index = LexicalIndex.build(map(render_source, sources), modality_codes([s.modality for s in sources]))
+    index = LexicalIndex.build(map(render_source, sources), codes_of([s.modality for s in sources]))
     hits = index.search([q.question for q in questions], 10)
     ranks = [[sources[p].id for p in row if p != NOTHING] for row in hits.positions]
     assert len(questions) == 161

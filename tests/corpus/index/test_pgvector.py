@@ -11,7 +11,7 @@ from proctor.corpus.index import pgvector
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.hits import NOTHING
 from proctor.corpus.index.pgvector import PgvectorStore
-from proctor.corpus.index.stores import build_store, open_store
+from proctor.corpus.index.stores import build_store
 from proctor.errors import MissingExtraError, UserError
 
 pytest.importorskip("faiss", reason="needs the extra 'corpus'")
@@ -69,13 +69,13 @@ def test_graphs_are_used_for_each_modality_and_only_when_they_are_wanted(pgvecto
 @pytest.mark.postgres
 def test_the_store_of_a_corpus_is_found_again_and_no_other(pgvector_url: str):
     build_store(pgvector_url, unit(300), MODALITIES, corpus="abc", embedder="e").close()  # type: ignore[attr-defined]
-    again = open_store(pgvector_url, MODALITIES, corpus="abc", embedder="e", dimension=8)
+    again = PgvectorStore.open(pgvector_url, MODALITIES, corpus="abc", embedder="e", dimension=8)
     assert again.search(unit(300)[5:6], 1).positions.tolist() == [[5]]
-    again.close()  # type: ignore[attr-defined]
+    again.close()
     for change in ({"corpus": "other"}, {"embedder": "f"}, {"dimension": 9}):
         arguments: dict[str, Any] = {"corpus": "abc", "embedder": "e", "dimension": 8} | change
         with pytest.raises(UserError, match="0 of 300 vectors of this corpus"):
-            open_store(pgvector_url, MODALITIES, **arguments)
+            PgvectorStore.open(pgvector_url, MODALITIES, **arguments)
 
 
 @pytest.mark.postgres
@@ -136,11 +136,11 @@ def test_a_server_that_is_not_there_is_told_without_the_password():
     pytest.importorskip("pgvector", reason="needs the extra 'pgvector'")
     for url in ("postgresql://me:secret@127.0.0.1:9/db", "postgresql://me:secret@127.0.0.1:port/db"):
         with pytest.raises(UserError, match="cannot be asked") as refused:
-            open_store(url, MODALITIES, corpus="a", embedder="e", dimension=8)
+            PgvectorStore.open(url, MODALITIES, corpus="a", embedder="e", dimension=8)
         assert "secret" not in str(refused.value)
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
     with pytest.raises(MissingExtraError, match="pgvector"):
-        open_store("postgresql://h/d", MODALITIES, corpus="a", embedder="e", dimension=8)
+        PgvectorStore.open("postgresql://h/d", MODALITIES, corpus="a", embedder="e", dimension=8)

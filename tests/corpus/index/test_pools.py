@@ -6,14 +6,14 @@ import pytest
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.hits import NOTHING
 from proctor.corpus.index.lexical import LexicalIndex
-from proctor.corpus.index.modality import modality_codes
+from proctor.corpus.index.modality import CODES
 from proctor.corpus.index.pools import search_pool
 from proctor.errors import UserError
 
 pytest.importorskip("faiss", reason="needs the extra 'corpus'")
 
 KINDS = ["text", "text", "table", "text", "image", "table", "image"]
-MODALITIES = modality_codes(KINDS)  # type: ignore[arg-type]
+MODALITIES = np.array([CODES[m] for m in KINDS], np.int8)
 ANGLES = np.deg2rad([0, 10, 40, 20, 60, 50, 70])
 """Texts lie near the query at 0 degrees, images far: raw scores never let an image win."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.hits import NOTHING
-from proctor.corpus.index.stores import build_store, open_store, store_name
+from proctor.corpus.index.stores import build_store, store_name
 from proctor.errors import MissingExtraError, UserError
 
 pytest.importorskip("faiss", reason="needs the extra 'corpus'")
@@ -192,8 +192,7 @@ def serve() -> Iterator[Any]:
 def test_a_server_is_filled_and_searched_over_http(serve: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(qdrant.KEY, "a-secret")
     server, vectors = serve(), unit(60)
-    build_store(f"qdrant:{server.url}", vectors, MODALITIES, corpus="abc", embedder="e")
-    store = open_store(f"qdrant:{server.url}", MODALITIES, corpus="abc", embedder="e", dimension=8)
+    store = build_store(f"qdrant:{server.url}", vectors, MODALITIES, corpus="abc", embedder="e")
     local = DenseIndex.build(vectors, MODALITIES)
     hits = store.search(unit(20, 1), 5, within="table")
     assert hits.positions.tolist() == local.search(unit(20, 1), 5, within="table").positions.tolist()
@@ -223,20 +222,20 @@ def test_a_server_that_refuses_is_told_without_the_key(
 
 def test_a_server_that_is_not_there_is_told():
     with pytest.raises(UserError, match="cannot be asked"):
-        open_store("qdrant:http://127.0.0.1:9", np.zeros(3, np.int8), corpus="a", embedder="e", dimension=8)
+        build_store("qdrant:http://127.0.0.1:9", unit(3), np.zeros(3, np.int8), corpus="a", embedder="e")
 
 
 @pytest.mark.parametrize("url", ["host:6333", "ftp://host", "http://"])
 def test_what_is_no_address_is_refused(url: str):
     with pytest.raises(UserError, match="no address"):
-        open_store(f"qdrant:{url}", np.zeros(3, np.int8), corpus="a", embedder="e", dimension=8)
+        build_store(f"qdrant:{url}", unit(3), np.zeros(3, np.int8), corpus="a", embedder="e")
 
 
 def test_a_key_is_not_sent_unencrypted_to_another_machine(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(qdrant.KEY, "a-secret")
     with pytest.raises(UserError, match="unencrypted") as refused:
-        open_store(
-            "qdrant:http://host.invalid:6333", np.zeros(3, np.int8), corpus="a", embedder="e", dimension=8
+        build_store(
+            "qdrant:http://host.invalid:6333", unit(3), np.zeros(3, np.int8), corpus="a", embedder="e"
         )
     assert "a-secret" not in str(refused.value)
 
@@ -244,4 +243,4 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine(monkeypatch: pytest.Mo
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "qdrant_client", None)
     with pytest.raises(MissingExtraError, match="qdrant"):
-        open_store("qdrant::memory:", np.zeros(3, np.int8), corpus="a", embedder="e", dimension=8)
+        build_store("qdrant::memory:", unit(3), np.zeros(3, np.int8), corpus="a", embedder="e")

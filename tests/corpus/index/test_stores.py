@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from proctor.corpus.index.dense import DenseIndex
-from proctor.corpus.index.stores import build_store, open_store, settled, store_name
+from proctor.corpus.index.stores import build_store, settled, store_name
 from proctor.errors import UserError
 
 pytest.importorskip("faiss", reason="needs the extra 'corpus'")
@@ -88,5 +88,3 @@ def test_an_unknown_kind_of_store_is_refused_without_its_password(place: str):
     with pytest.raises(UserError, match="no store of vectors") as refused:
         build_store(place, unit(1), np.zeros(1, np.int8), corpus="a", embedder="e")
     assert "secret" not in str(refused.value)
-    with pytest.raises(UserError, match="no store of vectors"):
-        open_store(place, np.zeros(1, np.int8), corpus="a", embedder="e", dimension=8)

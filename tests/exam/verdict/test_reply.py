@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.exam.verdict import Scale, UnscoredReason, maximum, read_outcome, read_verdict
-from proctor.llm.outcome import Refusal, Reply, Truncated
+from proctor.exam.verdict import Scale, UnscoredReason, maximum, read_verdict
 
 LINES = (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
 REPLIES = [json.loads(line) for line in LINES]
@@ -84,15 +83,6 @@ def test_the_rationale_is_kept(reply: str, rationale: str) -> None:
 def test_a_reply_that_is_far_too_long_is_unscored() -> None:
     assert read_verdict("x" * 250_000 + "\nVerdict: 2", "ternary").reason == "too_long"
     assert read_verdict("x\n" * 50_000 + "Verdict: 2", "ternary").score == 2
-
-
-def test_a_truncated_reply_and_a_refusal_are_unscored_whatever_they_say() -> None:
-    text = "It fits.\nVerdict: 2"
-    assert read_outcome(Reply(text=text), "ternary").score == 2
-    cut, refused = read_outcome(Truncated(text=text), "ternary"), read_outcome(Refusal(text=text), "ternary")
-    assert (cut.score, cut.reason, cut.rationale) == (None, "truncated", text)
-    assert (refused.score, refused.reason) == (None, "refusal")
-    assert read_outcome(Refusal(), "binary").rationale == ""
 
 
 def test_the_problem_goes_into_the_repair_round() -> None:

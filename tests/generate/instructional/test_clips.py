@@ -21,7 +21,6 @@ from proctor.generate.instructional.clips import (
     Narration,
     clips_of,
     dataset_key,
-    read_narrations,
     render_step,
     top_steps,
 )
@@ -241,23 +240,6 @@ def test_narrations_belong_to_the_step_in_which_they_begin() -> None:
         "now into the oven",
     ]
     assert found.counts["narrations"] == 3
-
-
-def test_narrations_are_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "said.jsonl"
-    path.write_text(
-        '{"video_id": "v", "start": 3, "text": "hi"}\n{"video_id": "w", "start": 1.5, "text": "ho"}\n'
-    )
-    found = read_narrations(path)
-    assert found["w"] == (Narration(video_id="w", start=1.5, text="ho"),)
-    clip = clips_of([recording("v")], "hirest", narrations=found).clips[0]
-    assert clip.steps[0].narration == "hi"
-    path.write_text('{"start": 3, "text": "hi"}\n')
-    with pytest.raises(UserError, match="of which video"):
-        read_narrations(path)
-    path.write_text('{"video_id": "v", "start": "soon", "text": "hi"}\n')
-    with pytest.raises(UserError, match="start"):
-        read_narrations(path)
 
 
 def test_a_step_on_one_line() -> None:

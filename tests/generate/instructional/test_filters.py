@@ -394,8 +394,6 @@ def test_estimate_is_what_a_run_without_drops_asks() -> None:
     made = filters(chosen)
     ahead = list(made.requests(questions))
     assert len(ahead) == 5 * (3 + 1 + 1 + 3 + 3)
-    assert made.calls_per_question == 3 + 1 + 1 + 3 + 3
-    assert filters(FilterSettings(filters=("tricky",))).calls_per_question == 1
     port = Scripted(judge_says(blind=lambda request: f"a guess of {request.model}"))
     assert len(run_filters(questions, made, port).kept) == 5
     assert len(port.sent) == len(ahead)

@@ -21,9 +21,8 @@ from proctor.corpus.embed.embedder import Vectors
 from proctor.corpus.index.best import best
 from proctor.errors import MissingExtraError
 
-__all__ = ["EXTRA", "Found", "cosines", "exact_top", "import_faiss", "in_parts", "one_thread", "ranked"]
+__all__ = ["Found", "cosines", "exact_top", "import_faiss", "in_parts", "one_thread", "ranked"]
 
-EXTRA: Final = "corpus"
 Found = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Rows and cosines, best first."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,17 +10,12 @@ from numpy.typing import NDArray
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
 
-__all__ = ["CODES", "Modalities", "checked_k", "checked_modalities", "modality_codes", "positions_within"]
+__all__ = ["CODES", "Modalities", "checked_k", "checked_modalities", "positions_within"]
 
 Modalities = NDArray[np.int8]
 """One number for each source: 0 text, 1 table, 2 image."""
 
 CODES: Final[dict[Modality, int]] = {modality: code for code, modality in enumerate(MODALITIES)}
-
-
-def modality_codes(modalities: Sequence[Modality]) -> Modalities:
-    """Return modalities as numbers."""
-    return np.fromiter((CODES[m] for m in modalities), np.int8, len(modalities))
 
 
 def checked_modalities(modalities: NDArray[Any] | None, sources: int) -> Modalities:

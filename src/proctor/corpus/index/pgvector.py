@@ -111,7 +111,7 @@ class PgvectorStore:
         dimension: int,
         exact: bool = True,
     ) -> PgvectorStore:
-        """Return what ``build`` wrote; see ``open_store``."""
+        """Return what ``build`` wrote."""
         name, where = store_name(corpus, embedder, dimension, len(modalities)), _where(url)
         connection = _connect(url)
         with _closed_on_error(connection), _told(where):

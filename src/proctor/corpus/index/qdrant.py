@@ -137,7 +137,7 @@ class QdrantStore:
         exact: bool = True,
         client: Any = None,
     ) -> QdrantStore:
-        """Return what ``build`` wrote; see ``open_store``."""
+        """Return what ``build`` wrote."""
         client = client or _connect(url)
         name = store_name(corpus, embedder, dimension, len(modalities))
         with _told(url):

@@ -24,7 +24,7 @@ from proctor.corpus.source import Modality
 from proctor.errors import UserError
 from proctor.records import content_hash
 
-__all__ = ["Fetch", "VectorStore", "build_store", "check_complete", "open_store", "settled", "store_name"]
+__all__ = ["Fetch", "VectorStore", "build_store", "check_complete", "settled", "store_name"]
 
 _MORE: Final = 8
 _NOISE: Final = 2e-5
@@ -87,29 +87,6 @@ def build_store(
 
     return PgvectorStore.build(
         at, vectors, modalities, corpus=corpus, embedder=embedder, exact=exact, seen=seen
-    )
-
-
-def open_store(
-    place: str, modalities: Modalities, *, corpus: str, embedder: str, dimension: int, exact: bool = True
-) -> VectorStore:
-    """Return the store that ``build_store`` wrote.
-
-    Raises:
-        UserError: if this corpus' vectors are not there or not complete, or the server cannot be reached or refuses.
-        MissingExtraError: without the server's client.
-    """
-    kind, at = _kind_of(place)
-    if kind == "qdrant":
-        from proctor.corpus.index.qdrant import QdrantStore
-
-        return QdrantStore.open(
-            at, modalities, corpus=corpus, embedder=embedder, dimension=dimension, exact=exact
-        )
-    from proctor.corpus.index.pgvector import PgvectorStore
-
-    return PgvectorStore.open(
-        at, modalities, corpus=corpus, embedder=embedder, dimension=dimension, exact=exact
     )
 
 

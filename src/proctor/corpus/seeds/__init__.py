@@ -3,7 +3,7 @@
 from proctor.corpus.seeds.coverage import SeedCoverage, seed_coverage
 from proctor.corpus.seeds.sampler import SeedSampler
 from proctor.corpus.seeds.statistics import SeedStatistics
-from proctor.corpus.seeds.weights import NeighbourWeights, Scale, seed_probabilities, seed_weights
+from proctor.corpus.seeds.weights import NeighbourWeights, Scale, seed_probabilities
 
 __all__ = [
     "NeighbourWeights",
@@ -13,5 +13,4 @@ __all__ = [
     "SeedStatistics",
     "seed_coverage",
     "seed_probabilities",
-    "seed_weights",
 ]

@@ -116,21 +116,6 @@ class SeedSampler:
         asking = self._draw(n, rng, self._eligible(exclude, within), self._room(quota, drawn))
         return self._answer([asking])[0]
 
-    def draw_each(
-        self,
-        rngs: Sequence[np.random.Generator],
-        *,
-        exclude: Collection[int] = (),
-        within: Collection[Modality] | None = None,
-    ) -> list[int]:
-        """Draw one seed with each generator: what ``draw(1, rng)`` gives for each, faster together.
-
-        Raises:
-            UserError: if nothing can be drawn.
-        """
-        eligible = self._eligible(exclude, within)
-        return [seeds[0] for seeds in self._answer([self._draw(1, rng, eligible, None) for rng in rngs])]
-
     def statistics(self, sample: int = 1024) -> SeedStatistics:
         """Return how uneven the probabilities are, from all sources or a sample of them, always the same one.
 

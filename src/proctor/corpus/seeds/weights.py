@@ -24,7 +24,7 @@ from proctor.corpus.index.exact import exact_top
 from proctor.corpus.index.vectors import check_vectors
 from proctor.errors import UserError
 
-__all__ = ["BETA", "NEIGHBOURS", "NeighbourWeights", "Scale", "rate_of", "seed_probabilities", "seed_weights"]
+__all__ = ["BETA", "NEIGHBOURS", "NeighbourWeights", "Scale", "rate_of", "seed_probabilities"]
 
 Scale = Literal["multiply", "divide"]
 NEIGHBOURS: Final = 5
@@ -55,7 +55,7 @@ def seed_probabilities(
     """Return how likely each source is a seed; adds up to one.
 
     Args:
-        weights: mean distance of each source to its neighbours, see ``seed_weights``.
+        weights: mean distance of each source to its neighbours, see ``NeighbourWeights.table``.
         beta: 0.1 in the paper.
         scale: whether weights are multiplied with beta (as printed) or divided by it.
 
@@ -67,17 +67,6 @@ def seed_probabilities(
         raise UserError("A corpus without sources has no seeds.")
     powers = np.exp(exponents - exponents.max())
     return np.asarray(powers / powers.sum(), np.float64)
-
-
-def seed_weights(vectors: Vectors, k: int = NEIGHBOURS) -> NDArray[np.float64]:
-    """Return the mean cosine distance of each source to its ``k`` nearest others (to all others where there are fewer).
-
-    A source alone has weight 0. Equal vectors are neighbours like any other: leave duplicates out before.
-
-    Raises:
-        UserError: without vectors, or if one is not finite, zero or not of length one.
-    """
-    return NeighbourWeights(vectors, k).table()
 
 
 class NeighbourWeights:

@@ -32,10 +32,9 @@ from proctor.exam.verdict.reading import (
     VerdictReading,
     maximum,
 )
-from proctor.llm.outcome import Refusal, Reply, Truncated
 from proctor.llm.structured import Unreadable, spoken_text
 
-__all__ = ["read_outcome", "read_verdict"]
+__all__ = ["read_verdict"]
 
 _FORMAT = re.compile("[\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe0f\ufeff]")
 _WIDE: Final = str.maketrans("０１２３４５６７８９：＊／（）．，＝", "0123456789:*/().,=")
@@ -65,18 +64,6 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
         rationale = text
     said = " ".join(text[mark.at : mark.end].split())[:120]
     return VerdictReading(mark.score, _tidy(rationale), None, mark.form, f"read from: {said}")
-
-
-def read_outcome(outcome: Reply | Truncated | Refusal, scale: Scale) -> VerdictReading:
-    """Read what became of a judge's call; failures are no business of this function: there is nothing to read.
-
-    Args:
-        outcome: of the call. A truncated reply is unscored even if it holds a verdict, and so is a refusal.
-        scale: what it was asked for.
-    """
-    if isinstance(outcome, Reply):
-        return read_verdict(outcome.text, scale)
-    return _unscored(outcome.text, "truncated" if isinstance(outcome, Truncated) else "refusal")
 
 
 _AS_IT_IS: Final[dict[str, UnscoredReason]] = {

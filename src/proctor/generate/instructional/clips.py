@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -24,7 +23,7 @@ from proctor.procedure.clip import Clip, Placed, place_segments
 from proctor.procedure.recording import Recording
 from proctor.procedure.trim_rules import DEFAULT, TrimRules
 from proctor.procedure.trimming import trim_recording
-from proctor.records import Dropped, iter_jsonl
+from proctor.records import Dropped
 
 __all__ = [
     "MIN_STEPS",
@@ -34,7 +33,6 @@ __all__ = [
     "Trimming",
     "clips_of",
     "dataset_key",
-    "read_narrations",
     "render_step",
     "top_steps",
 ]
@@ -147,23 +145,6 @@ def clips_of(
     counts = Counter(making.counts)
     counts["clips"], counts["videos"] = len(clips), len(videos)
     return ClipSet(tuple(clips), tuple(making.dropped), dict(sorted(counts.items())))
-
-
-def read_narrations(path: Path) -> dict[str, tuple[Narration, ...]]:
-    """Read what is said in videos, by the id of the recording: one JSON object a line with ``video_id``, ``start``, ``text``.
-
-    Raises:
-        UserError: for a line that is none, or that does not say of which video it is.
-    """
-    found: dict[str, list[Narration]] = {}
-    narrations: Iterator[Narration] = iter_jsonl(path, Narration)
-    for narration in narrations:
-        if not narration.video_id:
-            raise UserError(
-                "a narration does not say of which video it is.", where=str(path), hint="add 'video_id'"
-            )
-        found.setdefault(narration.video_id, []).append(narration)
-    return {video_id: tuple(said) for video_id, said in found.items()}
 
 
 def top_steps(clip: ShownClip) -> tuple[ShownStep, ...]:

@@ -227,13 +227,6 @@ class Filters:
         details = {**verdict.details, "shortened": "; ".join(rendered.shortened)}
         return msgspec.structs.replace(verdict, details=details)
 
-    @property
-    def calls_per_question(self) -> int:
-        """Calls that a question takes which nobody drops, repairs left out: what votes cost, said before they are paid."""
-        settings = self.settings
-        judged = sum(settings.votes.get(name, 1) for name in settings.filters if name != "blind")
-        return judged + 2 * len(self.models.assistants) * ("blind" in settings.filters)
-
     def requests(self, questions: Sequence[Filterable]) -> Iterator[Request]:
         """Yield the requests of a run in which nothing is dropped, without sending any: an upper estimate.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import msgspec
 
@@ -19,8 +19,6 @@ from proctor.metrics.text_statistics import count_tokens, count_words
 
 __all__ = [
     "PUBLISHED",
-    "SET_KINDS",
-    "UNIT",
     "SetKind",
     "SetStatistics",
     "StatisticsRow",
@@ -30,10 +28,6 @@ __all__ = [
 ]
 
 SetKind = Literal["multiple-choice", "open", "training"]
-SET_KINDS: Final[tuple[SetKind, ...]] = get_args(SetKind)
-
-UNIT: Final = "words between white space; tokens with punctuation apart in brackets"
-
 BIN_SECONDS: Final = 60
 """Width of the bins of the clips' durations."""
 

@@ -28,8 +28,6 @@ __all__ = [
 
 ANSWERING: Final = Parameters(temperature=0.0, max_tokens=512)
 MARKING: Final = Parameters(temperature=0.0, max_tokens=512)
-FULL_MARK: Final = 2
-
 S = TypeVar("S")
 
 _MARK = re.compile(r"\bscore\W{0,12}([0-9]+)(?![0-9]|\.[0-9])", re.IGNORECASE)
