@@ -8,9 +8,11 @@ import pytest
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
-from proctor.exam.choice_floors import CHOICE_FLOORS, most_frequent_letter, predict_floor
-from proctor.exam.choice_scores import score_choices
-from proctor.exam.clip_scores import Resampling
+from proctor.exam import choice_floors
+from proctor.exam.choice_floors import CHOICE_FLOORS
+from proctor.exam.kinds.clip import KIND, clip_items
+from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling
 from proctor.metrics.choice import option_tells
 
 NONE = Resampling(resamples=0)
@@ -29,9 +31,17 @@ def varied(count: int = 300, seed: int = 1):
     return made
 
 
+def predict_floor(questions, floor, **options):
+    return choice_floors.predict_floor(clip_items(questions), floor, **options)
+
+
+def most_frequent_letter(questions):
+    return choice_floors.most_frequent_letter(clip_items(questions))
+
+
 def accuracy(questions, floor, seed=0):
     made = predict_floor(questions, floor, seed=seed)
-    return score_choices(questions, made, benchmark="b", resampling=NONE).row().value
+    return score_run(KIND, clip_items(questions), made, benchmark="b", resampling=NONE).row().value
 
 
 def test_chance_is_one_over_the_number_of_options() -> None:

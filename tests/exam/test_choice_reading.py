@@ -12,10 +12,12 @@ from proctor.errors import UserError
 from proctor.exam.choice_order import rotations, shown_order, spell_order
 from proctor.exam.choice_reading import CUT_OFF, choice_of, read_choice
 from proctor.exam.clip_question import ClipQuestion
+from proctor.exam.kinds.clip import clip_items
 from proctor.exam.prediction import Prediction
 from proctor.metrics.choice import LETTERS, parse_letter
 
 QUESTION = ClipQuestion(id="q", question="What?", answer=OPTIONS[2], options=OPTIONS, letter="C")
+(ITEM,) = clip_items([QUESTION])
 PRINTED = tuple(range(5))
 
 
@@ -97,31 +99,23 @@ def test_a_prediction_is_read_again_from_its_answer() -> None:
         answer="A",
         details={"order": spell_order(order), "letter": "E", "rule": "text"},
     )
-    assert choice_of(made, QUESTION.options, QUESTION.letter).right  # what the details claim does not matter
-    assert not choice_of(
-        Prediction(item_id="q", predictor="m", answer="A"), QUESTION.options, QUESTION.letter
-    ).right
+    assert choice_of(made, ITEM).right  # what the details claim does not matter
+    assert not choice_of(Prediction(item_id="q", predictor="m", answer="A"), ITEM).right
     opened = Prediction(item_id="q", predictor="m", answer="C) or D)", details={"bracket": "opened"})
-    assert choice_of(opened, QUESTION.options, QUESTION.letter).rule == "bracket"
+    assert choice_of(opened, ITEM).rule == "bracket"
     cut = Prediction(item_id="q", predictor="m", answer="the answer is C", details={"cut_off": "yes"})
-    assert choice_of(cut, QUESTION.options, QUESTION.letter).rule == CUT_OFF
+    assert choice_of(cut, ITEM).rule == CUT_OFF
 
 
 @pytest.mark.parametrize("order", ["ABC", "AABCD", "ABCDEF", "zzzzz", "ABCD-"])
 def test_an_order_that_is_none_is_an_error(order: str) -> None:
     with pytest.raises(UserError, match="is no order of its 5 options"):
-        choice_of(
-            Prediction(item_id="q", predictor="m", answer="A", details={"order": order}),
-            QUESTION.options,
-            QUESTION.letter,
-        )
+        choice_of(Prediction(item_id="q", predictor="m", answer="A", details={"order": order}), ITEM)
 
 
 def test_a_failed_prediction_has_chosen_nothing() -> None:
     with pytest.raises(UserError, match="chosen nothing"):
-        choice_of(
-            Prediction(item_id="q", predictor="m", failure="timeout"), QUESTION.options, QUESTION.letter
-        )
+        choice_of(Prediction(item_id="q", predictor="m", failure="timeout"), ITEM)
 
 
 @given(st.text(max_size=300), st.permutations(range(5)), st.booleans(), st.booleans())

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
-from proctor.exam.choice_scores import CREDIT, score_choices
-from proctor.exam.clip_scores import clip_slices
+from proctor.exam.choice_scores import CREDIT
+from proctor.exam.kinds.clip import KIND, clip_items
 from proctor.exam.prediction import Prediction
+from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.bootstrap import bootstrap_interval, cluster_sums
 from proctor.metrics.score import Signature
@@ -29,7 +30,9 @@ def said(q, answer="?", *, failure=None, who="m", **details):
 
 
 def score(predictions, questions=QUESTIONS, **options) -> ScoreTable:
-    return score_choices(questions, predictions, benchmark="toy", **{"resampling": NONE, **options})
+    return score_run(
+        KIND, clip_items(questions), predictions, **{"benchmark": "toy", "resampling": NONE, **options}
+    )
 
 
 def test_unparsed_is_wrong_failed_is_in_no_mean_and_the_rest_was_skipped() -> None:
@@ -189,17 +192,15 @@ def test_two_runs_are_compared_by_video() -> None:
     assert found.p < 0.05
     with pytest.raises(UserError, match="same predictor"):
         compare_tables([good, good])
-    other = score_choices(
-        QUESTIONS, [said(q, "A", who="o") for q in QUESTIONS], benchmark="another", resampling=QUICK
-    )
+    other = score([said(q, "A", who="o") for q in QUESTIONS], benchmark="another", resampling=QUICK)
     with pytest.raises(UserError, match="benchmark"):
         compare_tables([good, other])
 
 
 def test_what_a_question_does_not_have_puts_it_in_no_slice() -> None:
     bare = msgspec.structs.replace(QUESTIONS[0], level="", category="", dataset="", position="")
-    assert list(clip_slices([bare])) == ["all"]
-    assert "category=a/b" in clip_slices([msgspec.structs.replace(bare, category="a|b")])
+    assert list(KIND.slices(clip_items([bare]))) == ["all"]
+    assert "category=a/b" in KIND.slices(clip_items([msgspec.structs.replace(bare, category="a|b")]))
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C", "D", "E", "hm", None]), min_size=1, max_size=40))

@@ -12,8 +12,10 @@ from proctor.exam.floors import (
     make_floor,
 )
 from proctor.exam.judge import RuleJudge, judge_predictions
+from proctor.exam.kinds.moment import KIND, moment_items
 from proctor.exam.predict import PrivilegedPredictor, make_task, predict_items
 from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling
 from proctor.procedure.graph import Step, TaskGraph
 
 
@@ -24,7 +26,10 @@ def answers(predictor, items, graphs, seed=0):
 def score(predictor, items, graphs):
     predictions = list(predict_items(items, graphs, predictor))
     judgements = list(judge_predictions(items, graphs, predictions, RuleJudge()))
-    return score_run(items, predictions, judgements, benchmark="t", resamples=50)
+    return score_run(
+        KIND, moment_items(items), predictions, {"judge": judgements}, benchmark="t",
+        resampling=Resampling(resamples=50),
+    )  # fmt: skip
 
 
 def test_names():

@@ -5,12 +5,12 @@ import pytest
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
-from proctor.exam.kinds.clip import clip_items
+from proctor.exam.kinds.clip import KIND, clip_items
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
-from proctor.exam.open_scores import score_open
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.fence import FenceSecret
@@ -25,7 +25,17 @@ JUDGE = ModelMarker(
     prompts=Prompts(generation_prompts(), FenceSecret(b"0" * 32)),
 )
 ITEMS = clip_items(QUESTIONS)
-NONE = Resampling(resamples=0)
+
+
+def score(predictions, judgements):
+    return score_run(
+        KIND,
+        ITEMS,
+        predictions,
+        {"consistency": judgements},
+        benchmark="toy",
+        resampling=Resampling(resamples=0),
+    )
 
 
 class Port:
@@ -66,13 +76,14 @@ def test_the_share_that_means_the_same() -> None:
     assert [j.score for j in judgements] == [2, 0, 2, 0, 2, 0]
     assert {j.rationale for j in judgements} == {"Because."}
     assert {"calls": "1", "tokens_in": "20", "scale": "binary"}.items() <= judgements[0].details.items()
-    table = score_open(QUESTIONS, predictions, judgements, benchmark="toy", resampling=NONE)
+    table = score(predictions, judgements)
     row = table.row(measure="consistency")
     assert (row.value, row.n, row.skipped, row.failed, row.chance) == (0.5, 6, 2, 0, None)
     assert table.row("level=coarse").value == 1.0
     assert table.row("level=fine").value == 0.0
     assert table.counts == {
-        "questions": 8, "not asked": 2, "consistent": 3, "inconsistent": 3, "failed": 0, "unmarked": 0,
+        "questions": 8, "not asked": 2, "failed": 0, "consistency: yes": 3, "consistency: no": 3,
+        "consistency: unmarked": 0,
     }  # fmt: skip
     assert {r.key for r in JUDGE.requests(ITEMS, predictions)} == {r.key for r in port.asked}
 
@@ -96,10 +107,10 @@ def test_failed_answers_are_not_judged_and_unmarked_ones_are_in_no_mean() -> Non
         None, "overload", "unparsed", "refusal", "prediction failed",
     ]  # fmt: skip
     assert judgements[2].details["calls"] == "2"  # asked once more for the right form
-    table = score_open(QUESTIONS, predictions, judgements, benchmark="toy", resampling=NONE)
+    table = score(predictions, judgements)
     assert (table.row().value, table.row().n, table.row().failed) == (1.0, 1, 4)
     assert table.counts["failed: overload"] == 1
-    assert {k: n for k, n in table.counts.items() if k.startswith("unmarked")} == {
+    assert {k.removeprefix("consistency: "): n for k, n in table.counts.items() if "unmarked" in k} == {
         "unmarked": 3, "unmarked: overload": 1, "unmarked: refusal": 1, "unmarked: unparsed": 1,
     }  # fmt: skip
 
@@ -107,8 +118,8 @@ def test_failed_answers_are_not_judged_and_unmarked_ones_are_in_no_mean() -> Non
 def test_an_answer_without_a_judgement_has_no_mark() -> None:
     predictions = [answer(0), answer(1)]
     judgements = JUDGE.mark(ITEMS, predictions, Port(by_number))[:1]
-    table = score_open(QUESTIONS, predictions, judgements, benchmark="toy", resampling=NONE)
-    assert table.counts["unmarked: not judged"] == 1
+    table = score(predictions, judgements)
+    assert table.counts["consistency: unmarked: not judged"] == 1
     assert table.row().n == 1
 
 
@@ -127,16 +138,11 @@ def test_a_run_that_is_broken_off_keeps_what_is_there() -> None:
 def test_what_cannot_be_scored() -> None:
     predictions = [answer(0)]
     judgements = JUDGE.mark(ITEMS, predictions, Port(by_number))
-    with pytest.raises(UserError, match="of 0 judges"):
-        score_open(QUESTIONS, predictions, [], benchmark="toy")
-    other = msgspec.structs.replace(judgements[0], judge="another")
-    with pytest.raises(UserError, match="of 2 judges"):
-        score_open(QUESTIONS, predictions, [*judgements, other], benchmark="toy")
     with pytest.raises(UserError, match="several judgements"):
-        score_open(QUESTIONS, predictions, judgements * 2, benchmark="toy")
+        score(predictions, judgements * 2)
     partial = msgspec.structs.replace(judgements[0], score=1)
-    with pytest.raises(UserError, match="marks 0 or 2, not 1"):
-        score_open(QUESTIONS, predictions, [partial], benchmark="toy")
+    with pytest.raises(UserError, match="a judgement is 0 or 2, got 1"):
+        score(predictions, [partial])
 
 
 def test_equal_answers_to_one_question_are_judged_once() -> None:

@@ -4,9 +4,17 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment import KIND, moment_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
+
+QUICK = Resampling(resamples=10)
+
+
+@pytest.fixture(scope="session")
+def release(release):
+    return moment_items(release)
 
 
 def run(release, scores, *, predictor="p", judge="rules-1", **options):
@@ -29,8 +37,8 @@ def run(release, scores, *, predictor="p", judge="rules-1", **options):
                 failure=failure,
             )
         )
-    options = {"benchmark": "shelf-1", "resamples": 300, **options}
-    return score_run(release, predictions, judgements, **options)
+    options = {"benchmark": "shelf-1", "resampling": Resampling(resamples=300), **options}
+    return score_run(KIND, release, predictions, {"judge": judgements}, **options)
 
 
 def test_rows_and_denominators(release):
@@ -57,7 +65,7 @@ def test_values_are_points(release):
 
 
 def test_types_are_sliced_by_type(release):
-    table = run(release, lambda k: 2 if release[k].type == "next" else 0)
+    table = run(release, lambda k: 2 if release[k].question.facets["type"] == "next" else 0)
     assert table.row("type=next").value == 100.0
     assert table.row("type=missing").value == 0.0
 
@@ -88,14 +96,23 @@ def test_same_input_same_bytes_in_any_order(release):
         Judgement(item_id=i.id, predictor="p", judge="rules-1", score=k % 3)
         for k, i in reversed(list(enumerate(release)))
     ]
-    again = score_run(release, predictions, judgements, benchmark="shelf-1", resamples=300)
+    again = score_run(
+        KIND,
+        release,
+        predictions,
+        {"judge": judgements},
+        benchmark="shelf-1",
+        resampling=Resampling(resamples=300),
+    )
     assert msgspec.json.encode(again) == msgspec.json.encode(table)
 
 
 def test_unjudged_predictions_have_failed_not_scored_zero(release):
     predictions = [Prediction(item_id=i.id, predictor="p", answer="a") for i in release]
     judgements = [Judgement(item_id=release[0].id, predictor="p", judge="j", score=2)]
-    row = score_run(release, predictions, judgements, benchmark="b", resamples=10).row("all")
+    row = score_run(KIND, release, predictions, {"judge": judgements}, benchmark="b", resampling=QUICK).row(
+        "all"
+    )
     assert (row.value, row.n, row.failed) == (100.0, 1, len(release) - 1)
 
 
@@ -103,7 +120,7 @@ def test_a_mark_of_an_answer_that_has_failed_since_is_none(release):
     asked = [one(item.id) for item in release]
     marks = [mark(item.id, score=2) for item in release]
     asked[0] = one(release[0].id, failure="refusal: no", answer=None)
-    table = score_run(release, asked, marks, benchmark="b@1", resamples=100)
+    table = score_run(KIND, release, asked, {"judge": marks}, benchmark="b@1", resampling=QUICK)
     assert (table.row("all").value, table.row("all").failed) == (100.0, 1)
     assert table.item_marks[release[0].id] is None
 
@@ -123,6 +140,11 @@ def mark(item_id, **more):
         ([one("r00_0_next"), one("r01_0_next", predictor="q")], [], "of 2 predictors: p, q"),
         ([one("r00_0_next"), one("r00_0_next")], [], "several predictions"),
         ([one("zzz")], [], "does not have, such as 'zzz'"),
+        (
+            [one("r00_0_next")],
+            [mark("r00_0_next", predictor="q")],
+            "judgements are of 'q', the predictions of 'p'",
+        ),
         ([one("r00_0_next")], [mark("zzz")], "1 judgements are about items"),
         ([one("r00_0_next")], [mark("r00_0_next"), mark("r00_0_next")], "several judgements"),
         ([one("r00_0_next")], [mark("r00_0_next"), mark("r01_0_next", judge="k")], "of 2 judges: j, k"),
@@ -131,18 +153,19 @@ def mark(item_id, **more):
 )
 def test_what_does_not_belong_together_is_refused(release, predictions, judgements, message):
     with pytest.raises(UserError, match=message):
-        score_run(release, predictions, judgements, benchmark="b", resamples=10)
+        score_run(KIND, release, predictions, {"judge": judgements}, benchmark="b", resampling=QUICK)
 
 
 def test_a_predictor_can_be_chosen(release):
     both = [one("r00_0_next"), one("r00_0_next", predictor="q")]
     table = score_run(
+        KIND,
         release,
         both,
-        [mark("r00_0_next", predictor="q", score=2)],
+        {"judge": [mark("r00_0_next"), mark("r00_0_next", predictor="q", score=2)]},
         benchmark="b",
         predictor="q",
-        resamples=10,
+        resampling=QUICK,
     )
     assert table.predictor == "q"
     assert table.row("all").value == 100.0

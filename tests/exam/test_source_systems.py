@@ -20,6 +20,7 @@ from proctor.exam.concur import concur, sheet_of_answers, sheet_of_retrieval
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
 from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library, Prompts
+from proctor.exam.likeness import rouge_measure
 from proctor.exam.marker import ModelMarker
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction
@@ -28,10 +29,11 @@ from proctor.exam.rerank import ModelReranker, RerankTask, rerank_run
 from proctor.exam.retrieval import retrieve
 from proctor.exam.retrieval_scores import score_retrieval
 from proctor.exam.retrievers import LexicalRetriever
+from proctor.exam.scores import score_run
 from proctor.exam.source_question import SourceQuestion
-from proctor.exam.source_scores import rouge_column, score_answers
 from proctor.exam.source_showing import CorpusPictures
 from proctor.exam.style_overlap import StyleClassifier, score_overlap
+from proctor.exam.table import Resampling
 from proctor.llm.fence import FENCE_FILE, FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.stages.models import open_models
@@ -114,8 +116,10 @@ def run_everything(workspace, standin, lakes, questions):
                 kind: j.mark(document_items(questions), answers, models.ask("judge"))
                 for kind, j in judges.items()
             }
-            tables.append((answers, marks, score_answers(
-                questions, answers, marks, [rouge_column(questions, answers)], resamples=100
+            items = document_items(questions)
+            tables.append((answers, marks, score_run(
+                KIND, items, answers, marks, [rouge_measure(items, answers)], benchmark="lakes",
+                resampling=Resampling(resamples=100),
             )))  # fmt: skip
         classifier = StyleClassifier(model("classifier"), STYLES, prompts, models.secret)
         claims = classifier.classify(questions, models.ask("overlap"))

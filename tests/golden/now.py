@@ -35,17 +35,76 @@ def _first_marks(record: Mapping[str, Any]) -> Any:
     return next(iter(record["marks"].values()))
 
 
+_CLIP_ROW = (
+    "slice",
+    "kind",
+    "value",
+    "measure",
+    "low",
+    "high",
+    "n",
+    "failed",
+    "skipped",
+    "unparsed",
+    "chance",
+    "signature",
+    "note",
+)
+"""Fields of rows over clips; clusters were called ``videos``."""
+
+
 def _clip_rows(record: Mapping[str, Any]) -> Any:
-    """Rows over clips counted their clusters as ``videos``."""
     return [
-        {("videos" if name == "clusters" else name): value for name, value in row.items()}
+        {name: row[name] for name in _CLIP_ROW if name in row}
+        | ({"videos": row["clusters"]} if row.get("clusters") else {})
         for row in record["rows"]
     ]
 
 
 def _judged_rows(record: Mapping[str, Any]) -> Any:
-    """Rows of answers about moments had no measure: there was but one, the judge's points."""
-    return [{name: value for name, value in row.items() if name != "measure"} for row in record["rows"]]
+    """Rows of answers about moments had no measure, for there was but one: the judge's points; nor did they count clusters."""
+    return [
+        {name: value for name, value in row.items() if name not in ("measure", "clusters")}
+        for row in record["rows"]
+    ]
+
+
+def _document_rows(record: Mapping[str, Any]) -> Any:
+    """Rows over documents named their system, and counted neither clusters nor marks."""
+    return [
+        {name: value for name, value in row.items() if name not in ("clusters", "marks")}
+        | {"system": record["predictor"]}
+        for row in record["rows"]
+    ]
+
+
+def _document_marks(record: Mapping[str, Any]) -> Any:
+    """Only judges' marks were kept, not likeness to the reference."""
+    return {name: marks for name, marks in record["marks"].items() if name not in ("rouge-1", "bertscore")}
+
+
+def _document_counts(record: Mapping[str, Any]) -> Any:
+    """Counts that were 0 were left out."""
+    counts = record["counts"]
+    old = {
+        "questions": counts["questions"],
+        "failed answers": counts["failed"],
+        "not asked": counts["not asked"],
+    }
+    for name in _document_marks(record):
+        unread = counts.get(f"{name}: unmarked: judge_unparsed", 0)
+        old |= {f"{name}: {score}": counts[f"{name}: {score}"] for score in (0, 1, 2)}
+        old |= {
+            f"{name}: judge_unparsed": unread,
+            f"{name}: unscored otherwise": counts[f"{name}: unmarked"] - unread,
+        }
+    return {name: n for name, n in old.items() if n}
+
+
+def _clip_counts(record: Mapping[str, Any]) -> Any:
+    """What a consistency judge said had names of its own."""
+    names = {"consistency: yes": "consistent", "consistency: no": "inconsistent"}
+    return {names.get(name, name.removeprefix("consistency: ")): n for name, n in record["counts"].items()}
 
 
 _PAIR: Final = "id clip_id video_id dataset level category position question answer step_ids details"
@@ -90,11 +149,13 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "candidates.jsonl": _same("id example_id recording_id type question answers provenance"),
     "items.jsonl": _same("id candidate_id candidate_hash example question golds question_approved_by"),
     "table.json": _same(  # of one system over clips; marks 0 to 1; None where a rotation has no answer
-        "predictor judge benchmark privilege counts clusters"
+        "predictor judge benchmark privilege clusters"
     )
+    | {"counts": _clip_counts}
     | {name: f"letters.{name}" for name in ("circular", "answers", "balance_p", "recall_spread")}
     | {"letters": "letters.rows", "item_marks": _first_marks, "rows": _clip_rows},
-    "answers/table.json": _same("predictor counts marks notes") | {"cells": "rows"},  # marks: 0 to 100; a question's golds must all be given
+    "answers/table.json": _same("predictor notes")
+    | {"counts": _document_counts, "marks": _document_marks, "cells": _document_rows},  # marks: 0 to 100; a question's golds must all be given
     "retrieval/table.json": _same("runs cells counts recalls questions notes"),
     "retrieval/run.json": _same("spec retriever embedders questions signature details"),
     "retrieval/ranking.jsonl": _same("qid retriever ids scores failure"),

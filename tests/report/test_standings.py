@@ -10,7 +10,9 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.item import Item
+from proctor.exam.kinds.moment import KIND, moment_items
 from proctor.exam.scores import score_run
+from proctor.exam.table import Resampling
 from proctor.report.data import ReportData, ReportOptions, Run
 from proctor.report.standings import compute_standings, derive_outcomes
 
@@ -77,7 +79,12 @@ def test_a_single_run_has_no_comparison(small: ReportData, quick: ReportOptions)
 def test_scores_given_with_a_run_are_taken_as_they_are(small: ReportData, quick: ReportOptions) -> None:
     run = small.runs[1]
     table = score_run(
-        small.items, run.predictions, run.judgements, benchmark="Small 0.1", resamples=300, seed=5
+        KIND,
+        moment_items(small.items),
+        run.predictions,
+        {"judge": run.judgements},
+        benchmark="Small 0.1",
+        resampling=Resampling(resamples=300, seed=5),
     )
     row = compute_standings(replace(small, runs=(replace(run, table=table),)), quick).rows[0]
     assert row.score == table.row("all").to_score()

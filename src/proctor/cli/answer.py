@@ -85,7 +85,8 @@ def answer(
     for note in result["table"].get("notes", ()):
         warn(note)
     counts = "; ".join(f"{name}: {n:,}" for name, n in result["table"].get("counts", {}).items())
-    text = f"{cells_text(result['table']['rows'])}\n\n{counts}\n\n{closing_text(result['calls'])}"
+    rows = [{**row, "system": result["system"]} for row in result["table"]["rows"]]
+    text = f"{cells_text(rows)}\n\n{counts}\n\n{closing_text(result['calls'])}"
     emit(result, text, as_json=as_json)
     end_with_status(result["calls"])
     if result["calls"]["stopped"]:

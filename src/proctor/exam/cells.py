@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from proctor.exam.source_question import SourceQuestion
-from proctor.exam.table import Slices
+from proctor.exam.measured import Slices
 
 __all__ = ["document_slices"]
 
 
-def document_slices(questions: Sequence[SourceQuestion]) -> Slices:
-    """Return what the slices are cut by and their questions; sorted by name, so that the order of questions changes nothing."""
-    found: dict[str, tuple[str, list[str]]] = {"all": ("all", [question.id for question in questions])}
+def document_slices(questions: Iterable[tuple[str, str, str]]) -> Slices:
+    """Return what the slices are cut by and their questions; sorted by name, so that the order of questions changes nothing.
+
+    Args:
+        questions: id, style and combination of modalities of each.
+    """
+    asked = list(questions)
+    found: dict[str, tuple[str, list[str]]] = {"all": ("all", [id_ for id_, _, _ in asked])}
     for kind in ("style", "modalities", "style-modalities"):
         named: dict[str, list[str]] = {}
-        for question in questions:
-            named.setdefault(_name(kind, question), []).append(question.id)
+        for id_, style, combination in asked:
+            named.setdefault(_name(kind, f"style={style}", f"modalities={combination}"), []).append(id_)
         found |= {name: (kind, named[name]) for name in sorted(named)}
     return found
 
 
-def _name(kind: str, question: SourceQuestion) -> str:
-    style, modalities = f"style={question.style}", f"modalities={question.combination}"
+def _name(kind: str, style: str, modalities: str) -> str:
     return {"style": style, "modalities": modalities}.get(kind, f"{style}/{modalities}")

@@ -14,10 +14,11 @@ from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
 from proctor.exam.choice_order import spell_order
+from proctor.exam.choice_reading import right_letter
 from proctor.exam.choice_scores import CREDIT
-from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.predict import item_rng
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Choice, Item
 from proctor.metrics.choice import LETTERS, longest_option_credit
 
 __all__ = ["CHOICE_FLOORS", "PRIVILEGES", "ChoiceFloor", "most_frequent_letter", "predict_floor"]
@@ -33,13 +34,11 @@ PRIVILEGES: Final[dict[ChoiceFloor, str]] = {
 """What a floor is told that a predictor must not know."""
 
 
-def predict_floor(
-    questions: Sequence[ClipQuestion], floor: ChoiceFloor, *, seed: int = 0
-) -> list[Prediction]:
+def predict_floor(items: Sequence[Item], floor: ChoiceFloor, *, seed: int = 0) -> list[Prediction]:
     """Answer questions by a floor, in their order.
 
     Args:
-        questions: with options.
+        items: with options.
         floor: which one.
         seed: of the draws.
 
@@ -48,36 +47,39 @@ def predict_floor(
     """
     if floor not in CHOICE_FLOORS:
         raise UserError(f"there is no floor '{floor}'.", hint=f"choose of {', '.join(CHOICE_FLOORS)}")
-    if lacking := [question.id for question in questions if not question.options]:
+    if lacking := [item.id for item in items if not isinstance(item.question.form, Choice)]:
         raise UserError("a question has no options to guess among.", where=lacking[0])
-    frequent = most_frequent_letter(questions)
-    return [
-        _predicted(question, floor, _candidates(question, floor, frequent), seed) for question in questions
-    ]
+    frequent = most_frequent_letter(items)
+    return [_predicted(item, floor, _candidates(item, floor, frequent), seed) for item in items]
 
 
-def most_frequent_letter(questions: Sequence[ClipQuestion]) -> str:
+def most_frequent_letter(items: Sequence[Item]) -> str:
     """Return the letter that is right most often as printed; of several the first; empty without questions."""
-    counts = Counter(question.letter for question in questions)
+    counts = Counter(map(right_letter, items))
     return min(counts, key=lambda letter: (-counts[letter], letter), default="")
 
 
-def _candidates(question: ClipQuestion, floor: ChoiceFloor, frequent: str) -> str:
+def _candidates(item: Item, floor: ChoiceFloor, frequent: str) -> str:
     """Return the letters among which a floor draws."""
-    letters = LETTERS[: len(question.options)]
+    options = _options(item)
+    letters = LETTERS[: len(options)]
     if floor == "longest-option":
-        return "".join(letter for letter in letters if longest_option_credit(question.options, letter) > 0)
+        return "".join(letter for letter in letters if longest_option_credit(options, letter) > 0)
     if floor == "most-frequent-letter" and frequent in letters:
         return frequent
     return letters  # the letter is none of a question with fewer options: it guesses
 
 
-def _predicted(question: ClipQuestion, floor: ChoiceFloor, candidates: str, seed: int) -> Prediction:
-    letter = item_rng(seed, f"{floor}/{question.id}").choice(candidates)
-    credit = 1 / len(candidates) if question.letter in candidates else 0.0
+def _options(item: Item) -> tuple[str, ...]:
+    return item.question.form.options if isinstance(item.question.form, Choice) else ()
+
+
+def _predicted(item: Item, floor: ChoiceFloor, candidates: str, seed: int) -> Prediction:
+    letter = item_rng(seed, f"{floor}/{item.id}").choice(candidates)
+    credit = 1 / len(candidates) if right_letter(item) in candidates else 0.0
     details = {
         "model": "",
-        "order": spell_order(range(len(question.options))),
+        "order": spell_order(range(len(_options(item)))),
         "letter": letter,
         "shown_letter": letter,
         "rule": "sole",
@@ -86,7 +88,7 @@ def _predicted(question: ClipQuestion, floor: ChoiceFloor, candidates: str, seed
     if PRIVILEGES[floor]:
         details["privilege"] = PRIVILEGES[floor]
     return Prediction(
-        item_id=question.id,
+        item_id=item.id,
         predictor=f"floor: {floor}",
         answer=letter,
         details={name: text for name, text in details.items() if text},

@@ -14,6 +14,7 @@ from typing import Final
 from proctor.errors import UserError
 from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_letter
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Choice as WithOptions
 from proctor.exam.question import Item, Pick
 from proctor.metrics.choice import LETTERS, parse_letter
 
@@ -72,26 +73,26 @@ def read_choice(
 
 
 def right_letter(item: Item) -> str:
-    """Return the letter of the right option as printed; empty where none is known."""
+    """Return the letter of the right option as printed; empty where no option is."""
     return next((LETTERS[gold.value.option] for gold in item.golds if isinstance(gold.value, Pick)), "")
 
 
-def choice_of(prediction: Prediction, options: Sequence[str], right: str) -> Choice:
+def choice_of(prediction: Prediction, item: Item) -> Choice:
     """Read a prediction again: what counts is the reply, the letter in its details is for people.
 
     Predictions of other programs need only an answer; without an order the options were shown as printed.
 
     Args:
         prediction: with an answer.
-        options: as printed.
-        right: letter of the right one as printed.
+        item: with options.
 
     Raises:
-        UserError: if it has no answer, or its order is none of the question's options.
+        UserError: if it has no answer, or its order is none of the item's options.
     """
     if prediction.answer is None:
         raise UserError("a prediction that failed has chosen nothing.", where=prediction.item_id)
-    details = prediction.details
+    form, details = item.question.form, prediction.details
+    options = form.options if isinstance(form, WithOptions) else ()
     order: Order | None = tuple(range(len(options)))
     if text := details.get("order"):
         order = parse_order(text, len(options))
@@ -104,7 +105,7 @@ def choice_of(prediction: Prediction, options: Sequence[str], right: str) -> Cho
     return read_choice(
         prediction.answer,
         options,
-        right,
+        right_letter(item),
         order,
         opened_bracket=details.get("bracket") == "opened",
         cut_off=details.get("cut_off") == "yes",

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.choice_reading import CUT_OFF, Choice, choice_of
-from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.clip_scores import clip_rows, predictions_of_one
+from proctor.exam.measured import Slices
 from proctor.exam.prediction import Prediction
-from proctor.exam.table import LetterRow, Letters, Resampling, ScoreRow, ScoreTable, signature_part
+from proctor.exam.question import Choice as WithOptions
+from proctor.exam.question import Item
+from proctor.exam.table import LetterRow, Letters, Measure
 from proctor.metrics.choice import LETTERS, PARSER, letter_balance, recall_spread
 from proctor.metrics.score import Signature
 
-__all__ = ["CREDIT", "score_choices"]
+__all__ = ["CREDIT", "choice_marks"]
 
 CREDIT: Final = "credit"
 """Detail of a floor's prediction: the share of its draws that would be right, which is its mark."""
@@ -36,109 +37,78 @@ class _Turn(msgspec.Struct, frozen=True):
     choice: Choice | None
 
 
-def score_choices(
-    questions: Sequence[ClipQuestion],
-    predictions: Sequence[Prediction],
-    *,
-    benchmark: str,
-    predictor: str = "",
-    privilege: str = "",
-    resampling: Resampling | None = None,
-) -> ScoreTable:
-    """Score one run.
+def choice_marks(
+    items: Sequence[Item], predictions: Sequence[Prediction]
+) -> tuple[list[Measure], Letters, dict[str, int]]:
+    """Return the measures of one run, what it says of letters, and how many replies were right, wrong and unparsed.
 
     Args:
-        questions: the whole set, all with options.
+        items: the whole set, all with options.
         predictions: of one predictor; of a circular run one a rotation.
-        benchmark: name and version, for the signature.
-        predictor: whose predictions to score, where several are given.
-        privilege: what it saw that others do not.
-        resampling: of the intervals.
 
     Raises:
-        UserError: if there is nothing to score, a question has no options, records of several predictors are mixed, or a record
-            does not fit its question.
+        UserError: if a question has no options, only some predictions are rotations, or a record does not fit its question.
     """
-    how = resampling or Resampling()
-    chosen = predictions_of_one(questions, predictions, predictor)
-    by_id = {question.id: question for question in questions}
-    if lacking := [question.id for question in questions if not question.options]:
+    options = {item.id: form.options for item in items if isinstance(form := item.question.form, WithOptions)}
+    if lacking := [item.id for item in items if item.id not in options]:
         raise UserError(
             "a question has no options.", where=lacking[0], hint="score open-ended answers by a judge"
         )
-    circular = _is_circular(chosen)
+    circular = _is_circular(predictions)
+    by_id = {item.id: item for item in items}
     turns: dict[str, list[_Turn]] = {}
-    for prediction in chosen:
+    for prediction in predictions:
         turns.setdefault(prediction.item_id, []).append(_turn(prediction, by_id[prediction.item_id]))
     marks = {id_: _mean([turn.mark for turn in made]) for id_, made in turns.items()}
     if circular:
         for id_, made in turns.items():
-            if len(made) < len(by_id[id_].options):
+            if len(made) < len(options[id_]):
                 marks[id_] = None  # a run that was broken off: not all rotations were asked
-    unparsed = {
-        id_: any(turn.choice is not None and turn.choice.printed is None for turn in made)
-        for id_, made in turns.items()
-    }
-    rows = _rows(questions, marks, unparsed, turns, benchmark=benchmark, circular=circular, how=how)
     choices = [turn.choice for made in turns.values() for turn in made if turn.choice is not None]
-    letters = _letter_rows(choices)
-    return ScoreTable(
-        benchmark=benchmark,
-        predictor=chosen[0].predictor,
-        judge=PARSER,
-        rows=tuple(rows),
-        marks={"accuracy": {question.id: marks.get(question.id) for question in questions}},
-        clusters={question.id: question.cluster for question in questions},
-        counts=_counts(questions, chosen, choices),
-        privilege=privilege,
-        letters=Letters(
-            circular=circular,
-            answers=len(choices),
-            rows=letters,
-            recall_spread=_known(
-                recall_spread([row.right / row.gold if row.gold else None for row in letters]).value
-            ),
-            balance_p=_known(letter_balance([row.said for row in letters]).p) if len(letters) > 1 else None,
-        ),
-    )
+    lengths = {id_: len(found) for id_, found in options.items()}
+    return _measures(lengths, marks, turns, circular=circular), _letters(choices, circular), _counts(choices)
 
 
-def _rows(
-    questions: Sequence[ClipQuestion],
+def _measures(
+    lengths: Mapping[str, int],
     marks: Mapping[str, float | None],
-    unparsed: Mapping[str, bool],
     turns: Mapping[str, Sequence[_Turn]],
     *,
-    benchmark: str,
     circular: bool,
-    how: Resampling,
-) -> list[ScoreRow]:
-    basis = {
-        "benchmark": signature_part(benchmark),
-        "parser": PARSER,
-        "unparsed": "wrong",
-    }
-    basis["rotations"] = "all" if circular else "one"
-    chances = {question.id: 1 / len(question.options) for question in questions}
-    letters = {
-        id_: made[0].choice.gold_shown
+) -> list[Measure]:
+    basis = {"parser": PARSER, "unparsed": "wrong", "rotations": "all" if circular else "one"}
+    unparsed = frozenset(
+        id_
         for id_, made in turns.items()
-        if not circular and made[0].choice is not None
-    }
-    rows = clip_rows(
-        questions, marks, Signature("choice_accuracy", basis), measure="accuracy", resampling=how,
-        unparsed=unparsed, chances=chances, letters=letters,
-    )  # fmt: skip
-    if circular:
-        every = {id_: None if mark is None else float(mark == 1.0) for id_, mark in marks.items()}
-        guessed = {
-            question.id: len(question.options) ** -float(len(question.options)) for question in questions
-        }
-        rows += clip_rows(
-            questions, every, Signature("circular_accuracy", basis), measure="circular_accuracy",
-            resampling=how, unparsed=unparsed, chances=guessed,
-        )  # fmt: skip
-    return rows
+        if any(turn.choice is not None and turn.choice.printed is None for turn in made)
+    )
+    accuracy = Measure(
+        name="accuracy",
+        signature=Signature("choice_accuracy", basis),
+        marks=marks,
+        unparsed=unparsed,
+        chances={id_: 1 / n for id_, n in lengths.items()},
+        slices={} if circular else _letter_slices(lengths, turns),
+    )
+    if not circular:
+        return [accuracy]
+    every = Measure(
+        name="circular_accuracy",
+        signature=Signature("circular_accuracy", basis),
+        marks={id_: None if mark is None else float(mark == 1.0) for id_, mark in marks.items()},
+        unparsed=unparsed,
+        chances={id_: n ** -float(n) for id_, n in lengths.items()},
+    )
+    return [accuracy, every]
+
+
+def _letter_slices(known: Iterable[str], turns: Mapping[str, Sequence[_Turn]]) -> Slices:
+    """Return the questions by the letter under which their right option was shown, in their order."""
+    found: dict[str, list[str]] = {}
+    for id_ in known:
+        if (made := turns.get(id_)) and made[0].choice is not None:
+            found.setdefault(made[0].choice.gold_shown, []).append(id_)
+    return {f"letter={letter}": ("letter", found[letter]) for letter in sorted(found)}
 
 
 def _is_circular(predictions: Sequence[Prediction]) -> bool:
@@ -151,10 +121,10 @@ def _is_circular(predictions: Sequence[Prediction]) -> bool:
     return turned > 0
 
 
-def _turn(prediction: Prediction, question: ClipQuestion) -> _Turn:
+def _turn(prediction: Prediction, item: Item) -> _Turn:
     if prediction.answer is None:
         return _Turn(None, None)
-    choice = choice_of(prediction, question.options, question.letter)
+    choice = choice_of(prediction, item)
     text = prediction.details.get(CREDIT)
     return _Turn(float(choice.right) if text is None else _credit(text, prediction.item_id), choice)
 
@@ -176,29 +146,35 @@ def _mean(marks: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if len(known) == len(marks) else None
 
 
-def _letter_rows(choices: Sequence[Choice]) -> tuple[LetterRow, ...]:
+def _letters(choices: Sequence[Choice], circular: bool) -> Letters:
     gold = Counter(choice.gold_shown for choice in choices)
     right = Counter(choice.gold_shown for choice in choices if choice.right)
     said = Counter(choice.shown for choice in choices if choice.shown is not None)
     used = max((LETTERS.index(letter) + 1 for letter in {*gold, *said}), default=0)
-    return tuple(
+    rows = tuple(
         LetterRow(letter=letter, gold=gold[letter], right=right[letter], said=said[letter])
         for letter in LETTERS[:used]
     )
+    return Letters(
+        circular=circular,
+        answers=len(choices),
+        rows=rows,
+        recall_spread=_known(
+            recall_spread([row.right / row.gold if row.gold else None for row in rows]).value
+        ),
+        balance_p=_known(letter_balance([row.said for row in rows]).p) if len(rows) > 1 else None,
+    )
 
 
-def _counts(
-    questions: Sequence[ClipQuestion], predictions: Sequence[Prediction], choices: Sequence[Choice]
-) -> dict[str, int]:
+def _counts(choices: Sequence[Choice]) -> dict[str, int]:
     """Count what became of the replies; rotations are replies of their own."""
-    failures = Counter((p.failure or "no answer").partition(":")[0] for p in predictions if p.answer is None)
     unread = Counter(choice.rule for choice in choices if choice.printed is None)
-    found = {"questions": len(questions), "not asked": len(questions) - len({p.item_id for p in predictions})}
-    found |= {"right": sum(choice.right for choice in choices)}
-    found |= {"wrong": sum(choice.printed is not None and not choice.right for choice in choices)}
-    found |= {"unparsed": sum(unread.values()), "failed": sum(failures.values())}
-    found |= {f"unparsed: {'cut off' if rule == CUT_OFF else rule}": n for rule, n in sorted(unread.items())}
-    return found | {f"failed: {code}": n for code, n in sorted(failures.items())}
+    return {
+        "right": sum(choice.right for choice in choices),
+        "wrong": sum(choice.printed is not None and not choice.right for choice in choices),
+        "unparsed": unread.total(),
+        **{f"unparsed: {'cut off' if rule == CUT_OFF else rule}": n for rule, n in sorted(unread.items())},
+    }
 
 
 def _known(value: float) -> float | None:

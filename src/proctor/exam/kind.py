@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Typ
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.question import Choice, Form, Item, Open, Value
 from proctor.llm.limits import Excess
 from proctor.llm.message import Media, Message, Parameters
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from proctor.exam.library import Library, Prompts
     from proctor.exam.marker import Marker
     from proctor.exam.prediction import Judgement, Prediction
-    from proctor.exam.table import Slices
 
 __all__ = [
     "Answer",
@@ -231,10 +231,12 @@ class Kind(Generic[V]):
         name: as it stands in ``Question.kind``.
         roles: of the models that it asks beside the one that answers: ``lmm`` (in its place, where pictures are shown),
             ``captioner``.
+        measured: how its numbers are measured and named in tables.
     """
 
     name: str = ""
     roles: tuple[str, ...] = ()
+    measured: Measured = Measured(judge="consistency", share=True)
 
     # -- asking --------------------------------------------------------------------------------------------
 
@@ -329,15 +331,11 @@ class Kind(Generic[V]):
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return what tables slice by: all, the form where there are several, and each facet."""
-        found: dict[str, tuple[str, list[str]]] = {"all": ("all", [item.id for item in items])}
+        found = dict(facet_slices(items, sorted({name for item in items for name in item.question.facets})))
         if len({type(item.question.form) for item in items}) > 1:
-            for item in items:
-                form = "choice" if isinstance(item.question.form, Choice) else "open"
-                found.setdefault(f"form={form}", ("form", []))[1].append(item.id)
-        for name in sorted({name for item in items for name in item.question.facets}):
-            for item in items:
-                if value := item.question.facets.get(name):
-                    found.setdefault(f"{name}={value}", (name, []))[1].append(item.id)
+            for name, form in (("open", Open), ("choice", Choice)):
+                members = [item.id for item in items if isinstance(item.question.form, form)]
+                found[f"form={name}"] = ("form", members)
         return found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.exam.choice_reading import choice_of, right_letter
+from proctor.exam.choice_reading import choice_of
 from proctor.exam.library import Library
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Choice, Item
+from proctor.exam.question import Item
 from proctor.metrics.choice import PARSER
 
 __all__ = ["LETTERS_MARKER", "LettersMarker"]
@@ -22,11 +22,9 @@ class LettersMarker:
 
     def mark(self, item: Item, prediction: Prediction, library: Library) -> Judgement:  # noqa: ARG002
         """Mark one answer; one that failed stays unscored."""
-        form = item.question.form
-        options = form.options if isinstance(form, Choice) else ()
         score, rationale, failure = None, "", prediction.failure
         if failure is None:
-            choice = choice_of(prediction, options, right_letter(item))
+            choice = choice_of(prediction, item)
             score = 2 if choice.right else 0
             rationale = (
                 f"{choice.printed} ({choice.rule})" if choice.printed else f"no letter ({choice.rule})"

@@ -208,7 +208,7 @@ def _cells(
 ) -> Iterator[ScoreRow]:
     ranked = set(kept)
     place_of = {question.id: place for place, question in enumerate(questions)}
-    for name, (kind, ids) in document_slices(questions).items():
+    for name, (kind, ids) in document_slices((q.id, q.style, q.combination) for q in questions).items():
         places = [place_of[id_] for id_ in ids]
         there = [place for place in places if place in ranked]
         failed = len(places) - len(there)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.measured import Slices
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.metrics.answer import mean_score
 from proctor.metrics.score import Score, Signature
@@ -23,20 +25,40 @@ from proctor.metrics.significance import Comparison, compare_all_pairs
 __all__ = [
     "LetterRow",
     "Letters",
+    "Measure",
     "Resampling",
     "ScoreRow",
     "ScoreTable",
-    "Slices",
     "compare_tables",
     "of_one_predictor",
     "row_of",
     "rows_of",
-    "signature_part",
 ]
 
 Record = TypeVar("Record", Prediction, Judgement)
-Slices = Mapping[str, tuple[str, Sequence[str]]]
-"""Name of each slice to what it is cut by and the ids of its items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What one measure says of every item that was asked.
+
+    Attributes:
+        name: ``judge``, ``accuracy``, ``rouge-1``.
+        signature: of its numbers, without what the table adds: slice, weighting, interval, benchmark, cluster, draws.
+        marks: of the items that were asked, None where one failed; an item that is not there was skipped.
+        full: the mark of a judge for what is right; 0 where no judge marks.
+        unparsed: items with an unreadable reply.
+        chances: what guessing gets, by item.
+        slices: further ones, that only this measure has.
+    """
+
+    name: str
+    signature: Signature
+    marks: Mapping[str, float | None]
+    full: float = 0.0
+    unparsed: Collection[str] = frozenset()
+    chances: Mapping[str, float] = field(default_factory=dict)
+    slices: Slices = field(default_factory=dict)
 
 
 class Resampling(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,11 +268,6 @@ def rows_of(
         )
         rows.append(row_of(score, measure, name, kind, **more))
     return rows
-
-
-def signature_part(text: str) -> str:
-    """Return a name of a file as a signature can hold it."""
-    return text.replace("|", "/").strip() or "unnamed"
 
 
 def of_one_predictor(

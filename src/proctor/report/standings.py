@@ -17,6 +17,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.item import Item
+from proctor.exam.kinds.moment import KIND, moment_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
@@ -176,14 +177,13 @@ def _table(run: Run, data: ReportData, options: ReportOptions) -> ScoreTable:
     if run.table is not None:
         return msgspec.structs.replace(run.table, predictor=run.name)
     table = score_run(
-        data.items,
+        KIND,
+        moment_items(data.items),
         run.predictions,
-        [_without_odd_mark(j) for j in run.judgements],
+        {KIND.measured.judge: [_without_odd_mark(j) for j in run.judgements]},
         benchmark=" ".join(filter(None, (data.about.name, data.about.version))),
         predictor=run.predictor,
-        confidence=options.confidence,
-        resamples=options.resamples,
-        seed=options.seed,
+        resampling=_resampling(options),
     )
     return msgspec.structs.replace(table, predictor=run.name)
 
@@ -251,11 +251,14 @@ def _slices(tables: Sequence[ScoreTable], kinds: Mapping[str, Sequence[bool]]) -
 
 def _compare(tables: Sequence[ScoreTable], options: ReportOptions) -> tuple[tuple[Comparison, ...], str]:
     try:
-        how = Resampling(confidence=options.confidence, resamples=options.resamples, seed=options.seed)
-        found = compare_tables(tables, how)
+        found = compare_tables(tables, _resampling(options))
     except UserError as error:
         return (), f"The runs are not compared: {error.message}"
     return found, ""
+
+
+def _resampling(options: ReportOptions) -> Resampling:
+    return Resampling(confidence=options.confidence, resamples=options.resamples, seed=options.seed)
 
 
 def _typical_detectable(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> float | None:

@@ -13,6 +13,7 @@ from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.item import Item
+from proctor.exam.kinds.moment import KIND, moment_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
@@ -121,8 +122,9 @@ def _scored(
 ) -> Packed[ScoreTable]:
     run = marked.value
     table = score_run(
-        items.value, run.predictions, run.judgements, benchmark=benchmark, privilege=run.privilege, **settings
-    )
+        KIND, moment_items(items.value), run.predictions, {KIND.measured.judge: run.judgements},
+        benchmark=benchmark, privilege=run.privilege, resampling=Resampling(**settings),
+    )  # fmt: skip
     return Packed(table, ScoreTable)
 
 

@@ -33,6 +33,7 @@ from proctor.exam.kinds.clip_prompt import (
     text_prompt,
 )
 from proctor.exam.library import Library, Prompts, VideoFinder
+from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.question import (
     Choice,
     Footage,
@@ -137,6 +138,11 @@ class _Clip(Kind[ClipAsking]):
     """Questions about a clip."""
 
     name = "clip"
+    measured = Measured(judge="consistency", share=True, cluster="video", weighting="question")
+
+    def slices(self, items: Sequence[Item]) -> Slices:
+        """Return level, category, data set and position in the clip."""
+        return facet_slices(items, ("level", "category", "dataset", "position"))
 
     def require(self, items: Sequence[Item], view: ClipAsking, library: Library, model: str) -> None:  # noqa: ARG002
         """Refuse to show frames where not one clip has a video; what is shown of others fails, and is counted."""

@@ -15,6 +15,7 @@ import msgspec
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
 from proctor.exam.answering import why_no_reply
+from proctor.exam.cells import document_slices
 from proctor.exam.kind import (
     Answer,
     Call,
@@ -28,6 +29,7 @@ from proctor.exam.kind import (
     ViewOptions,
 )
 from proctor.exam.library import Library, Prompts
+from proctor.exam.measured import Measured, Slices
 from proctor.exam.question import Choice, Form, Gold, Item, Open, Proposed, Question, Source, Text
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources
@@ -89,6 +91,13 @@ class _Documents(Kind[DocumentsAsking]):
 
     name = "documents"
     roles = ("lmm",)
+    measured = Measured(weighting="question", brief=True, mean_of="style")
+
+    def slices(self, items: Sequence[Item]) -> Slices:
+        """Return styles, combinations of modalities, and both together."""
+        return document_slices(
+            (item.id, item.question.facets["style"], item.question.facets["combination"]) for item in items
+        )
 
     def require(self, items: Sequence[Item], view: DocumentsAsking, library: Library, model: str) -> None:  # noqa: ARG002
         """Refuse what a retriever found where it has not searched."""

@@ -32,6 +32,7 @@ from proctor.exam.kind import (
 )
 from proctor.exam.kinds.moment_question import MOMENT, moment_item
 from proctor.exam.library import Library, Prompts
+from proctor.exam.measured import Measured, Slices, signature_part
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (
     caption_prompt,
@@ -43,7 +44,7 @@ from proctor.exam.predict_prompt import (
 )
 from proctor.exam.question import Choice, Footage, Form, Item, Procedure, Text, part_of
 from proctor.exam.view import VIEWS, View, frame_times
-from proctor.examples.example import Example
+from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.llm.limits import takes
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
@@ -88,6 +89,22 @@ class _Moment(Kind[View]):
 
     name = MOMENT
     roles = ("captioner",)
+    measured = Measured(cluster="recording")
+
+    def slices(self, items: Sequence[Item]) -> Slices:
+        """Return clean and noisy recordings, types in their usual order, and activities; what has no items is left out."""
+        moments = [(item.id, msgspec.convert(item.question.facts, Example)) for item in items]
+        found: dict[str, tuple[str, list[str]]] = {"all": ("all", [id_ for id_, _ in moments])}
+        for id_, moment in sorted(moments, key=lambda pair: pair[1].noisy):
+            found.setdefault("noisy" if moment.noisy else "clean", ("noise", []))[1].append(id_)
+        types = {moment.type for _, moment in moments}
+        for type_ in [*(t for t in QUESTION_TYPES if t in types), *sorted(types - {*QUESTION_TYPES})]:
+            members = [id_ for id_, moment in moments if moment.type == type_]
+            found[f"type={signature_part(type_)}"] = ("type", members)
+        for activity in sorted({moment.activity_name for _, moment in moments}):
+            members = [id_ for id_, moment in moments if moment.activity_name == activity]
+            found[f"activity={signature_part(activity)}"] = ("activity", members)
+        return found
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""

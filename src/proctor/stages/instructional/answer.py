@@ -12,7 +12,6 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
-from proctor.exam.choice_scores import score_choices
 from proctor.exam.clip_question import ClipQuestion, choice_questions, open_questions
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items, require_a_video
@@ -20,10 +19,10 @@ from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.kinds.clip_prompt import ChoiceStyle
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
-from proctor.exam.open_scores import score_open
-from proctor.exam.prediction import Prediction
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.question import Footage
+from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable
 from proctor.generate.instructional.record import ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
@@ -135,13 +134,9 @@ def predict(
         predictions = who.predict(items, models.ask(f"predict/{who.view.view.kind}", seen))
         how = Resampling(resamples=options.resamples, seed=options.seed)
         benchmark = _benchmark(workspace, options.form, questions)
-        table: ScoreTable
         folder = _folder(workspace, options.form, who.name)
-        if options.form == "choice":
-            table = score_choices(
-                questions, predictions, benchmark=benchmark, privilege=who.view.privilege, resampling=how
-            )
-        else:
+        judgements: dict[str, list[Judgement]] = {}
+        if options.form == "open":
             judge = ModelMarker(
                 model=options.judge or "",
                 marker=CONSISTENCY_MARKER,
@@ -149,9 +144,13 @@ def predict(
                 prompts=Prompts(generation_prompts(limits.prompts if limits else None), models.secret),
                 price=models.price,
             )
-            judgements = judge.mark(items, predictions, models.ask("judge", seen))
-            write_jsonl(folder / "judgements.jsonl", judgements)
-            table = score_open(questions, predictions, judgements, benchmark=benchmark, resampling=how)
+            made = judge.mark(items, predictions, models.ask("judge", seen))
+            write_jsonl(folder / "judgements.jsonl", made)
+            judgements[KIND.measured.judge] = made
+        table = score_run(
+            KIND, items, predictions, judgements, benchmark=benchmark,
+            privilege=who.view.privilege if options.form == "choice" else "", resampling=how,
+        )  # fmt: skip
         calls = models.closing()
     write_jsonl(folder / "predictions.jsonl", predictions)
     write_json(folder / "table.json", table)
@@ -188,11 +187,11 @@ def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[s
     """
     workspace = Workspace(root)
     questions = questions_of_form(workspace, "choice")
-    found = []
+    items, found = clip_items(questions), []
     for floor in CHOICE_FLOORS:
-        predictions = predict_floor(questions, floor, seed=seed)
-        table = score_choices(
-            questions, predictions, benchmark=_benchmark(workspace, "choice", questions),
+        predictions = predict_floor(items, floor, seed=seed)
+        table = score_run(
+            KIND, items, predictions, benchmark=_benchmark(workspace, "choice", questions),
             privilege=PRIVILEGES[floor], resampling=Resampling(resamples=resamples, seed=seed),
         )  # fmt: skip
         folder = _folder(workspace, "choice", f"floor-{floor}")

@@ -15,21 +15,17 @@ from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
 from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library as ExamLibrary
 from proctor.exam.library import Prompts
+from proctor.exam.likeness import bert_measure, rouge_measure
 from proctor.exam.marker import ModelMarker
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.retrieval import Ranking
+from proctor.exam.scores import score_run
 from proctor.exam.source_question import SourceQuestion
-from proctor.exam.source_scores import (
-    bert_column,
-    judge_measure,
-    rouge_column,
-    score_answers,
-)
 from proctor.exam.source_showing import CorpusPictures
 from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
-from proctor.exam.table import ScoreTable
+from proctor.exam.table import Resampling, ScoreTable
 from proctor.generate.styled.style import load_styles
 from proctor.llm.estimate import Estimate
 from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
@@ -131,12 +127,14 @@ def answer(
             if path.name not in written:  # of other judges, about earlier answers
                 path.unlink()
         closing = models.closing()
-    columns = [rouge_column(questions, predictions)]
+    likeness = [rouge_measure(items, predictions)]
     if options.bert_score is not None:
-        columns.append(bert_column(questions, predictions, options.bert_score))
-    table = score_answers(
-        questions, predictions, judgements, columns, confidence=options.confidence,
-        resamples=options.resamples, seed=options.seed,
+        likeness.append(bert_measure(items, predictions, options.bert_score))
+    table = score_run(
+        KIND, items, predictions, judgements, likeness, benchmark=options.questions,
+        resampling=Resampling(
+            confidence=options.confidence, resamples=options.resamples, seed=options.seed
+        ),
     )  # fmt: skip
     write_json(folder / "table.json", table)
     workspace.record(
@@ -227,7 +225,7 @@ def _judges(library: ExamLibrary, models: Models, options: AnswerOptions) -> lis
 
 def _column_name(judge: ModelMarker, there: dict[str, list[Judgement]]) -> str:
     """The first judge of a kind gives its name to the column; further ones stand under their own."""
-    usual = judge_measure(judge.marker.name)
+    usual = "judge" if judge.marker.name == "source" else f"{judge.marker.name} judge"
     return usual if usual not in there else f"{usual} {judge.model}"
 
 

@@ -454,7 +454,7 @@ def _answer_sections(workspace: Workspace) -> Iterator[Section]:
 
 
 def _answer_parts(tables: Sequence[ScoreTable]) -> Iterator[Any]:
-    cells = [cell for table in tables for cell in table.rows]
+    cells = [msgspec.structs.replace(row, system=t.predictor) for t in tables for row in t.rows]
     systems = tuple(table.predictor for table in tables)
     measures = tuple(dict.fromkeys(c.measure for c in cells))
     for note in dict.fromkeys(note for table in tables for note in table.notes):
