@@ -23,13 +23,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from proctor.generate.instructional.choices import ChoiceModels
-from proctor.generate.instructional.filters import FilterModels, FilterSettings
-from proctor.generate.instructional.pairs import PairModels
-from proctor.stages.instructional.choices import ChoiceOptions, make
-from proctor.stages.instructional.filter import FilterOptions, filter_questions
-from proctor.stages.instructional.pairs import PairOptions, generate
-from proctor.stages.models import Limits
+from proctor.stages.instructional.choices import make
+from proctor.stages.instructional.filter import filter_questions
+from proctor.stages.instructional.pairs import generate
+from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.models import Asked, Limits
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "steps"
 TICK = os.sysconf("SC_CLK_TCK")
@@ -70,7 +68,7 @@ def main() -> None:
             print(row(altogether(parts, given)), flush=True)
             start, sent = time.perf_counter(), 0
             for _title, stage in stages(home, data, url, given.pairs, given.connections):
-                sent += stage()["calls"]["sent"]
+                sent += stage().calls["sent"]
             assert sent == 0
             print(
                 f"| the same again, from the store | {time.perf_counter() - start:.1f} s, nothing sent | – |"
@@ -79,29 +77,25 @@ def main() -> None:
 
 def stages(
     home: Path, data: Path, url: str, pairs: int, connections: int
-) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+) -> Iterator[tuple[str, Callable[[], Asked]]]:
     """Yield the stages, to be done in this order."""
     name, limits = f"compat/one@{url}/v1", Limits(max_connections=connections)
-    wanted = PairOptions(models=PairModels(generator=name), data=(data,), datasets=("steps",), total=pairs)
-    filters = FilterOptions(
-        models=FilterModels(judges=(name,), assistants=(name,)), settings=FilterSettings(solved_by=1)
-    )
-    options = ChoiceOptions(models=ChoiceModels(writer=name, assistants=(name,) * 3))
+    wanted = PairOptions(generator=name, data=(data,), dataset=("steps",), total=pairs)
+    filters = FilterOptions(judge=(name,), assistant=(name,))
+    options = ChoiceOptions(writer=name, assistant=(name,) * 3)
     yield f"{pairs:,} pairs", lambda: generate(home, wanted, limits=limits)
     yield "four filters", lambda: filter_questions(home, filters, limits=limits)
     yield "options", lambda: make(home, options, limits=limits)
 
 
-def measure(
-    title: str, stage: Callable[[], dict[str, Any]], pid: int, given: argparse.Namespace
-) -> dict[str, Any]:
+def measure(title: str, stage: Callable[[], Asked], pid: int, given: argparse.Namespace) -> dict[str, Any]:
     """Do a stage and return what it took."""
     used, before, start = cpu(pid), time.process_time(), time.perf_counter()
     made = stage()
     wall = time.perf_counter() - start
-    calls = made["calls"]["sent"]
+    calls = made.calls["sent"]
     return {
-        "title": title, "made": made.get("achieved", made.get("kept", made.get("pairs"))), "calls": calls, "wall": wall,
+        "title": title, "made": next(getattr(made, name) for name in ("achieved", "kept", "pairs") if hasattr(made, name)), "calls": calls, "wall": wall,
         "ideal": calls * given.latency / given.connections, "cpu": time.process_time() - before, "server": cpu(pid) - used,
     }  # fmt: skip
 

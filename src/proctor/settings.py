@@ -16,11 +16,11 @@ Example::
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -51,6 +51,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             for one in value if field.several else (value,):
                 if wrong := field.wrong(one):
                     raise UserError(f"{field.flag} is {one!r}; {wrong}.")
+
+    def with_given(self, names: Collection[str]) -> Self:
+        """Return the settings, knowing which of them were given and not only remembered or left as they are.
+
+        Raises:
+            UserError: if what was given does not go together.
+        """
+        del names
+        return self
 
 
 def option(

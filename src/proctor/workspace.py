@@ -246,9 +246,11 @@ class Workspace:
         defaults = {n: list(value) if isinstance(value, tuple) else value for n, value in plain.items()}
         found = self.settings(settings.section, {n: v for n, v in given.items() if v != ()}, defaults)
         values = {n: declared[n].read(value) if n in declared else value for n, value in found.items()}
+        typed = {n: value for n, value in given.items() if value not in (None, ())}
         try:
-            return settings(**values)
+            return settings(**values).with_given(typed)
         except UserError as error:
+            settings(**{**plain, **typed}).with_given(typed)  # wrong by itself: the file is not to blame
             where = f"{self.file('proctor.toml')}: [{settings.section}]"
             raise UserError(error.message, where=where, hint=_FIX_SETTINGS) from None
 

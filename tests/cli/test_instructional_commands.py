@@ -221,7 +221,7 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("filter", "B", "-j", "X", "--votes", "2"), "2 votes"),
         (("choices", "B", "-w", "X"), "nobody votes"),
         (("choices", "B", "-w", "X", "-a", "X"), "no questions"),
-        (("choices", "B", "-w", "X", "-a", "X", "--confirm", "maybe"), "--confirm is 'maybe'"),
+        (("choices", "B", "-w", "X", "-a", "X", "--confirm", "maybe"), "'maybe' is not one of"),
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
         (("predict", "instructional", "B"), "choices.jsonl is not there yet"),
         (("predict", "instructional", "B", "-p", "X", "--style", "e"), "no style 'e'"),

@@ -14,6 +14,7 @@ from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "datasets" / "plain.md").read_text(encoding="utf-8")
@@ -49,11 +50,11 @@ def test_the_sample_gives_the_numbers_of_the_page_and_of_the_demo(tmp_path: Path
     read("plain", tmp_path / "sample", tmp_path / "bench")
     counts = derive(tmp_path / "bench")
     usual = generate(tmp_path / "bench")
-    said = f"{counts.recordings} recordings, {counts.examples} examples, {usual['candidates']} questions"
+    said = f"{counts.recordings} recordings, {counts.examples} examples, {usual.candidates} questions"
     assert said in " ".join(PAGE.split())
     verified = re.search(r"→ (\d+) verified, (\d+) gold answers", README)
     assert verified is not None
     assert f"{verified[1]} of them verified, with {verified[2]} gold answers" in " ".join(PAGE.split())
     typed = (tmp_path / "bench" / "candidates.jsonl").read_bytes()
-    generate(tmp_path / "bench", sample="all")
+    generate(tmp_path / "bench", GenerateSettings(sample="all"))
     assert (tmp_path / "bench" / "candidates.jsonl").read_bytes() == typed

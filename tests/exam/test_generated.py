@@ -15,6 +15,7 @@ from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
 from proctor.workspace import Workspace
 
@@ -27,7 +28,7 @@ def made(tmp_path_factory):
     bench = root / "bench"
     read("plain", root / "sample", bench)
     derive(bench)
-    generate(bench, sample="quota", examples=120, seed=3)
+    generate(bench, GenerateSettings(sample="quota", examples=120, seed=3))
     verify(bench)
     build(bench, name="part", seed=3)
     workspace = Workspace(bench)

@@ -26,6 +26,7 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -256,7 +257,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = home / "bench"
     read("plain", home / "sample", bench)
     derive(bench)
-    generate(bench, sample="all", limit=CANDIDATES)
+    generate(bench, GenerateSettings(sample="all"), limit=CANDIDATES)
     verify(bench)
     build(bench)
     # What the stand-in says depends on the request, and this on the secret.

@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor.errors import UserError
@@ -28,6 +29,7 @@ from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import predict
 from proctor.stages.score import score
+from proctor.stages.settings import GenerateSettings
 from proctor_rehearsal.standin.script import FAULT_KINDS, FaultKind
 
 REPLY = "reply"
@@ -125,8 +127,13 @@ def stages_of(bench: Path, models: Any, limits: Limits) -> dict[str, Callable[[]
     return {
         "predict": lambda: predict(bench, models.name("answerer"), run="bad", limits=limits),
         "judge": lambda: judge(bench, ["good"], judge=models.name("marker"), limits=limits),
-        "generate": lambda: generate(
-            bench, generator=models.name("asker"), sample="all", limit=3, limits=limits
+        "generate": lambda: msgspec.to_builtins(
+            generate(
+                bench,
+                GenerateSettings(generator=(models.name("asker"),), sample="all"),
+                limit=3,
+                limits=limits,
+            )
         ),
     }
 
@@ -208,7 +215,7 @@ def test_another_shape_than_was_asked_for(bench: Path, models: Any) -> None:
         stages[name]()
     assert codes(bench, "judge") == ["no_verdict"] * ITEMS
     assert set(codes(bench, "generate")) <= {"no_pairs", "stray_line", "refusal"}
-    generate(bench, generator=models.name("asker"), sample="all", limit=3, form="json")
+    generate(bench, GenerateSettings(generator=(models.name("asker"),), sample="all", form="json"), limit=3)
     replies = "".join(call.outcome or "" for call in stored_calls(bench))
     candidates: list[Candidate] = read_jsonl(bench / "candidates.jsonl", Candidate)
     assert all(c.question in replies for c in candidates)  # read in spite of its shape, not made up

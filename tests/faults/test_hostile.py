@@ -25,7 +25,7 @@ from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score
-from proctor.stages.settings import ReportSettings
+from proctor.stages.settings import GenerateSettings, ReportSettings
 from proctor.stages.verify import verify_with_model
 from proctor_rehearsal.standin import Answer, Call
 
@@ -277,8 +277,8 @@ def test_generator_and_verifier_ask_and_read_hostile_texts(built: Path, tmp_path
         return Answer(text=json.dumps(review))
 
     models.server.script(answer=play_both)
-    made = generate(bench, generator=models.name("asker"), sample="all", limit=30)
-    assert made["candidates"] >= 20
+    made = generate(bench, GenerateSettings(generator=(models.name("asker"),), sample="all"), limit=30)
+    assert made.candidates >= 20
     told = verify_with_model(bench, models.name("reviewer"))
-    assert told["funnel"]["reviewed"] == made["candidates"]
+    assert told["funnel"]["reviewed"] == made.candidates
     assert told["funnel"]["kept"] == 0

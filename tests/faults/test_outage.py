@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor.errors import UserError
@@ -26,6 +27,7 @@ from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import predict
 from proctor.stages.score import score
+from proctor.stages.settings import GenerateSettings
 
 Contents = Callable[[Path], dict[str, bytes]]
 SEVERAL = (
@@ -69,7 +71,9 @@ def two(bench: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def ask(root: Path, models: Any) -> dict[str, Any]:
-    return generate(root, generator=models.name("asker"), sample="all", limit=48, seed=3)
+    return msgspec.to_builtins(
+        generate(root, GenerateSettings(generator=(models.name("asker"),), sample="all", seed=3), limit=48)
+    )
 
 
 def answer(root: Path, models: Any) -> dict[str, Any]:
@@ -208,7 +212,7 @@ def test_a_total_failure_leaves_the_candidates_that_are_there(bench: Path, model
     before = (bench / "candidates.jsonl").read_bytes()
     models.script(faults=ALL)
     with pytest.raises(UserError, match="no model replied"):
-        generate(bench, generator=models.name("asker"), template="dot-steps")
+        generate(bench, GenerateSettings(generator=(models.name("asker"),), template="dot-steps"))
     assert (bench / "candidates.jsonl").read_bytes() == before
 
 

@@ -22,6 +22,7 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
 from proctor_rehearsal.players.files import Files, Now
 from proctor_rehearsal.standin import Call, Standin
@@ -59,7 +60,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     read("plain", folder / "sample", bench)
     name_videos(bench)
     derive(bench)
-    generate(bench, sample="all", seed=1)
+    generate(bench, GenerateSettings(sample="all", seed=1))
     verify(bench)
     build(bench, name="rehearsed")
     ends: dict[str, float] = {}

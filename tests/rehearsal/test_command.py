@@ -231,6 +231,7 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
     from proctor.stages.inputs import load_items
     from proctor.stages.read import read
     from proctor.stages.rehearsing import Played, played_in
+    from proctor.stages.settings import GenerateSettings
     from proctor.stages.verify import verify
     from proctor.workspace import Workspace
     from proctor_rehearsal.players.answers import answer_sheet
@@ -241,7 +242,7 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
     process, printed = start("--workspace", str(bench), "--quality", "1", "--quality", "mini=0")
     # What the stages write while the server runs is known to it.
     derive(bench)
-    generate(bench, sample="all", limit=40, seed=1)
+    generate(bench, GenerateSettings(sample="all", seed=1), limit=40)
     verify(bench)
     build(bench)
     graphs = Workspace(bench).graphs()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from proctor.errors import UserError
@@ -28,6 +29,7 @@ from proctor.stages.inputs import load_items, load_predictions
 from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify_with_model
 from proctor.workspace import Workspace
 from proctor_rehearsal.players import Rehearsal, parse_quality, rehearse
@@ -63,7 +65,7 @@ def ask_and_check(bench: Path, server: Standin, **given: Any) -> dict[str, Any]:
     """Generate, verify and build; return what each stage told."""
     provider = given.pop("provider", "compat")
     who = model(server, "asker", provider)
-    told = {"generate": generate(bench, generator=who, sample="quota", seed=2, **given)}
+    told = {"generate": generate(bench, GenerateSettings(generator=(who,), sample="quota", seed=2, **given))}
     told["verify"] = verify_with_model(bench, model(server, "checker", provider))
     told["build"] = build(bench, accept="any", min_confidence=0.0)
     return told
@@ -73,7 +75,7 @@ def ask_and_check(bench: Path, server: Standin, **given: Any) -> dict[str, Any]:
 def test_every_role_is_played_over_every_protocol(bench: Path, home: Any, provider: str) -> None:
     with rehearse(bench, quality=1.0) as server:
         told = ask_and_check(bench, server, examples=12, provider=provider)
-        funnel = told["generate"]["funnel"]
+        funnel = msgspec.to_builtins(told["generate"].funnel)
         assert funnel["asked"] == funnel["picked"] == 12
         assert told["verify"]["funnel"]["kept"] >= 11
         views = {
@@ -146,7 +148,9 @@ def test_secrets_latency_and_resuming_change_no_reply(bench: Path, home: Any, tm
     with rehearse(other, quality=0.6, latency=Latency(low=0.0, high=0.03)) as server:
         for examples in (7, 20):
             who = model(server, "asker")
-            generate(other, generator=who, sample="quota", seed=2, examples=20, limit=examples)
+            generate(
+                other, GenerateSettings(generator=(who,), sample="quota", seed=2, examples=20), limit=examples
+            )
         again = experiment(other, server, home.videos)
         assert server.most_in_flight > 1
     for name, said in once.items():
@@ -215,11 +219,13 @@ def test_hostile_steps_are_found_like_any_other(bench: Path, text: str) -> None:
     derive(bench)
     player = Rehearsal(bench, quality=1.0)
     with Standin(answer=player, reply="nobody knows") as server:
-        told = generate(bench, generator=model(server, "asker"), sample="quota", examples=15, seed=2)
+        told = generate(
+            bench, GenerateSettings(generator=(model(server, "asker"),), sample="quota", examples=15, seed=2)
+        )
         # Angle brackets in a step look like a placeholder to who reads the pairs.
-        assert told["funnel"]["parsed"] >= (5 if "<<<" in text else 12)
+        assert told.funnel.parsed >= (5 if "<<<" in text else 12)
         verified = verify_with_model(bench, model(server, "checker"))
-        assert verified["funnel"]["reviewed"] == told["candidates"]
+        assert verified["funnel"]["reviewed"] == told.candidates
         build(bench, accept="any", min_confidence=0.0)
         predict(bench, model(server, "answerer"), run="read", view=View(kind="recipe"))
         judge(bench, judge=model(server, "marker"))
@@ -275,7 +281,7 @@ def test_real_annotations_are_asked_answered_and_marked(
     bench = Path(shutil.copytree(captaincook, tmp_path / "bench"))
     with rehearse(bench, quality=1.0) as server:
         told = ask_and_check(bench, server, examples=ITEMS)
-        assert told["generate"]["funnel"]["picked"] == ITEMS
+        assert told["generate"].funnel.picked == ITEMS
         assert told["build"]["items"] >= 0.9 * ITEMS
     count = told["build"]["items"]
     with rehearse(bench, quality={"marker": 1.0, "": quality}) as server:

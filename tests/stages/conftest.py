@@ -24,7 +24,7 @@ from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score
-from proctor.stages.settings import DeriveSettings, ReadSettings, ReportSettings
+from proctor.stages.settings import DeriveSettings, GenerateSettings, ReadSettings, ReportSettings
 from proctor.stages.verify import verify
 
 Stage = Callable[[Path], Any]
@@ -32,7 +32,7 @@ Stage = Callable[[Path], Any]
 BEFORE: dict[str, Stage] = {
     "read": lambda home: read("plain", home / "sample", home / "bench"),
     "derive": lambda home: derive(home / "bench"),
-    "generate": lambda home: generate(home / "bench", sample="all", limit=40, seed=1),
+    "generate": lambda home: generate(home / "bench", GenerateSettings(sample="all", seed=1), limit=40),
     "verify": lambda home: verify(home / "bench"),
     "build": lambda home: build(home / "bench", name="first"),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=1),
@@ -48,7 +48,7 @@ AGAIN: dict[str, Stage] = {
         "plain", home / "sample", home / "bench", ReadSettings(corrections="published")
     ),
     "derive": lambda home: derive(home / "bench", DeriveSettings(protocol="published")),
-    "generate": lambda home: generate(home / "bench", sample="all", limit=50, seed=2),
+    "generate": lambda home: generate(home / "bench", GenerateSettings(sample="all", seed=2), limit=50),
     "verify": lambda home: verify(home / "bench", threshold=0.95),
     "build": lambda home: build(home / "bench", name="second", min_confidence=0.9),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=2),

@@ -19,6 +19,7 @@ from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
 
 
@@ -27,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("built")
     read("plain", sample(), root)
     derive(root)
-    generate(root, examples=40, seed=3)
+    generate(root, GenerateSettings(examples=40, seed=3))
     verify(root)
     build(root, name="tiny", version="1.2.3")
     return root

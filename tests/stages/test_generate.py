@@ -13,6 +13,7 @@ from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 
 
 def test_memory_does_not_grow_with_what_is_not_chosen(tmp_path: Path) -> None:
@@ -21,7 +22,7 @@ def test_memory_does_not_grow_with_what_is_not_chosen(tmp_path: Path) -> None:
     bench = tmp_path / "bench"
     read("plain", tmp_path / "sample", bench)
     derive(bench)
-    generate(bench, examples=20)
+    generate(bench, GenerateSettings(examples=20))
     examples = read_jsonl(bench / "examples.jsonl", Example)
 
     def peak(copies: int) -> int:
@@ -33,7 +34,7 @@ def test_memory_does_not_grow_with_what_is_not_chosen(tmp_path: Path) -> None:
         write_jsonl(bench / "examples.jsonl", many)
         tracemalloc.start()
         try:
-            assert generate(bench, examples=20)["examples"] == copies * len(examples)
+            assert generate(bench, GenerateSettings(examples=20)).examples == copies * len(examples)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

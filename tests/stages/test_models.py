@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.media.make_video import make_grey_video
 from tests.stages.asking import ask
@@ -34,6 +35,7 @@ from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import predict
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
 from proctor.verify.llm_prompt import CRITERIA
 from proctor.workspace import Workspace
@@ -111,7 +113,9 @@ def experiment(root: Path, standin: Standin) -> dict[str, Any]:
     """Do the stages and return what each said."""
     view = View(kind="recipe")
     told: dict[str, Any] = {}
-    told["generate"] = generate(root, generator=model(standin, "asker"), examples=EXAMPLES, seed=3)
+    told["generate"] = msgspec.to_builtins(
+        generate(root, GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3))
+    )
     told["verify"] = verify_with_model(root, model(standin, "reviewer"))
     told["build"] = build(root, accept="any", min_confidence=0.0)
     told["predict"] = predict(root, model(standin, "answerer"), run="toy", view=view)
@@ -172,7 +176,9 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
     standin.reset()
     monkeypatch.setattr("proctor.stages.models.FlowSettings", _impatient)
     stages = (
-        lambda: generate(rough, generator=model(standin, "asker"), examples=EXAMPLES, seed=3),
+        lambda: generate(
+            rough, GenerateSettings(generator=(model(standin, "asker"),), examples=EXAMPLES, seed=3)
+        ),
         lambda: verify_with_model(rough, model(standin, "reviewer")),
         lambda: build(rough, accept="any", min_confidence=0.0),
         lambda: predict(rough, model(standin, "answerer"), run="toy", view=View(kind="recipe")),
@@ -182,7 +188,7 @@ def test_a_server_that_fails_gives_the_same_in_the_end(
         failed = []
         for faults in (FAULTS, FAULTS, []):
             standin.script(answer=play, faults=faults)
-            told = stage()
+            told = msgspec.to_builtins(stage())
             failed.append(told["calls"]["outcomes"].get("overload", 0) if "calls" in told else 0)
         assert failed[0] >= failed[1] >= failed[2] == 0 < failed[0] or stage is stages[2]
     summary = standin.log.summary()
@@ -199,26 +205,28 @@ def _impatient() -> FlowSettings:
 
 def test_limits_stop_the_run_and_it_goes_on_later(bench: Path, standin: Standin) -> None:
     name = model(standin, "asker")
-    some = generate(bench, generator=name, examples=EXAMPLES, seed=3, limits=Limits(max_calls=5))
+    some = generate(
+        bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3), limits=Limits(max_calls=5)
+    )
     assert standin.count == 5
-    assert some["calls"]["stopped"]
-    assert some["dropped"]["budget"] >= EXAMPLES - some["funnel"]["asked"] >= EXAMPLES - 5
-    whole = generate(bench, generator=name, examples=EXAMPLES, seed=3)
-    assert whole["funnel"]["asked"] == EXAMPLES
+    assert some.calls["stopped"]
+    assert some.dropped["budget"] >= EXAMPLES - some.funnel.asked >= EXAMPLES - 5
+    whole = generate(bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3))
+    assert whole.funnel.asked == EXAMPLES
     assert all(times == 1 for times in standin.counts.values())
     few = verify_with_model(bench, model(standin, "reviewer"), limits=Limits(max_calls=3))
     assert few["judged_now"] <= 3
-    assert few["dropped"]["budget"] >= whole["candidates"] - 3
+    assert few["dropped"]["budget"] >= whole.candidates - 3
 
 
 def test_estimates_send_nothing_and_know_what_is_paid_for(bench: Path, standin: Standin) -> None:
     name = model(standin, "asker")
-    estimate = estimate_generation(bench, generator=name, examples=EXAMPLES, seed=3)
+    estimate = estimate_generation(bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3))
     assert estimate is not None
     assert standin.count == 0
     assert not (bench / "candidates.jsonl").exists()
-    generate(bench, generator=name, examples=EXAMPLES, seed=3)
-    later = estimate_generation(bench, generator=name, examples=EXAMPLES, seed=3)
+    generate(bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3))
+    later = estimate_generation(bench, GenerateSettings(generator=(name,), examples=EXAMPLES, seed=3))
     assert later is not None
     assert (estimate.new, later.new) == (EXAMPLES, 0)
     before = standin.count
@@ -226,15 +234,15 @@ def test_estimates_send_nothing_and_know_what_is_paid_for(bench: Path, standin: 
     assert reviews.new > 0.7 * EXAMPLES
     assert standin.count == before
     assert not (bench / "verification.sqlite").exists()
-    assert estimate_generation(bench, generator="rules") is None
+    assert estimate_generation(bench, GenerateSettings(generator=("rules",))) is None
 
 
 def test_another_seed_picks_others_and_pays_nothing(bench: Path, standin: Standin) -> None:
     name = model(standin, "asker")
-    generate(bench, generator=name, sample="all", limit=EXAMPLES, seed=1)
+    generate(bench, GenerateSettings(generator=(name,), sample="all", seed=1), limit=EXAMPLES)
     first = read_jsonl(bench / "candidates.jsonl", Candidate)
     sent = standin.count
-    generate(bench, generator=name, sample="all", limit=EXAMPLES, seed=2)
+    generate(bench, GenerateSettings(generator=(name,), sample="all", seed=2), limit=EXAMPLES)
     second = read_jsonl(bench / "candidates.jsonl", Candidate)
     assert standin.count == sent
     assert {c.example_id for c in first} == {c.example_id for c in second}
@@ -242,17 +250,19 @@ def test_another_seed_picks_others_and_pays_nothing(bench: Path, standin: Standi
 
 
 def test_everything_that_is_no_candidate_has_a_reason(bench: Path, standin: Standin) -> None:
-    told = generate(bench, generator=model(standin, "asker"), sample="all", limit=40, per_example=2)
+    told = generate(
+        bench, GenerateSettings(generator=(model(standin, "asker"),), sample="all", per_example=2), limit=40
+    )
     candidates = read_jsonl(bench / "candidates.jsonl", Candidate)
     dropped = read_jsonl(bench / "generate.dropped.jsonl", Dropped)
     failed = {d.id for d in dropped if "#" not in d.id}
     assert len({c.example_id for c in candidates} | failed) == 40
-    assert sum(d.reason == "not_picked" for d in dropped) == told["funnel"]["picked"]
-    assert len(candidates) == 2 * told["funnel"]["picked"]
+    assert sum(d.reason == "not_picked" for d in dropped) == told.funnel.picked
+    assert len(candidates) == 2 * told.funnel.picked
 
 
 def test_model_and_oracle_stand_side_by_side(bench: Path, standin: Standin) -> None:
-    generate(bench, examples=EXAMPLES, seed=3)
+    generate(bench, GenerateSettings(examples=EXAMPLES, seed=3))
     verify(bench)
     record = Workspace(bench).stages()["verify"]
     told = verify_with_model(bench, model(standin, "reviewer"))
@@ -264,9 +274,9 @@ def test_model_and_oracle_stand_side_by_side(bench: Path, standin: Standin) -> N
 
 
 def test_a_verifier_does_not_hide_that_the_oracle_saw_other_candidates(bench: Path, standin: Standin) -> None:
-    generate(bench, examples=EXAMPLES, seed=3)
+    generate(bench, GenerateSettings(examples=EXAMPLES, seed=3))
     verify(bench)
-    generate(bench, examples=EXAMPLES, seed=4)
+    generate(bench, GenerateSettings(examples=EXAMPLES, seed=4))
     verify_with_model(bench, model(standin, "reviewer"))
     assert any("after 'verify' had read it" in sentence for sentence in Workspace(bench).stale())
 
@@ -274,7 +284,7 @@ def test_a_verifier_does_not_hide_that_the_oracle_saw_other_candidates(bench: Pa
 def test_a_changed_candidate_and_another_template_are_reviewed_anew(
     bench: Path, standin: Standin, tmp_path: Path
 ) -> None:
-    generate(bench, examples=EXAMPLES, seed=3)
+    generate(bench, GenerateSettings(examples=EXAMPLES, seed=3))
     name = model(standin, "reviewer")
     first = verify_with_model(bench, name)
     assert first["judged_now"] == first["candidates"]
@@ -296,8 +306,8 @@ def test_a_changed_candidate_and_another_template_are_reviewed_anew(
 
 
 def test_rules_write_the_same_files_as_before_models_came(bench: Path) -> None:
-    told = generate(bench, examples=EXAMPLES, seed=3)
-    assert "funnel" not in told
+    told = generate(bench, GenerateSettings(examples=EXAMPLES, seed=3))
+    assert told.funnel is None
     record = Workspace(bench).stages()["generate"]
     caps = {"per_recording", "max_mistaken", "max_targets"}
     assert set(record.settings) == {"generator", "sample", "examples", "per_example", "seed"} | caps
@@ -308,7 +318,7 @@ def test_pictures_of_procedure_and_recording_are_really_attached(
     bench: Path, standin: Standin, tmp_path: Path
 ) -> None:
     name = model(standin, "asker")
-    generate(bench, generator=name, template="image-steps", examples=8)
+    generate(bench, GenerateSettings(generator=(name,), template="image-steps", examples=8))
     first = [r.media for r in standin.requests if "image" in r.media]
     assert len(first) == standin.count
     assert all(media == {"image": 1} for media in first)
@@ -319,11 +329,16 @@ def test_pictures_of_procedure_and_recording_are_really_attached(
     assert shown
     for video in shown:
         make_grey_video(tmp_path / "videos" / video, 600)
-    options: dict[str, Any] = {"sample": "all", "frames": 3, "height": 32, "videos": tmp_path / "videos"}
-    told = generate(bench, generator=name, template="image-frames", sampling="uniform", **options)
+    told = generate(
+        bench,
+        GenerateSettings(
+            generator=(name,), template="image-frames", sampling="uniform", sample="all", frames=3, height=32
+        ),
+        videos=tmp_path / "videos",
+    )
     after_start = [e for e in examples if e.video in shown and e.end > 1]
-    assert told["funnel"]["asked"] >= len(after_start) > 20
-    assert told["funnel"]["asked"] + told["dropped"]["not_shown"] == len(examples)
+    assert told.funnel.asked >= len(after_start) > 20
+    assert told.funnel.asked + told.dropped["not_shown"] == len(examples)
     counts = {r.media["image"] for r in standin.requests}
     assert 4 in counts  # the procedure and three frames
     assert min(counts) >= 2
@@ -332,7 +347,7 @@ def test_pictures_of_procedure_and_recording_are_really_attached(
 
 
 def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Standin, tmp_path: Path) -> None:
-    generate(bench, sample="all", limit=60, seed=3)
+    generate(bench, GenerateSettings(sample="all", seed=3), limit=60)
     examples = {e.id: e for e in read_jsonl(bench / "examples.jsonl", Example)}
     candidates = read_jsonl(bench / "candidates.jsonl", Candidate)
     video = next(examples[c.example_id].video for c in candidates if examples[c.example_id].end > 1)
@@ -354,28 +369,32 @@ def test_a_verifier_sees_frames_where_there_are_some(bench: Path, standin: Stand
 
 
 def test_settings_of_a_model_hold_from_then_on(bench: Path, standin: Standin) -> None:
-    generate(bench, generator=model(standin, "asker"), template="dot-steps", examples=EXAMPLES)
+    generate(
+        bench, GenerateSettings(generator=(model(standin, "asker"),), template="dot-steps", examples=EXAMPLES)
+    )
     sent = standin.count
     told = generate(bench)
     assert standin.count == sent
-    assert told["funnel"]["asked"] == EXAMPLES
+    assert told.funnel.asked == EXAMPLES
     assert Workspace(bench).stages()["generate"].settings["template"] == "dot-steps"
-    generate(bench, generator="rules")  # what only models have stays in the file and does no harm
+    generate(
+        bench, GenerateSettings(generator=("rules",))
+    )  # what only models have stays in the file and does no harm
 
 
 def test_what_makes_no_sense_is_told_before_anything_is_sent(bench: Path, standin: Standin) -> None:
     name = model(standin, "asker")
     for options in (
-        {"generator": "gpt"},
-        {"generator": "rules", "template": "dot-steps"},
-        {"generator": name, "template": "smell"},
-        {"generator": name, "pairs": 2, "per_example": 3},
-        {"generator": name, "form": "xml"},
-        {"generator": "nobody/x"},
+        {"generator": ["gpt"]},
+        {"generator": ["rules"], "template": "dot-steps"},
+        {"generator": [name], "template": "smell"},
+        {"generator": [name], "pairs": 2, "per_example": 3},
+        {"generator": [name], "form": "xml"},
+        {"generator": ["nobody/x"]},
     ):
         with pytest.raises(UserError):
-            generate(bench, **options)  # type: ignore[arg-type]
-    generate(bench, examples=3)
+            generate(bench, Workspace(bench).resolve(GenerateSettings, **options))
+    generate(bench, GenerateSettings(examples=3))
     for wrong in ("oracle", "nobody/x"):
         with pytest.raises(UserError):
             verify_with_model(bench, wrong)
@@ -409,7 +428,7 @@ def killed(root: Path, standin: Standin, after: int, *arguments: str) -> int:
 def test_killed_while_it_verifies_it_goes_on(derived: Path, tmp_path: Path, standin: Standin) -> None:
     """The other stages are killed in ``tests/faults/test_sigkill.py``."""
     root = Path(shutil.copytree(derived, tmp_path / "bench"))
-    generate(root, examples=EXAMPLES, seed=3)
+    generate(root, GenerateSettings(examples=EXAMPLES, seed=3))
     standin.script(answer=play, latency={"low": 0.005, "high": 0.05})
     name = model(standin, "reviewer")
     seen = killed(root, standin, 20, "verify", str(root), "--verifier", name)

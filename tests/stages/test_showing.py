@@ -32,6 +32,7 @@ from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.generate import generate
 from proctor.stages.models import MEDIA, Limits
 from proctor.stages.predict import estimate_prediction, predict, read_run_info
+from proctor.stages.settings import GenerateSettings
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -225,11 +226,8 @@ def test_the_generator_sees_the_same_videos(
     bench: Path, standin: Standin, shown: Shown, videos: Path
 ) -> None:
     name = MODELS["compat"].format(standin.url)
-    told = generate(
-        bench, generator=name, template="dot-frames", sample="all", limit=10, frames=3, height=96,
-        sampling="steps", videos=videos,
-    )  # fmt: skip
-    assert told["funnel"]["asked"] == 10 - told["dropped"].get("not_shown", 0) > 0
+    told = generate(bench, GenerateSettings(generator=(name,), template="dot-frames", sample="all", frames=3, height=96, sampling="steps"), limit=10, videos=videos)  # fmt: skip
+    assert told.funnel.asked == 10 - told.dropped.get("not_shown", 0) > 0
     assert all(1 <= len(call.media) <= 3 for call in shown.calls)
     assert all(numbers(kept(bench, p.sha256)) for call in shown.calls for p in call.media)
 

@@ -21,6 +21,7 @@ from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.score import score
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import open_store, verify
 from proctor.verify.verdict import Verdict
 from proctor.workspace import Workspace
@@ -43,7 +44,7 @@ def job(data: Path, bench: Path, place: Place) -> list[Verdict]:
     """Do the job and return the verdicts without their times."""
     read("plain", data, bench, place=place)
     derive(bench, place=place)
-    generate(bench, examples=60)
+    generate(bench, GenerateSettings(examples=60))
     verify(bench, place=place)
     with open_store(Workspace(bench)) as store:
         verdicts = [msgspec.structs.replace(v, at="") for v in store.latest()]

@@ -16,6 +16,7 @@ from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.studio import (
     KEY_FILE,
     desk_target,
@@ -46,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy_sample(root / "sample")
     read("plain", root / "sample", root / "bench")
     derive(root / "bench")
-    generate(root / "bench", sample="all", limit=12)
+    generate(root / "bench", GenerateSettings(sample="all"), limit=12)
     return root / "bench"
 
 

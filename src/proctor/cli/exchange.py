@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from proctor.cli.console import JsonFlag, command_app, emit, table
@@ -116,6 +117,6 @@ def export_training(
     from proctor.stages.instructional.training import export_training as stage
 
     result = stage(workspace, out)
-    counts = [(name, result[name]) for name in ("pairs", "videos", "clips")]
-    text = table(counts) + "\n" + "\n".join(sorted(result["files"]))
-    emit(result, f"{text}\nin {out}", as_json=as_json)
+    counts = [("pairs", result.pairs), ("videos", result.videos), ("clips", result.clips)]
+    text = table(counts) + "\n" + "\n".join(sorted(result.files))
+    emit({**msgspec.to_builtins(result), "out": str(out)}, f"{text}\nin {out}", as_json=as_json)

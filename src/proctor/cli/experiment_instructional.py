@@ -94,13 +94,8 @@ def instructional(
     Example: proctor experiment instructional bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20
     """
-    from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
-    from proctor.generate.instructional.filters import FilterModels, FilterSettings
-    from proctor.generate.instructional.pairs import PairModels
-    from proctor.stages.instructional.choices import ChoiceOptions
     from proctor.stages.instructional.experiment import InstructionalPlan, conduct
-    from proctor.stages.instructional.filter import FilterOptions
-    from proctor.stages.instructional.pairs import PairOptions
+    from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
 
     if style not in ("a", "b", "c", "d"):
         raise UserError(f"there is no style {style!r}.", hint="one of a, b, c, d")
@@ -112,16 +107,11 @@ def instructional(
         )
     plan = InstructionalPlan(
         pairs=PairOptions(
-            models=PairModels(generator=generator), data=tuple(data or ()), datasets=tuple(dataset or ()), total=total,
-            per_clip=per_clip, videos=max_videos, seed=seed or 0,
+            generator=generator, data=tuple(data or ()), dataset=tuple(dataset or ()), total=total, per_clip=per_clip,
+            max_videos=max_videos, seed=seed or 0,
         ),
-        filters=FilterOptions(
-            models=FilterModels(judges=judges, assistants=assistants), benchmark_share=benchmark_share,
-            settings=FilterSettings(solved_by=min(2, len(assistants))), seed=seed or 0,
-        ),
-        choices=ChoiceOptions(
-            models=ChoiceModels(writer=generator, assistants=assistants), settings=ChoiceSettings(typed=typed), seed=seed or 0
-        ),
+        filters=FilterOptions(judge=judges, assistant=assistants, benchmark_share=benchmark_share, seed=seed or 0),
+        choices=ChoiceOptions(writer=generator, assistant=assistants, typed=typed, seed=seed or 0),
         systems=tuple(predictor or ()), views=tuple(show or ("question", "steps")), style=style, judge=open_judge,
         videos=videos, seed=seed or 0,
     )  # fmt: skip

@@ -137,7 +137,7 @@ def styled(
     options = styled_options(
         generator, image_generator=image_generator, entity_model=entity_model, verifier=verifier, styles=style,
         per_cell=per_cell, total=total, combinations=combination, embedder=embedder, scale=scale, necessity=necessity,
-        attempts=attempts, closed_book=closed_book, gold_rank=gold_rank, seed=seed,
+        attempts=attempts, closed_book=closed_book, gold_rank=gold_rank, known=known, seed=seed,
     )  # fmt: skip
     corpus = None
     if files or data or recordings:
@@ -148,7 +148,7 @@ def styled(
     plan = StyledPlan(
         questions=options, corpus=corpus, retrievers=tuple(retriever or DEFAULT_RETRIEVERS), systems=tuple(model or ()),
         sources=tuple(sources or ("gold",)), judges=tuple(judge or ()), reference_judges=tuple(reference_judge or ()),
-        classifier=classifier, known=tuple(known or ()), seed=seed or 0,
+        classifier=classifier, seed=seed or 0,
     )  # fmt: skip
     showing = partial(progress, quiet=as_json)
     with rehearsed(limits, workspace, rehearse, seed=options.seed, quiet=as_json) as limits:

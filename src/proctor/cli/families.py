@@ -20,11 +20,11 @@ class _Generate(FamilyGroup):
             "About moments of recordings, as ProMQA (the word may be left out).",
         ),
         "styled": (
-            "proctor.cli.generate_styled",
+            "proctor.cli.generate",
             "About documents (texts, tables, images), in styles, as SMMQG.",
         ),
         "instructional": (
-            "proctor.cli.generate_instructional",
+            "proctor.cli.generate",
             "About clips of annotated videos, as InstructionBench.",
         ),
     }

@@ -2,78 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from proctor.cli.console import (
-    JsonFlag,
-    LimitOption,
-    SeedOption,
-    WorkspaceArgument,
-    command_app,
-    emit,
-    progress,
-    table,
-    warn,
-)
-from proctor.cli.instructional_options import AssistantOption, BenchmarkShareOption, FilterJudgeOption
-from proctor.cli.models import (
-    DryRunFlag,
-    closing_text,
-    emit_estimates,
-    end_unfinished,
-    end_with_status,
-)
-from proctor.cli.options import with_settings
-from proctor.errors import UserError
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status
+from proctor.cli.options import DryRun, Output, with_settings
+from proctor.settings import Settings, option
+from proctor.stages.instructional.settings import FilterOptions
 from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.stages.instructional.filter import FilterOptions
+    from proctor.generate.instructional.audit import Rate
 
 app = command_app()
+
+
+class Audit(Settings, frozen=True, kw_only=True):
+    """Whether filters are measured in place of being used."""
+
+    audit: Annotated[
+        int | None,
+        option(
+            "Audit the filters: plant so many questions of each fault by rule, and say how many are caught.",
+            ge=1,
+        ),
+    ] = None
 
 
 @app.command("filter")
 @with_settings
 def filter_(
     workspace: WorkspaceArgument,
-    judge: FilterJudgeOption = None,
-    assistant: AssistantOption = None,
-    consistency: Annotated[
-        str | None,
-        typer.Option(help="Model that says whether two answers mean the same (default: the first judge)."),
-    ] = None,
-    on: Annotated[
-        str | None, typer.Option(help="pairs, candidates (ProMQA's) or styled; found out by the files.")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="unspecific, tricky, hallucination, blind; may be repeated (default: all)."),
-    ] = None,
-    votes: Annotated[
-        int, typer.Option(min=1, help="Of judges on each filter but blind; odd, a majority drops.")
-    ] = 1,
-    benchmark_share: BenchmarkShareOption = 1.0,
-    cap: Annotated[
-        int | None, typer.Option(min=1, help="Pairs of the benchmark at most (published: 5,000).")
-    ] = None,
-    seed: SeedOption = None,
-    limit: LimitOption = None,
-    audit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Audit the filters: plant so many questions of each fault by rule, and say how many are caught.",
-        ),
-    ] = None,
-    *,
+    options: FilterOptions,
+    auditing: Audit,
     limits: Limits,
-    dry_run: DryRunFlag = False,
-    as_json: JsonFlag = False,
+    trying: DryRun,
+    output: Output,
 ) -> None:
     """Ask four filters about every question, cheap ones first; what one drops is dropped for good.
 
@@ -85,49 +50,26 @@ def filter_(
 
     Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 --dry-run
     """
-    from proctor.generate.instructional.filters import FilterModels, FilterSettings
-    from proctor.generate.instructional.record import FILTERS
-    from proctor.stages.instructional.filter import FilterOptions, estimate_filters, filter_questions
+    from proctor.stages.instructional.filter import estimate_filters, filter_questions
 
-    if not judge and not assistant:
-        raise UserError("nobody was named who filters.", hint="name a judge (-j) and assistants (-a)")
-    filters = tuple(only or (FILTERS if assistant else FILTERS[:-1]))
-    settings = FilterSettings(
-        filters=filters,  # type: ignore[arg-type]
-        votes={name: votes for name in filters if name != "blind"} if votes > 1 else {},  # type: ignore[misc]
-        solved_by=min(2, len(assistant or ()) or 2),
-    )
-    models = FilterModels(
-        judges=tuple(judge or ()), assistants=tuple(assistant or ()), consistency=consistency or ""
-    )
-    options = FilterOptions(
-        models=models,
-        subject=on,  # type: ignore[arg-type]
-        settings=settings,
-        limit=limit,
-        benchmark_share=benchmark_share,
-        cap=cap,
-        seed=seed or 0,
-    )
-    if audit is not None:
-        _audit(workspace, options, audit, limits, as_json=as_json)
+    if auditing.audit is not None:
+        _audit(workspace, options, auditing.audit, limits, as_json=output.as_json)
         return
-    if dry_run:
-        emit_estimates([estimate_filters(workspace, options, limits=limits)], as_json=as_json)
+    if trying.dry_run:
+        emit_estimates([estimate_filters(workspace, options, limits=limits)], as_json=output.as_json)
         return
-    if not assistant and "blind" not in filters:
+    if not options.assistant and "blind" not in options.only:
         warn("no assistants were named: the filter 'blind' is left out")
-    with progress("filtering", quiet=as_json) as seen:
+    with progress("filtering", quiet=output.as_json) as seen:
         result = filter_questions(workspace, options, limits=limits, seen=seen)
-    text = "\n".join(result["lines"])
-    if "training" in result:
-        text += f"\n{result['benchmark']:,} for the benchmark, {result['training']:,} for training, no video in both"
-    emit(
-        result,
-        f"{text}\n\n{closing_text(result['calls'])}\nnext: proctor choices {workspace}",
-        as_json=as_json,
-    )
-    end_unfinished(result, f"{result['postponed']:,} questions are postponed")
+    text = "\n".join(result.lines)
+    if result.training is not None:
+        text += (
+            f"\n{result.benchmark:,} for the benchmark, {result.training:,} for training, no video in both"
+        )
+    text += f"\n\n{closing_text(result.calls)}\nnext: proctor choices {workspace}"
+    emit(result, text, as_json=output.as_json)
+    end_unfinished(result, f"{result.postponed:,} questions are postponed")
 
 
 def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *, as_json: bool) -> None:
@@ -135,25 +77,25 @@ def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *
 
     with progress("auditing", quiet=as_json) as seen:
         result = stage(workspace, options, each=each, limits=limits, seen=seen)
-    report = result["report"]
+    report = result.report
     rows = [
         (
-            row["filter"],
-            row["catches"],
-            row["dropped"],
-            *(_rate(row[name]) for name in ("precision", "recall", "false_alarm", "f1")),
+            row.filter,
+            row.catches,
+            row.dropped,
+            *map(_rate, (row.precision, row.recall, row.false_alarm, row.f1)),
         )
-        for row in report["rows"]
+        for row in report.rows
     ]
     text = table(rows, ("filter", "catches", "dropped", "precision", "recall", "false alarm", "F1"))
-    text += f"\n\nall together: precision {_rate(report['precision'])}, recall {_rate(report['recall'])}"
-    if result["missing"]:
-        text += "\nfewer than asked for: " + ", ".join(f"{n} {kind}" for kind, n in result["missing"].items())
-    emit(result, f"{text}\n\n{closing_text(result['calls'])}", as_json=as_json)
-    end_with_status(result["calls"])
+    text += f"\n\nall together: precision {_rate(report.precision)}, recall {_rate(report.recall)}"
+    if result.missing:
+        text += "\nfewer than asked for: " + ", ".join(f"{n} {kind}" for kind, n in result.missing.items())
+    emit(result, f"{text}\n\n{closing_text(result.calls)}", as_json=as_json)
+    end_with_status(result.calls)
 
 
-def _rate(rate: Mapping[str, Any]) -> str:
-    if rate["value"] is None:
+def _rate(rate: Rate) -> str:
+    if rate.value is None or rate.low is None or rate.high is None:
         return ""
-    return f"{100 * rate['value']:.1f} [{100 * rate['low']:.0f}, {100 * rate['high']:.0f}]"
+    return f"{100 * rate.value:.1f} [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"

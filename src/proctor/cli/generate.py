@@ -1,113 +1,38 @@
-"""``proctor generate``: examples to candidates."""
+"""``proctor generate``: candidate questions about moments, documents or clips."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-import typer
 
-from proctor.cli.console import (
-    JsonFlag,
-    LimitOption,
-    SeedOption,
-    WorkspaceArgument,
-    command_app,
-    emit,
-    progress,
-    table,
-)
-from proctor.cli.models import DryRunFlag, closing_text, estimate_text
-from proctor.cli.options import with_settings
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.models import closing_text, emit_estimates, end_unfinished, estimate_text
+from proctor.cli.options import DryRun, Output, with_settings
+from proctor.stages.instructional.settings import PairOptions
 from proctor.stages.limits import Limits
+from proctor.stages.settings import GenerateFiles, GenerateSettings
+from proctor.stages.styled.settings import StyledOptions
 
-app = command_app()
+if TYPE_CHECKING:
+    from proctor.generate.model_generator import Funnel
+    from proctor.generate.styled.summary import Cell
+    from proctor.stages.generate import Sampling
+    from proctor.stages.instructional.pairs import PairsMade
+    from proctor.stages.styled.generate import StyledMade
+
+apps = {name: command_app() for name in ("procedural", "styled", "instructional")}
 
 
-@app.command()
+@apps["procedural"].command()
 @with_settings
-def generate(
+def procedural(
     workspace: WorkspaceArgument,
-    generator: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks "
-            "about every example."
-        ),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            help="'quota' balances types, noise and targets (default); 'published' is the release's; 'all'."
-        ),
-    ] = None,
-    examples: Annotated[
-        int | None, typer.Option(min=1, help="How many examples to draw (default 500).")
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            help="Caps of the quota sampler by name: 'corrected' (none, default), or 'paper' (at most one example of a "
-            "type from a recording)."
-        ),
-    ] = None,
-    per_recording: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Examples of one type from one recording, at most; 0 for any number (default). Recordings take turns.",
-        ),
-    ] = None,
-    max_mistaken: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Leave out examples with more earlier steps done wrongly; 0 for any number (default 5).",
-        ),
-    ] = None,
-    max_targets: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Leave out examples with more steps that are right answers; 0 for any number (default 5).",
-        ),
-    ] = None,
-    per_example: Annotated[
-        int | None, typer.Option(min=1, help="Candidates with other wording per example.")
-    ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            help="How a model is shown procedure and recording: excerpt-steps (default), dot-steps, dot-excerpt-steps, ..."
-        ),
-    ] = None,
-    pairs: Annotated[
-        int | None, typer.Option(min=1, help="Questions that a model is asked for at once (default 3).")
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option(help="Of a model's reply: text (default), or json (structured output).")
-    ] = None,
-    frames: Annotated[
-        int | None, typer.Option(min=1, help="Frames at most, for templates that show some (default 50).")
-    ] = None,
-    height: Annotated[
-        int | None, typer.Option(min=16, help="Of the frames, in pixels (default 360).")
-    ] = None,
-    sampling: Annotated[
-        str | None, typer.Option(help="Of the frames: published (default), uniform or fps.")
-    ] = None,
-    videos: Annotated[
-        Path | None,
-        typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
-    ] = None,
-    *,
+    settings: GenerateSettings,
+    files: GenerateFiles,
     limits: Limits,
-    dry_run: DryRunFlag = False,
-    seed: SeedOption = None,
-    limit: LimitOption = None,
-    as_json: JsonFlag = False,
+    trying: DryRun,
+    output: Output,
 ) -> None:
     """Choose examples and generate candidate questions with all their answers.
 
@@ -121,68 +46,145 @@ def generate(
     """
     from proctor.stages import generate as stage
 
-    options: stage.GenerateOptions = {
-        "generator": generator,
-        "sample": sample,
-        "protocol": protocol,
-        "examples": examples,
-        "per_recording": per_recording,
-        "max_mistaken": max_mistaken,
-        "max_targets": max_targets,
-        "per_example": per_example,
-        "seed": seed,
-        "template": template,
-        "pairs": pairs,
-        "form": form,
-        "frames": frames,
-        "height": height,
-        "sampling": sampling,
-    }
-    if dry_run:
-        estimate = stage.estimate_generation(workspace, limit=limit, videos=videos, limits=limits, **options)
-        found = [estimate] if estimate is not None else []
-        text = estimate_text(estimate) if estimate is not None else "No model is asked: it costs nothing."
-        emit({"estimates": [msgspec.to_builtins(e) for e in found]}, text, as_json=as_json)
+    if trying.dry_run:
+        found = stage.estimate_generation(
+            workspace, settings, limit=files.limit, videos=files.videos, limits=limits
+        )
+        emit_estimates([found], as_json=output.as_json)
         return
-    total = None if sample == "all" else (examples or 500) * len(generator or ("",))
-    with progress("generating", total, quiet=as_json) as seen:
-        result = stage.generate(workspace, limit=limit, videos=videos, limits=limits, seen=seen, **options)
-    dropped = ", ".join(f"{n:,} {reason}" for reason, n in result["dropped"].items()) or "none"
+    total = None if settings.sample == "all" else settings.examples * len(settings.generator)
+    with progress("generating", total, quiet=output.as_json) as seen:
+        result = stage.generate(
+            workspace, settings, limit=files.limit, videos=files.videos, limits=limits, seen=seen
+        )
+    dropped = ", ".join(f"{n:,} {reason}" for reason, n in result.dropped.items()) or "none"
     text = (
-        sampling_text(result["sampling"])
-        + table([*result["by_type"].items(), ("all", result["candidates"])], ("type", "candidates"))
-        + f"\n\nfrom {result['sampled']:,} of {result['examples']:,} examples; without a candidate: {dropped}"
+        sampling_text(result.sampling)
+        + table([*result.by_type.items(), ("all", result.candidates)], ("type", "candidates"))
+        + f"\n\nfrom {result.sampled:,} of {result.examples:,} examples; without a candidate: {dropped}"
     )
-    if "funnel" in result:
-        funnels = result.get("funnels", {"": result["funnel"]})
+    if result.funnel is not None:
+        funnels = result.funnels or {"": result.funnel}
         text += "".join(f"\n\n{name and name + chr(10)}{funnel_text(funnels[name])}" for name in funnels)
-        text += f"\n\n{closing_text(result['calls'])}"
-    emit(result, text + f"\nnext: proctor verify {workspace}", as_json=as_json)
+    if result.calls is not None:
+        text += f"\n\n{closing_text(result.calls)}"
+    emit(result, text + f"\nnext: proctor verify {workspace}", as_json=output.as_json)
 
 
-def sampling_text(sampling: Mapping[str, Any]) -> str:
+def sampling_text(sampling: Sampling) -> str:
     """Return cell by cell what was wanted, there and drawn, and why fewer; empty where there were no quotas."""
-    if not sampling:
+    if not sampling.cells:
         return ""
-    rows = [
-        (name, *(cell[key] for key in ("wanted", "there", "drawn", "why")))
-        for name, cell in sampling["cells"].items()
-    ]
-    sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
-    left_out = "".join(f"\nleft out: {n:,}: {reason}" for reason, n in sampling["left_out"].items())
+    rows = [(name, c.wanted, c.there, c.drawn, c.why) for name, c in sampling.cells.items()]
+    sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]  # type: ignore[misc]
+    left_out = "".join(f"\nleft out: {n:,}: {reason}" for reason, n in sampling.left_out.items())
     header = ("type / earlier mistakes / target", "wanted", "there", "drawn", "why fewer")
     return table([*rows, ("all", *sums, "")], header) + left_out + "\n\n"
 
 
-def funnel_text(funnel: Mapping[str, int]) -> str:
+def funnel_text(funnel: Funnel) -> str:
     """Return how many examples came how far, and how many of those before."""
-    steps = ("examples", "asked", "replied", "parsed", "picked")
+    reached = {name: getattr(funnel, name) for name in ("examples", "asked", "replied", "parsed", "picked")}
+    before = [funnel.examples, *reached.values()]
     rows = [
-        (step, funnel[step], f"{funnel[step] / funnel[before]:.0%}" if funnel[before] else "")
-        for before, step in zip((steps[0], *steps), steps, strict=False)
+        (step, n, f"{n / earlier:.0%}" if earlier else "")
+        for (step, n), earlier in zip(reached.items(), before, strict=False)
     ]
     text = table(rows, ("funnel", "examples", "of those before"))
-    return (
-        text
-        + f"\nread in a second round: {funnel['repaired']}; with fewer questions than asked for: {funnel['fewer']}"
-    )
+    return f"{text}\nread in a second round: {funnel.repaired}; with fewer questions than asked for: {funnel.fewer}"
+
+
+@apps["styled"].command()
+@with_settings
+def styled(
+    workspace: WorkspaceArgument, options: StyledOptions, limits: Limits, trying: DryRun, output: Output
+) -> None:
+    """Generate questions of given styles that need given numbers of texts, tables and images.
+
+    For each question a seed source gives an entity, the entity finds candidates of each modality, a model writes a question on
+    some of them or refuses, and a verifier checks style, answer and whether every source is needed. Up to eight attempts;
+    every outcome is counted. A style of your own is one file: see docs/corpus.md.
+
+    Writes styled.jsonl, styled.attempts.jsonl and styled.json. Calls are kept: the same command goes on where it ended.
+
+    Example: proctor generate styled bench -g openai/gpt-4o --verifier anthropic/claude-sonnet-4-5 --per-cell 5 --dry-run
+
+    Example: proctor generate styled bench -g openai/gpt-4o --style my-style.md --combination 1-1-0 --total 50 --max-cost 10
+    """
+    if trying.dry_run:
+        from proctor.stages.styled.foresee import estimate_styled
+
+        estimate, played, planned = estimate_styled(workspace, options, limits=limits)
+        text = (
+            estimate_text(estimate)
+            + f"\n\nfor {played:,} of {planned:,} questions, as models that are right 4 times of 5 would go on"
+        )
+        if played < planned:
+            text += f"; all of them: about {planned / played:.1f} times that"
+        found = {"estimates": [msgspec.to_builtins(estimate)], "played": played, "planned": planned}
+        emit(found, text, as_json=output.as_json)
+        return
+    from proctor.stages.styled.generate import generate as stage
+
+    with progress("generating", quiet=output.as_json) as seen:
+        result = stage(workspace, options, limits=limits, seen=seen)
+    for line in result.short:
+        warn(line)
+    text = f"{styled_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor retrieve {workspace}"
+    emit(result, text, as_json=output.as_json)
+    end_unfinished(result, f"{result.open:,} questions are still open")
+
+
+def styled_text(result: StyledMade) -> str:
+    """Return what was asked for and made, and what became of the attempts."""
+    rows = [
+        (c.style, c.combination, c.asked, c.achieved, c.attempts, _yield(c), c.cost or "not known")
+        for c in result.cells
+    ]
+    text = table(rows, ("style", "sources", "asked", "made", "attempts", "yield", "cost"))
+    text += f"\n\n{result.achieved:,} of {result.asked:,} questions in {result.attempts:,} attempts"
+    text += "\n" + ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in result.outcomes.items())
+    if result.near_known:
+        text += f"\n{result.near_known:,} are near questions that models may have learnt from (styled.json lists them)"
+    return text
+
+
+def _yield(cell: Cell) -> str:
+    return "" if cell.yield_ is None else f"{cell.yield_:.0%}"
+
+
+@apps["instructional"].command()
+@with_settings
+def instructional(
+    workspace: WorkspaceArgument, options: PairOptions, limits: Limits, trying: DryRun, output: Output
+) -> None:
+    """Write question–answer pairs about clips of annotated videos: coarse (events) and fine (objects).
+
+    Long videos are cut into clips first. A model reads the steps, never the pictures; every pair cites its steps. Pairs are
+    spread over categories, levels and places in the clip; rounds go on until the quota is met. Writes clips.jsonl,
+    pairs.jsonl and pairs.json.
+
+    Example: proctor generate instructional bench --data youcook2 -g openai/gpt-4o --total 200 --dry-run
+    """
+    from proctor.stages.instructional.pairs import estimate_pairs
+    from proctor.stages.instructional.pairs import generate as stage
+
+    if trying.dry_run:
+        emit_estimates([estimate_pairs(workspace, options, limits=limits)], as_json=output.as_json)
+        return
+    with progress("writing pairs", quiet=output.as_json) as seen:
+        result = stage(workspace, options, limits=limits, seen=seen)
+    text = f"{pairs_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor filter {workspace}"
+    emit(result, text, as_json=output.as_json)
+    end_unfinished(result, f"{result.postponed:,} tasks are postponed")
+
+
+def pairs_text(result: PairsMade) -> str:
+    """Return how many pairs of which kind there are, and what was left out."""
+    summary = result.summary
+    rows = [*summary.by_level.items(), *summary.by_category.items(), ("all", result.pairs)]
+    text = table(rows, ("level, category", "pairs"))
+    text += f"\n\nabout {result.clips:,} clips of {result.videos:,} videos; {result.asked:,} were asked for"
+    if result.dropped:
+        text += "\nleft out: " + ", ".join(f"{n:,} {reason}" for reason, n in result.dropped.items())
+    return text

@@ -15,6 +15,7 @@ from proctor.cli.console import emit, note, progress, warn
 if TYPE_CHECKING:
     from proctor.llm.estimate import Estimate
     from proctor.stages.limits import Limits
+    from proctor.stages.models import Asked
 
 __all__ = [
     "DryRunFlag",
@@ -98,20 +99,20 @@ def end_with_status(*calls: Mapping[str, Any] | None) -> None:
         raise typer.Exit(1)
 
 
-def end_unfinished(result: Mapping[str, Any], left: str) -> None:
+def end_unfinished(result: Asked, left: str) -> None:
     """End a command whose stage stopped before its end: as an interrupted one, or with status 3 when the same command goes on.
 
     Args:
-        result: of a stage, with ``interrupted``, ``complete`` and ``calls``; it is written already.
+        result: of a stage; it is written already.
         left: what is still to be done, for the warning.
 
     Raises:
         KeyboardInterrupt: if somebody stopped the stage.
         typer.Exit: 1 if no model said anything, 3 if something is left.
     """
-    if result["interrupted"]:
+    if result.interrupted:
         raise KeyboardInterrupt  # what is there was written: said and ended as in every command
-    if not result["complete"]:
+    if not result.complete:
         warn(f"{left}; the same command goes on from here")
-        end_with_status(result["calls"])
+        end_with_status(result.calls)
         raise typer.Exit(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_origin
 
 import typer
 from typer.core import TyperCommand
@@ -123,6 +123,8 @@ def _parameter(field: Field) -> inspect.Parameter:
     kind: Any = field.kind
     if field.several:
         default = list(field.default or ()) or None
+        if get_origin(kind) is Literal:  # the struct looks at choices
+            kind = str
         kind = list[kind]
     if default is None and not field.required:
         kind = kind | None

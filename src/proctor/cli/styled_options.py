@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from proctor.stages.styled.generate import StyledOptions
+    from proctor.stages.styled.settings import StyledOptions
 
 __all__ = ["styled_options"]
 
@@ -71,7 +72,6 @@ def styled_options(
     styles: Sequence[str] | None = None,
     per_cell: int | None = None,
     total: int | None = None,
-    published: bool = False,
     combinations: Sequence[str] | None = None,
     embedder: str = "lsa",
     scale: str = "multiply",
@@ -79,72 +79,20 @@ def styled_options(
     attempts: int = 8,
     seed: int | None = None,
     closed_book: str = "off",
-    one_source: str = "off",
     gold_rank: bool = False,
-    max_rank: int | None = None,
-    min_rank: int | None = None,
-    document_quota: int | None = None,
-    seed_modalities: str = "any",
+    known: Sequence[Path] | None = None,
 ) -> StyledOptions:
     """Return what the options ask for.
 
     Raises:
         UserError: if a value is none of those that are known.
     """
-    from proctor.errors import UserError
-    from proctor.generate.styled.difficulty import DifficultyRules
-    from proctor.generate.styled.pipeline import StyledModels, StyledSettings
-    from proctor.stages.styled.generate import StyledOptions
+    from proctor.stages.styled.settings import StyledOptions
 
-    known: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-        ("--scale", scale, ("multiply", "divide")),
-        ("--necessity", necessity, ("prompt", "ablate")),
-        ("--closed-book", closed_book, ("off", "measure", "refuse")),
-        ("--one-source", one_source, ("off", "measure", "refuse")),
-        ("--seed-modalities", seed_modalities, ("any", "required")),
-    )
-    for option, value, values in known:
-        if value not in values:
-            raise UserError(f"{option} is {value!r}.", hint=f"one of {', '.join(values)}")
-    if min_rank is not None and max_rank is not None and min_rank > max_rank:
-        raise UserError(
-            f"no question has a worst rank of {min_rank} or more and {max_rank} or less.",
-            hint="--min-rank is at most --max-rank",
-        )
-    difficulty: dict[str, Any] = {"closed_book": closed_book, "one_source": one_source}
-    rules = DifficultyRules(**difficulty, gold_rank=gold_rank, min_rank=min_rank, max_rank=max_rank)
-    checked: dict[str, Any] = {"scale": scale, "seed_modalities": seed_modalities}
-    how: dict[str, Any] = {"necessity": necessity}
+    checked: dict[str, Any] = {"scale": scale, "necessity": necessity, "closed_book": closed_book}
     return StyledOptions(
-        models=StyledModels(
-            entity=entity_model or generator,
-            generator=generator,
-            verifier=verifier or generator,
-            generator_lmm=image_generator or "",
-        ),
-        styles=tuple(styles or _fitting(combinations)),
-        per_cell=per_cell,
-        total=total,
-        published=published,
-        combinations=tuple(combinations) if combinations else None,
-        embedder=embedder,
-        seed=seed or 0,
-        **checked,
-        document_quota=document_quota,
-        settings=StyledSettings(attempts=attempts, difficulty=rules, **how),
-    )
-
-
-def _fitting(combinations: Sequence[str] | None) -> tuple[str, ...]:
-    """Return our styles that are for one of the combinations that are asked for; all where this leaves none, to be told so."""
-    from proctor.generate.styled.style import BUILTIN_STYLES, load_style
-
-    if not combinations:
-        return BUILTIN_STYLES
-    wanted = set(combinations)
-    fitting = tuple(
-        name
-        for name in BUILTIN_STYLES
-        if wanted & {"-".join(map(str, combo)) for combo in load_style(name).combinations}
-    )
-    return fitting or BUILTIN_STYLES
+        generator=generator, image_generator=image_generator or "", entity_model=entity_model or "",
+        verifier=verifier or "", style=tuple(styles or ()), per_cell=per_cell, total=total,
+        combination=tuple(combinations or ()), embedder=embedder, attempts=attempts, gold_rank=gold_rank,
+        known=tuple(known or ()), seed=seed or 0, **checked,
+    )  # fmt: skip

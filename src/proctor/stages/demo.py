@@ -21,7 +21,7 @@ from proctor.stages.read import read
 from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.report import report
 from proctor.stages.score import ScoredRuns, score
-from proctor.stages.settings import ReportSettings
+from proctor.stages.settings import GenerateSettings, ReportSettings
 from proctor.stages.show import Show
 from proctor.stages.verify import verify
 from proctor.workspace import is_there
@@ -56,7 +56,9 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
     counts["read"] = read("plain", data, bench).counts
     counts["derive"] = msgspec.to_builtins(derive(bench))
     with show("asking questions", counts["derive"]["examples"]) as seen:
-        counts["generate"] = generate(bench, sample="all", seed=seed, seen=seen)
+        counts["generate"] = msgspec.to_builtins(
+            generate(bench, GenerateSettings(sample="all", seed=seed), seen=seen)
+        )
     with show("checking them against the task graph", counts["generate"]["candidates"]) as seen:
         counts["verify"] = verify(bench, seen=seen)
     counts["build"] = build(bench, name=NAME, version=VERSION, seed=seed)

@@ -30,12 +30,33 @@ from proctor.stages.limits import Limits
 from proctor.stages.rehearsing import choose_models
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["CALLS", "MEDIA", "Limits", "Models", "flow_settings", "open_models", "require_keys"]
+__all__ = ["CALLS", "MEDIA", "Asked", "Limits", "Models", "flow_settings", "open_models", "require_keys"]
 
 CALLS = "calls.sqlite"
 """Name of the call store in a workspace."""
 MEDIA = "media"
 """Name of the folder of pictures in a workspace."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What stages that ask models until nothing is owed say at their end; each adds its own numbers.
+
+    Attributes:
+        complete: nothing is owed: the same command has nothing left to do.
+        interrupted: somebody stopped it.
+        unsent: parameters that a model has no field for, by model.
+        calls: the closing line of models.
+    """
+
+    complete: bool
+    interrupted: bool
+    unsent: dict[str, list[str]] = {}
+    calls: dict[str, Any] = {}
+
+    def recorded(self, *apart: str) -> dict[str, Any]:
+        """Return the counts for the workspace's record, without what is kept in a file of its own."""
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return {name: v for name, v in found.items() if name not in ("interrupted", "calls", *apart)}
 
 
 _SAID: Final = frozenset({"reply", "refusal", "truncated", "content_filter"})

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
+import msgspec
+
+from proctor.errors import UserError
 from proctor.settings import Settings, option
 
-__all__ = ["DeriveSettings", "ReadSettings", "ReportFiles", "ReportSettings"]
+__all__ = [
+    "DeriveSettings",
+    "GenerateFiles",
+    "GenerateSettings",
+    "ReadSettings",
+    "ReportFiles",
+    "ReportSettings",
+]
+
+_MODELS_ALONE: Final = ("template", "pairs", "form", "frames", "height", "sampling")
+"""Settings of generation that rules know nothing of."""
 
 
 class ReadSettings(Settings, frozen=True, kw_only=True):
@@ -31,6 +45,126 @@ class DeriveSettings(Settings, frozen=True, kw_only=True):
     protocol: Annotated[
         str, option("'corrected' or 'published'; the default is how the recordings were read.")
     ] = ""
+
+
+class GenerateSettings(Settings, frozen=True, kw_only=True):
+    """Which examples are chosen, and who asks what about them.
+
+    Raises:
+        UserError: if there is no such generator, or one is named twice.
+    """
+
+    section: ClassVar[str] = "generate"
+
+    generator: Annotated[
+        tuple[str, ...],
+        option(
+            "Who asks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06. May be repeated: each asks about "
+            "every example.",
+            "-g",
+        ),
+    ] = ("rules",)
+    sample: Annotated[
+        Literal["quota", "published", "all"],
+        option("'quota' balances types, noise and targets; 'published' is the release's sampler; 'all'."),
+    ] = "quota"
+    examples: Annotated[int, option("How many examples to draw.", ge=1)] = 500
+    protocol: Annotated[
+        Literal["corrected", "paper"] | None,
+        option(
+            "Caps of the quota sampler by name: 'corrected' (none, default), or 'paper' (at most one example of a type from "
+            "a recording)."
+        ),
+    ] = None
+    per_recording: Annotated[
+        int | None,
+        option(
+            "Examples of one type from one recording, at most; 0 for any number (default). Recordings take turns.",
+            ge=0,
+        ),
+    ] = None
+    max_mistaken: Annotated[
+        int, option("Leave out examples with more earlier steps done wrongly; 0 for any number.", ge=0)
+    ] = 5
+    max_targets: Annotated[
+        int, option("Leave out examples with more steps that are right answers; 0 for any number.", ge=0)
+    ] = 5
+    per_example: Annotated[
+        int, option("Candidates with other wording for each example and generator.", ge=1)
+    ] = 1
+    template: Annotated[
+        str,
+        option(
+            "How a model is shown procedure and recording: excerpt-steps, dot-steps, dot-excerpt-steps, ..."
+        ),
+    ] = "excerpt-steps"
+    pairs: Annotated[int, option("Questions that a model is asked for at once.", ge=1)] = 3
+    form: Annotated[
+        Literal["text", "json"], option("Of a model's reply: text, or json (structured output).")
+    ] = "text"
+    frames: Annotated[int, option("Frames at most, for templates that show some.", ge=1)] = 50
+    height: Annotated[int, option("Of the frames, in pixels.", ge=16)] = 360
+    sampling: Annotated[
+        Literal["published", "uniform", "fps", "steps"], option("Of the frames: published, uniform or fps.")
+    ] = "published"
+    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        strange = [name for name in self.generator if name != "rules" and "/" not in name]
+        if strange or not self.generator:
+            raise UserError(
+                f"there is no generator '{strange[0]}'." if strange else "no generator was named.",
+                hint="known: rules, or a model such as openai/gpt-4o",
+            )
+        if len(set(self.generator)) < len(self.generator):
+            raise UserError(
+                f"a generator was named twice: {', '.join(self.generator)}.",
+                hint="--per-example gives more candidates",
+            )
+
+    def with_given(self, names: Collection[str]) -> Self:
+        """Let a protocol that is named win over caps that the workspace remembers.
+
+        Raises:
+            UserError: if rules are given what only models have.
+        """
+        if not self.models and (strange := [name for name in _MODELS_ALONE if name in names]):
+            raise UserError(
+                f"rules have no {strange[0]}.", hint="name a model as well: --generator PROVIDER/MODEL"
+            )
+        if "protocol" in names and "per_recording" not in names:
+            return msgspec.structs.replace(self, per_recording=None)
+        return self
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The generators that are models."""
+        return tuple(name for name in self.generator if "/" in name)
+
+    @property
+    def most_of_recording(self) -> int:
+        """Examples of one type from one recording at most, 0 for any number."""
+        if self.per_recording is not None:
+            return self.per_recording
+        from proctor.examples.sample import PROTOCOLS
+
+        return PROTOCOLS[self.protocol or "corrected"]["per_recording"]
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what was set, for the workspace's record: of rules without what only models have."""
+        found = {**msgspec.to_builtins(self), "per_recording": self.most_of_recording}
+        del found["protocol"]
+        return {n: v for n, v in found.items() if self.models or n not in _MODELS_ALONE}
+
+
+class GenerateFiles(Settings, frozen=True, kw_only=True):
+    """Where videos are, and where to stop."""
+
+    videos: Annotated[
+        Path | None, option("Folder that the videos' paths are relative to (default: the data set's).")
+    ] = None
+    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
 
 
 class ReportSettings(Settings, frozen=True, kw_only=True):

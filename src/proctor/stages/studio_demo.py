@@ -23,6 +23,7 @@ from proctor.stages.demo import render_videos
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.show import Show
 from proctor.stages.studio import desk_target, open_desk, prepare_clips, sync_desk
 from proctor.stages.verify import verify
@@ -86,8 +87,8 @@ def make_demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) ->
     read("plain", data, bench)
     counts = derive(bench)
     with show("asking questions", counts.examples) as seen:
-        made = generate(bench, sample="all", seed=seed, seen=seen)
-    with show("checking them against the task graph", made["candidates"]) as seen:
+        made = generate(bench, GenerateSettings(sample="all", seed=seed), seen=seen)
+    with show("checking them against the task graph", made.candidates) as seen:
         verify(bench, seen=seen)
     with open_desk(bench, seed=seed, key=key) as desk, show("three weeks of work") as seen:
         sync_desk(bench, desk)

@@ -22,6 +22,7 @@ from proctor.stages.generate import generate
 from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.read import read
+from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
 
 RUNS = ("constant", "recipe-text", "random-step")
@@ -32,7 +33,7 @@ def bench(sample: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sheet") / "bench"
     read(sample.dataset, sample.folder, root)
     derive(root)
-    generate(root, examples=60)
+    generate(root, GenerateSettings(examples=60))
     verify(root)
     build(root)
     for run in RUNS:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 from tests.stages.instructional.material import plan, quietly
 
-from proctor.generate.instructional.choices import ChoiceModels
-from proctor.generate.instructional.filters import FilterModels
-from proctor.generate.instructional.pairs import PairModels
 from proctor.stages.instructional.experiment import conduct
 from proctor.stages.models import Limits
 
@@ -26,9 +24,9 @@ def live(workspace: str, data: str, url: str) -> None:
     voters = tuple(name(f"assistant{n}") for n in range(3))
     how = replace(
         usual,
-        pairs=replace(usual.pairs, models=PairModels(generator=name("writer")), total=8),
-        filters=replace(usual.filters, models=FilterModels(judges=(name("judge"),), assistants=voters)),
-        choices=replace(usual.choices, models=ChoiceModels(writer=name("writer"), assistants=voters)),
+        pairs=msgspec.structs.replace(usual.pairs, generator=name("writer"), total=8),
+        filters=msgspec.structs.replace(usual.filters, judge=(name("judge"),), assistant=voters),
+        choices=msgspec.structs.replace(usual.choices, writer=name("writer"), assistant=voters),
         systems=(name("predictor"),),
         judge=name("judge"),
     )

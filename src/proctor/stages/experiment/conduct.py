@@ -240,17 +240,13 @@ def _questions(root: Path, plan: Plan, limits: Limits, done: Done, show: Show, n
     if is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages():
         return True
     with show("asking questions") as seen:
-        counts = generate(
-            root, generator=plan.generators, sample=plan.sample, examples=plan.examples, seed=plan.seed,
-            template=plan.template if any("/" in g for g in plan.generators) else None,
-            videos=plan.video_folder, limits=limits, seen=seen,
-        )  # fmt: skip
-    if not done.add("generate", counts):
+        made = generate(root, plan.asking, videos=plan.video_folder, limits=limits, seen=seen)
+    if not done.add("generate", msgspec.to_builtins(made)):
         return False
-    with show("checking them against the task graph", counts["candidates"]) as seen:
+    with show("checking them against the task graph", made.candidates) as seen:
         done.add("verify", verify(root, seen=seen))
     for model in plan.verifiers:
-        with show(f"checking them: {model}", counts["candidates"]) as seen:
+        with show(f"checking them: {model}", made.candidates) as seen:
             if not done.add(f"verify/{model}", verify_with_model(root, model, limits=limits, seen=seen)):
                 return False
     built = build(root, accept=plan.accept, min_confidence=plan.min_confidence, name=name, seed=plan.seed)

@@ -87,13 +87,9 @@ def foresee(
 
 def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
     workspace = Workspace(root)
-    asking = [name for name in plan.generators if "/" in name]
     came_with_items = is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages()
     if not came_with_items:
-        found = estimate_generation(
-            root, generator=plan.generators, sample=plan.sample, examples=plan.examples, seed=plan.seed,
-            template=plan.template if asking else None, videos=plan.video_folder, limits=limits,
-        )  # fmt: skip
+        found = estimate_generation(root, plan.asking, videos=plan.video_folder, limits=limits)
         if found is not None:
             yield found
         if not _asked_as_planned(workspace, plan):
@@ -156,9 +152,9 @@ def _answers_in_place_of(root: Path, run: str) -> None:
 def _proxies(root: Path, plan: Plan) -> None:
     """Make items by rules: as many for each example as there are generators."""
     generate(
-        root, generator="rules", sample=plan.sample, examples=plan.examples, seed=plan.seed,
-        per_example=len(plan.generators),
-    )  # fmt: skip
+        root,
+        msgspec.structs.replace(plan.asking, generator=("rules",), per_example=len(plan.generators)),
+    )
     verify(root)
     build(root, accept="oracle", min_confidence=0.0, seed=plan.seed)
 

@@ -17,6 +17,7 @@ from proctor.llm.model import ModelName
 from proctor.records import read_json
 from proctor.stages.naming import file_name
 from proctor.stages.predict import run_name
+from proctor.stages.settings import GenerateSettings
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["PLAN_FILE", "Plan", "Source", "System", "kept_plan"]
@@ -124,6 +125,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if not self.rubrics:
             raise UserError("no rubric was named.", hint=f"the published one is {_RUBRICS[0]}")
         list(self.markings)
+
+    @property
+    def asking(self) -> GenerateSettings:
+        """How questions are asked."""
+        return GenerateSettings(
+            generator=self.generators, sample=self.sample, examples=self.examples, seed=self.seed, template=self.template,  # type: ignore[arg-type]
+        )  # fmt: skip
 
     @property
     def video_folder(self) -> Path | None:

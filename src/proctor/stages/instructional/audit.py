@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,17 +10,26 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.generate.instructional.audit import AuditReport, plant_audit, score_audit
+from proctor.generate.instructional.audit_rules import PlantedKind
 from proctor.generate.instructional.filters import Filters, run_filters
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.records import is_there, read_json, write_json, write_jsonl
-from proctor.stages.instructional.filter import FilterOptions
 from proctor.stages.instructional.pairs import load_clips
+from proctor.stages.instructional.settings import FilterOptions
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
 
-__all__ = ["AUDIT", "audit", "load_audit"]
+__all__ = ["AUDIT", "Audited", "audit", "load_audit"]
 
 AUDIT: Final = "audit.json"
+
+
+class Audited(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit found, how many questions of each kind could not be planted, and the closing line of models."""
+
+    report: AuditReport
+    missing: Mapping[PlantedKind, int]
+    calls: dict[str, Any]
 
 
 def audit(
@@ -30,7 +39,7 @@ def audit(
     each: int = 100,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Audited:
     """Plant questions with known faults, filter them, and say how many are caught.
 
     Every filter is asked about every question, so that each is measured on all of them.
@@ -54,7 +63,7 @@ def audit(
             models=options.models,
             prompts=generation_prompts(limits.prompts if limits else None),
             secret=models.secret,
-            settings=msgspec.structs.replace(options.settings, exhaustive=True),
+            settings=msgspec.structs.replace(options.filters, exhaustive=True),
             price=models.price,
         )
         run = run_filters(
@@ -83,7 +92,7 @@ def audit(
         inputs=("clips.jsonl",),
         outputs=(AUDIT,),
     )
-    return {"report": msgspec.to_builtins(report), "missing": dict(planted.missing), "calls": calls}
+    return Audited(report=report, missing=planted.missing, calls=calls)
 
 
 def load_audit(workspace: Workspace) -> AuditReport | None:

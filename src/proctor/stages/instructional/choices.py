@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,7 +18,8 @@ from proctor.generate.instructional.choice_question import (
     siblings_of,
 )
 from proctor.generate.instructional.choice_run import make_choices
-from proctor.generate.instructional.choices import ChoiceMaker, ChoiceModels, ChoiceSettings, choice_calls
+from proctor.generate.instructional.choice_summary import ChoiceSummary
+from proctor.generate.instructional.choices import ChoiceMaker, choice_calls
 from proctor.generate.instructional.record import ChoiceItem
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
@@ -27,7 +27,8 @@ from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.inputs import load_items
 from proctor.stages.instructional.filter import KEPT, load_kept
 from proctor.stages.instructional.pairs import load_clips
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.instructional.settings import ChoiceOptions
+from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.stages.styled.corpus import corpus_of
 from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace, is_there
@@ -35,8 +36,8 @@ from proctor.workspace import Workspace, is_there
 __all__ = [
     "CHOICES",
     "CHOICES_SUMMARY",
-    "CHOICE_SUBJECTS",
-    "ChoiceOptions",
+    "ChoicesMade",
+    "PlannedCalls",
     "estimate_choices",
     "load_choices",
     "make",
@@ -49,26 +50,36 @@ CHOICES_SUMMARY: Final = "choices.json"
 ATTEMPTS: Final = "choices.attempts.jsonl"
 
 ChoiceSubject = Literal["pairs", "items", "styled"]
-CHOICE_SUBJECTS: Final[tuple[ChoiceSubject, ...]] = get_args(ChoiceSubject)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceOptions:
-    """Who makes options for what.
+class ChoicesMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
 
     Attributes:
-        models: writer, picker and assistants.
-        subject: ``pairs`` (kept ones), ``items`` (ProMQA's) or ``styled``; found out by the workspace's files where None.
-        settings: attempts, typed distractors, confirmation.
-        seed: of the run: letters, orders.
-        limit: at most so many questions.
+        subject: what got options.
+        asked: questions.
+        achieved: of them, those that got options.
+        open_ended: those that stay without.
+        postponed: those that models still owe.
+        dropped: by reason.
+        summary: of attempts, letters and votes.
     """
 
-    models: ChoiceModels
-    subject: str | None = None
-    settings: ChoiceSettings = field(default_factory=ChoiceSettings)
-    seed: int = 0
-    limit: int | None = None
+    subject: ChoiceSubject
+    asked: int
+    achieved: int
+    open_ended: int
+    postponed: int
+    dropped: dict[str, int]
+    summary: ChoiceSummary
+
+
+class PlannedCalls(msgspec.Struct, frozen=True):
+    """How many calls options take for so many questions: where every first attempt is accepted, and where all fail late."""
+
+    questions: int
+    least: int
+    most: int
 
 
 def make(
@@ -77,7 +88,7 @@ def make(
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> ChoicesMade:
     """Make multiple choice of a workspace's questions.
 
     Args:
@@ -90,10 +101,11 @@ def make(
         UserError: if there are no questions, or a model is wrong.
     """
     workspace = Workspace(root)
-    subject = _subject(workspace, options.subject)
+    names = options.models.all
+    subject = _subject(workspace, options.on)
     questions = _questions(workspace, subject, options.seed)[: options.limit]
     with open_models(workspace, limits) as models:
-        models.require_prices(*options.models.all)
+        models.require_prices(*names)
         run = make_choices(
             questions, _maker(models, options, limits), models.ask("choices"),
             progress=lambda _result: seen() if seen is not None else None,
@@ -103,39 +115,31 @@ def make(
     write_jsonl(workspace.file(ATTEMPTS), run.attempts)
     reasons = workspace.write_dropped("choices", list(run.dropped))
     write_json(workspace.file(CHOICES_SUMMARY), {"summary": run.summary, "subject": subject})
-    counts = {
-        "subject": subject, "asked": run.summary.asked, "achieved": run.summary.achieved,
-        "open_ended": run.summary.open_ended, "postponed": run.summary.postponed, "dropped": reasons,
-        "complete": run.is_complete, **remarks,
-    }  # fmt: skip
+    result = ChoicesMade(
+        subject=subject, asked=run.summary.asked, achieved=run.summary.achieved, open_ended=run.summary.open_ended,
+        postponed=run.summary.postponed, dropped=reasons, complete=run.is_complete, interrupted=run.interrupted,
+        summary=run.summary, **remarks,
+    )  # fmt: skip
     workspace.record(
         "choices",
-        settings=msgspec.to_builtins(
-            {
-                "models": options.models,
-                "choice_settings": options.settings,
-                "seed": options.seed,
-                "limit": options.limit,
-            }
-        ),
-        counts=counts,
+        settings=options.recorded(),
+        counts=result.recorded("summary"),
         inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (STYLED,)}[subject],
         outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
     )
-    summarised = msgspec.to_builtins(run.summary)
-    return {**counts, "summary": summarised, "calls": calls, "interrupted": run.interrupted}
+    return msgspec.structs.replace(result, calls=calls)
 
 
-def planned_calls(root: Path, options: ChoiceOptions) -> dict[str, int]:
+def planned_calls(root: Path, options: ChoiceOptions) -> PlannedCalls:
     """Say how many calls options take: at least (every question at the first attempt) and at most.
 
     Raises:
         UserError: if there are no questions.
     """
     workspace = Workspace(root)
-    questions = _questions(workspace, _subject(workspace, options.subject), options.seed)[: options.limit]
-    found = choice_calls(len(questions), options.models, options.settings)
-    return {"questions": len(questions), "least": found.least, "most": found.most}
+    questions = _questions(workspace, _subject(workspace, options.on), options.seed)[: options.limit]
+    found = choice_calls(len(questions), options.models, options.making)
+    return PlannedCalls(len(questions), found.least, found.most)
 
 
 def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | None = None) -> Estimate:
@@ -147,7 +151,7 @@ def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | Non
         UserError: if there are no questions.
     """
     workspace = Workspace(root)
-    questions = _questions(workspace, _subject(workspace, options.subject), options.seed)[: options.limit]
+    questions = _questions(workspace, _subject(workspace, options.on), options.seed)[: options.limit]
     with open_models(workspace, limits) as models:
         maker = _maker(models, options, limits)
         return models.estimate([("choices", (r for q in questions for r in maker.outline(q)))])
@@ -175,12 +179,9 @@ def subject_of_choices(workspace: Workspace) -> str:
     return str(read_json(path, dict[str, Any]).get("subject", "")) if is_there(path) else ""
 
 
-def _subject(workspace: Workspace, asked: str | None) -> ChoiceSubject:
+def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject:
     if asked is not None:
-        for subject in CHOICE_SUBJECTS:
-            if subject == asked:
-                return subject
-        raise UserError(f"there is no subject {asked!r}.", hint=f"there are {', '.join(CHOICE_SUBJECTS)}")
+        return asked
     files: dict[ChoiceSubject, str] = {"pairs": KEPT, "items": "items.jsonl", "styled": STYLED}
     for subject, name in files.items():
         if is_there(workspace.file(name)):
@@ -222,6 +223,6 @@ def _maker(models: Models, options: ChoiceOptions, limits: Limits | None) -> Cho
         prompts=prompts,
         models=options.models,
         seed=options.seed,
-        settings=options.settings,
+        settings=options.making,
         price=models.price,
     )

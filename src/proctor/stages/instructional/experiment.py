@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip_prompt import STYLES
 from proctor.stages.instructional.answer import PredictOptions, floors, predict, require_videos
-from proctor.stages.instructional.choices import ChoiceOptions, make
-from proctor.stages.instructional.filter import FilterOptions, filter_questions
-from proctor.stages.instructional.pairs import PairOptions, found_clips, generate
+from proctor.stages.instructional.choices import make
+from proctor.stages.instructional.filter import filter_questions
+from proctor.stages.instructional.pairs import found_clips, generate
 from proctor.stages.instructional.report import report
-from proctor.stages.models import Limits, open_models, require_keys
+from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.models import Asked, Limits, open_models, require_keys
 from proctor.stages.show import Show
 from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace
@@ -95,16 +98,17 @@ _LEFT: Final = {
 """Of each stage the count of what it leaves to the next one, and the name of its list of what was dropped."""
 
 
-def _added(done: Done, name: str, counts: dict[str, Any]) -> bool:
+def _added(done: Done, name: str, result: Asked) -> bool:
     """Write down a stage; return whether the next one may begin: not while models owe an answer, which would change it.
 
     Raises:
         KeyboardInterrupt: if that is what ended it; what was done is written.
         UserError: if it left nothing to go on with.
     """
-    if counts["interrupted"]:
+    if result.interrupted:
         raise KeyboardInterrupt
-    if done.add(name, counts) and not counts["complete"]:
+    counts = msgspec.to_builtins(result)
+    if done.add(name, counts) and not result.complete:
         done.stopped = f"{name}: {counts['postponed']:,} are postponed, since models did not answer"
     if done.stopped:
         return False

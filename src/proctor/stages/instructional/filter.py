@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -20,17 +19,17 @@ from proctor.llm.estimate import Estimate
 from proctor.records import read_jsonl, write_json, write_jsonl
 from proctor.stages.inputs import load_asked
 from proctor.stages.instructional.pairs import PAIRS, load_clips, load_pairs
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.instructional.settings import FilterOptions
+from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.stages.styled.corpus import corpus_of
 from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "KEPT",
-    "SUBJECTS",
     "TRAINING_PAIRS",
     "VERDICTS",
-    "FilterOptions",
+    "Filtered",
     "Subject",
     "estimate_filters",
     "filter_questions",
@@ -46,53 +45,40 @@ FUNNEL: Final = "filters.json"
 
 Subject = Literal["pairs", "candidates", "styled"]
 """What is filtered: InstructionBench's pairs, ProMQA's candidates or SMMQG's questions."""
-SUBJECTS: Final[tuple[Subject, ...]] = get_args(Subject)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterOptions:
-    """Who filters what.
+class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
 
     Attributes:
-        models: judges and assistants.
-        subject: what is filtered; found out by the workspace's files where None.
-        settings: votes, filters, quorum.
-        limit: at most so many questions.
-        benchmark_share: of the kept pairs, by whole videos, that go to the benchmark; the others become training pairs.
-        cap: pairs of the benchmark at most (the published one: 5,000).
-        seed: of the split.
+        subject: what was filtered.
+        asked: questions.
+        kept: of them.
+        postponed: those that models still owe.
+        dropped: by reason.
+        lines: the funnel, for people.
+        benchmark: of kept pairs, those of the benchmark; None where no pairs were filtered.
+        training: the others.
     """
 
-    models: FilterModels
-    subject: Subject | None = None
-    settings: FilterSettings = field(default_factory=FilterSettings)
-    limit: int | None = None
-    benchmark_share: float = 1.0
-    cap: int | None = None
-    seed: int = 0
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All models that may be asked."""
-        models = self.models
-        return tuple(
-            dict.fromkeys(
-                n for n in (*models.judges, *models.assistants, models.consistency, *models.seeing) if n
-            )
-        )
+    subject: Subject
+    asked: int
+    kept: int
+    postponed: int
+    dropped: dict[str, int]
+    lines: tuple[str, ...]
+    benchmark: int | None = None
+    training: int | None = None
 
 
-def subject_of(workspace: Workspace, asked: str | None) -> Subject:
+def subject_of(workspace: Workspace, asked: Subject | None) -> Subject:
     """Return what is to be filtered.
 
     Raises:
-        UserError: if it is not known, or there is nothing.
+        UserError: if there is nothing.
     """
     if asked is not None:
-        for subject in SUBJECTS:
-            if subject == asked:
-                return subject
-        raise UserError(f"there is no subject {asked!r}.", hint=f"there are {', '.join(SUBJECTS)}")
+        return asked
     files: dict[Subject, str] = {"pairs": PAIRS, "candidates": "candidates.jsonl", "styled": STYLED}
     for subject, name in files.items():
         if is_there(workspace.file(name)):
@@ -110,7 +96,7 @@ def filter_questions(
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Filtered:
     """Filter the questions of a workspace; a drop is final.
 
     Args:
@@ -123,11 +109,12 @@ def filter_questions(
         UserError: if there is nothing to filter, or a model is wrong.
     """
     workspace = Workspace(root)
-    subject = subject_of(workspace, options.subject)
+    who, how = options.models, options.filters  # before anything is read: what is lacking is said first
+    subject = subject_of(workspace, options.on)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
         questions = _questions(workspace, subject, models)[: options.limit]
-        filters = _filters(models, options, limits)
+        filters = _filters(models, who, how, limits)
         run = run_filters(
             questions,
             filters,
@@ -138,7 +125,7 @@ def filter_questions(
     funnel = run.funnel
     write_jsonl(workspace.file(VERDICTS), run.verdicts)
     outputs = [VERDICTS, FUNNEL]
-    split: dict[str, int] = {}
+    split: dict[str, Any] = {}
     if subject == "pairs":
         kept = [pair for pair in load_pairs(workspace) if pair.id in run.kept]
         sides = split_by_video(
@@ -150,14 +137,19 @@ def filter_questions(
         split = {"benchmark": len(sides.benchmark), "training": len(sides.training)}
     reasons = workspace.write_dropped("filters", list(run.dropped))
     write_json(workspace.file(FUNNEL), {"funnel": funnel, "subject": subject, "interrupted": run.interrupted})
-    counts = {
-        "subject": subject, "asked": funnel.asked, "kept": funnel.kept, "postponed": funnel.postponed, "dropped": reasons,
-        "complete": not run.interrupted and not funnel.postponed, **split, **remarks,
-    }  # fmt: skip
+    result = Filtered(
+        subject=subject, asked=funnel.asked, kept=funnel.kept, postponed=funnel.postponed, dropped=reasons,
+        complete=not run.interrupted and not funnel.postponed, interrupted=run.interrupted, lines=tuple(funnel.lines),
+        **split, **remarks,
+    )  # fmt: skip
     workspace.record(
-        "filter", settings=_settings(options), counts=counts, inputs=_inputs(subject), outputs=outputs
+        "filter",
+        settings=options.recorded(),
+        counts=result.recorded("lines"),
+        inputs=_inputs(subject),
+        outputs=outputs,
     )
-    return {**counts, "lines": funnel.lines, "calls": calls, "interrupted": run.interrupted}
+    return msgspec.structs.replace(result, calls=calls)
 
 
 def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | None = None) -> Estimate:
@@ -167,10 +159,12 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
         UserError: as ``filter_questions``.
     """
     workspace = Workspace(root)
-    subject = subject_of(workspace, options.subject)
+    subject = subject_of(workspace, options.on)
     with open_models(workspace, limits) as models:
         questions = _questions(workspace, subject, models)[: options.limit]
-        return models.estimate([("filter", _filters(models, options, limits).requests(questions))])
+        return models.estimate(
+            [("filter", _filters(models, options.models, options.filters, limits).requests(questions))]
+        )
 
 
 def load_kept(workspace: Workspace) -> list[InstructionalPair]:
@@ -223,12 +217,12 @@ def _questions(workspace: Workspace, subject: Subject, models: Models) -> list[F
     return [from_styled(question, corpus, pictures) for question in load_styled(workspace)]
 
 
-def _filters(models: Models, options: FilterOptions, limits: Limits | None) -> Filters:
+def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Limits | None) -> Filters:
     return Filters(
-        models=options.models,
+        models=who,
         prompts=generation_prompts(limits.prompts if limits else None),
         secret=models.secret,
-        settings=options.settings,
+        settings=how,
         price=models.price,
     )
 
@@ -239,17 +233,3 @@ def _inputs(subject: Subject) -> Sequence[str]:
         "candidates": ("candidates.jsonl", "examples.jsonl", "graphs.json"),
         "styled": (STYLED, "corpus/manifest.json"),
     }[subject]
-
-
-def _settings(options: FilterOptions) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(
-        {
-            "models": options.models,
-            "filter_settings": options.settings,
-            "limit": options.limit,
-            "benchmark_share": options.benchmark_share,
-            "cap": options.cap,
-            "seed": options.seed,
-        }
-    )
-    return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -15,21 +14,23 @@ from proctor.datasets.dataset import Dataset, Log, guess_dataset, load_dataset
 from proctor.errors import UserError
 from proctor.generate.instructional.clips import ClipSet, clips_of, dataset_key
 from proctor.generate.instructional.pair_run import PairRun, generate_pairs
-from proctor.generate.instructional.pairs import PairGenerator, PairModels, PairSettings
+from proctor.generate.instructional.pair_summary import PairSummary
+from proctor.generate.instructional.pairs import PairGenerator, PairSettings
 from proctor.generate.instructional.plan import PairPlan, plan_pairs
-from proctor.generate.instructional.record import LEVELS, InstructionalPair, Level, ShownClip
+from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.estimate import Estimate
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, read_json, read_jsonl, write_json, write_jsonl
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.instructional.settings import PairOptions
+from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "CLIPS",
     "PAIRS",
     "PAIRS_SUMMARY",
-    "PairOptions",
+    "PairsMade",
     "estimate_pairs",
     "found_clips",
     "generate",
@@ -47,35 +48,28 @@ STAGE: Final = "pairs"
 _LEAF: Final = "leaf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairOptions:
-    """What is wanted, and of which videos.
+class PairsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
 
     Attributes:
-        models: who writes, and who names categories.
-        data: folders of data sets; not needed where the workspace has clips.
-        datasets: their readers, in the same order; guessed by the files where there are none.
-        levels: coarse, fine.
-        total: pairs in all; with ``per_clip`` None as well: 100.
-        per_clip: pairs of every clip and level.
-        videos: at most so many recordings of each data set.
-        came_from: for the record, where clips came from that the workspace has already.
-        substeps: whether steps are shown with their substeps, where a data set has such.
-        seed: of the run.
-        settings: of the generator.
+        clips: that could be asked about.
+        videos: of them.
+        asked: pairs.
+        pairs: that there are.
+        short: pairs that are lacking.
+        postponed: tasks that models still owe.
+        dropped: clips and pairs, by reason.
+        summary: pairs by level and category.
     """
 
-    models: PairModels
-    data: Sequence[Path] = ()
-    datasets: Sequence[str] = ()
-    levels: Sequence[Level] = LEVELS
-    total: int | None = None
-    per_clip: int | None = None
-    videos: int | None = None
-    came_from: Sequence[str] = ()
-    substeps: bool = True
-    seed: int = 0
-    settings: PairSettings = field(default_factory=PairSettings)
+    clips: int
+    videos: int
+    asked: int
+    pairs: int
+    short: int
+    postponed: int
+    dropped: dict[str, int]
+    summary: PairSummary
 
 
 # -- clips ---------------------------------------------------------------------------------------------------------
@@ -87,16 +81,16 @@ def read_clips(options: PairOptions) -> ClipSet:
     Raises:
         UserError: if a folder holds no data set of recordings, or two clips have one id.
     """
-    if options.datasets and len(options.datasets) != len(options.data):
+    if options.dataset and len(options.dataset) != len(options.data):
         raise UserError(
-            f"{len(options.datasets)} readers are named for {len(options.data)} folders.",
+            f"{len(options.dataset)} readers are named for {len(options.data)} folders.",
             hint="name one for each, or none: folders tell by their files what they are",
         )
     clips: list[ShownClip] = []
     dropped: list[Dropped] = []
     counts: dict[str, int] = {}
     for place, folder in enumerate(options.data):
-        dataset = load_dataset(options.datasets[place]) if options.datasets else _guessed(folder)
+        dataset = load_dataset(options.dataset[place]) if options.dataset else _guessed(folder)
         found = _clips_of(dataset, folder, options)
         clips += found.clips
         dropped += found.dropped
@@ -125,8 +119,8 @@ def _clips_of(dataset: Dataset, folder: Path, options: PairOptions) -> ClipSet:
     log = Log()
     leaves: dict[str, Recording] | None = None
     if options.substeps and _LEAF in dataset.options.get("level", ()):
-        leaves = {r.id: r for r in _recordings(dataset, folder, options.videos, Log(), level=_LEAF)}
-    found = clips_of(_recordings(dataset, folder, options.videos, log), dataset.name, leaves=leaves)
+        leaves = {r.id: r for r in _recordings(dataset, folder, options.max_videos, Log(), level=_LEAF)}
+    found = clips_of(_recordings(dataset, folder, options.max_videos, log), dataset.name, leaves=leaves)
     return ClipSet(found.clips, (*log.dropped, *found.dropped), found.counts)
 
 
@@ -180,7 +174,7 @@ def generate(
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> PairsMade:
     """Write pairs about the videos of data sets.
 
     Args:
@@ -213,20 +207,26 @@ def generate(
     reasons = workspace.write_dropped("clips", found.dropped) | workspace.write_dropped("pairs", run.dropped)
     summary = {"summary": run.summary, "clips": dict(found.counts), "interrupted": run.interrupted}
     write_json(workspace.file(PAIRS_SUMMARY), summary)
-    counts = {
-        "clips": len(found.clips),
-        "videos": len({clip.video_id for clip in found.clips}),
-        "asked": run.summary.asked,
-        "pairs": len(run.pairs),
-        "short": run.summary.short,
-        "postponed": run.summary.postponed,
-        "dropped": reasons,
-        "complete": run.is_complete,
+    made = PairsMade(
+        clips=len(found.clips),
+        videos=len({clip.video_id for clip in found.clips}),
+        asked=run.summary.asked,
+        pairs=len(run.pairs),
+        short=run.summary.short,
+        postponed=run.summary.postponed,
+        dropped=reasons,
+        complete=run.is_complete,
+        interrupted=run.interrupted,
+        summary=run.summary,
         **remarks,
-    }
-    workspace.record(STAGE, settings=_settings(options), counts=counts, outputs=(CLIPS, PAIRS, PAIRS_SUMMARY))
-    summarised = msgspec.to_builtins(run.summary)
-    return {**counts, "summary": summarised, "calls": calls, "interrupted": run.interrupted}
+    )
+    workspace.record(
+        STAGE,
+        settings=options.recorded(),
+        counts=made.recorded("summary"),
+        outputs=(CLIPS, PAIRS, PAIRS_SUMMARY),
+    )
+    return msgspec.structs.replace(made, calls=calls)
 
 
 def estimate_pairs(root: Path, options: PairOptions, *, limits: Limits | None = None) -> Estimate:
@@ -299,11 +299,11 @@ def _as_before(workspace: Workspace, options: PairOptions) -> PairOptions:
     data, readers, videos = (record.settings.get(name) for name in ("data", "readers", "videos"))
     if not isinstance(data, list) or not isinstance(readers, list):
         return options
-    return replace(
+    return msgspec.structs.replace(
         options,
         came_from=tuple(map(str, data)),
-        datasets=tuple(map(str, readers)),
-        videos=videos if isinstance(videos, int) else None,
+        dataset=tuple(map(str, readers)),
+        max_videos=videos if isinstance(videos, int) else None,
     )
 
 
@@ -312,7 +312,7 @@ def _plan(found: ClipSet, options: PairOptions) -> PairPlan:
     if total is None and options.per_clip is None:
         total = min(100, 10 * len(found.clips))
     return plan_pairs(
-        found.clips, total=total, per_clip=options.per_clip, levels=options.levels, seed=options.seed
+        found.clips, total=total, per_clip=options.per_clip, levels=options.level, seed=options.seed
     )
 
 
@@ -322,7 +322,7 @@ def _generator(models: Models, options: PairOptions, limits: Limits | None) -> P
         prompts=generation_prompts(limits.prompts if limits else None),
         secret=models.secret,
         seed=options.seed,
-        settings=options.settings,
+        settings=PairSettings(),
         price=models.price,
     )
 
@@ -335,14 +335,3 @@ def _require_replies(run: PairRun, workspace: Workspace) -> None:
         where=str(workspace.root),
         hint=f"{PAIRS} is as it was; the same command asks again",
     )
-
-
-def _settings(options: PairOptions) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(
-        {
-            "models": options.models, "data": [str(p) for p in options.data] or list(options.came_from), "readers": list(options.datasets),
-            "levels": list(options.levels), "total": options.total, "per_clip": options.per_clip,
-            "videos": options.videos, "substeps": options.substeps, "seed": options.seed, "generator_settings": options.settings,
-        }
-    )  # fmt: skip
-    return found

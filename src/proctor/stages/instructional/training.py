@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from proctor.benchmark.training import write_training
+from proctor.benchmark.training import TrainingManifest, write_training
 from proctor.errors import UserError
 from proctor.records import write_jsonl
 from proctor.stages.instructional.filter import load_kept, load_training
@@ -17,7 +14,7 @@ from proctor.workspace import Workspace
 __all__ = ["export_training"]
 
 
-def export_training(root: Path, out: Path) -> dict[str, Any]:
+def export_training(root: Path, out: Path) -> TrainingManifest:
     """Write the training set of a workspace into a folder.
 
     Args:
@@ -44,5 +41,4 @@ def export_training(root: Path, out: Path) -> dict[str, Any]:
         benchmark_name=workspace.root.resolve().name,
     )
     write_jsonl(out / "dropped.jsonl", dropped)
-    found: dict[str, Any] = msgspec.to_builtins(manifest)
-    return {**found, "out": str(out)}
+    return manifest

@@ -17,10 +17,10 @@ from proctor.stages.models import Limits, open_models
 from proctor.stages.show import Show
 from proctor.stages.styled.answer import AnswerOptions, answer, style_overlap
 from proctor.stages.styled.corpus import CORPUS, build, corpus_of, questions_of
-from proctor.stages.styled.generate import StyledOptions, generate, plan_of
+from proctor.stages.styled.generate import generate, plan_of
 from proctor.stages.styled.report import report
 from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
-from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions, RetrievalOptions
+from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = ["Done", "Part", "StyledPlan", "conduct"]
@@ -39,7 +39,6 @@ class StyledPlan:
         judges: that mark with the sources.
         reference_judges: that mark by the reference alone.
         classifier: model that says of which styles questions are; None leaves style overlap out.
-        known: files of questions that models may have learnt from.
         data_questions: also search for the questions that came with the data, for concurrence.
         seed: of the bootstrap.
     """
@@ -52,7 +51,6 @@ class StyledPlan:
     judges: Sequence[str] = ()
     reference_judges: Sequence[str] = ()
     classifier: str | None = None
-    known: Sequence[Path] = ()
     data_questions: bool = True
     seed: int = 0
 
@@ -111,16 +109,14 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
     with open_models(workspace, limits) as models:
         models.require_prices(*names)
     with show("generating questions", _planned(workspace, plan)) as seen:
-        if not done.add(
-            "generate", generate(root, plan.questions, known=plan.known, limits=limits, seen=seen)
-        ):
-            return done
-    made = done.parts[-1].counts
-    if made["interrupted"]:
+        made = generate(root, plan.questions, limits=limits, seen=seen)
+    if not done.add("generate", msgspec.to_builtins(made)):
+        return done
+    if made.interrupted:
         raise KeyboardInterrupt
-    if made["open"]:
+    if made.open:
         done.notes.append(
-            f"{made['open']:,} questions are still open, since models failed; the same command tries them again"
+            f"{made.open:,} questions are still open, since models failed; the same command tries them again"
         )
     sets = ["styled"]
     if plan.data_questions and any(q.gold_complete and q.gold for q in questions_of(workspace)):

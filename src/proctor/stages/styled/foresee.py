@@ -15,8 +15,9 @@ from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
 from proctor.stages.models import CALLS, Limits, open_models
 from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
-from proctor.stages.styled.generate import StyledOptions, plan_of, sampler_of, styled_generator
+from proctor.stages.styled.generate import plan_of, sampler_of, styled_generator
 from proctor.stages.styled.library import Library
+from proctor.stages.styled.settings import StyledOptions
 from proctor.workspace import Workspace
 
 __all__ = ["MOST_PLAYED", "estimate_styled"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -20,17 +20,19 @@ from proctor.generate.promqa_prompt import generation_prompts
 from proctor.generate.styled.contamination import NearMatch, find_near_matches
 from proctor.generate.styled.distractors import DistractorSearch
 from proctor.generate.styled.duplicates import EmbedQuestions
-from proctor.generate.styled.pipeline import StyledGenerator, StyledModels, StyledSettings
+from proctor.generate.styled.pipeline import StyledGenerator
 from proctor.generate.styled.plan import plan_targets, require_available
 from proctor.generate.styled.prompting import PromptKit
 from proctor.generate.styled.record import StyledQuestion, Target
 from proctor.generate.styled.run import StyledRun, generate_styled
 from proctor.generate.styled.seed_levels import SeedLevels
-from proctor.generate.styled.style import BUILTIN_STYLES, PUBLISHED_COUNTS, Style, load_styles
+from proctor.generate.styled.style import PUBLISHED_COUNTS, Style, load_styles
+from proctor.generate.styled.summary import Cell
 from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
-from proctor.stages.models import Limits, Models, open_models
+from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.stages.styled.corpus import CORPUS, questions_of
-from proctor.stages.styled.library import DEFAULT_EMBEDDER, Library
+from proctor.stages.styled.library import Library
+from proctor.stages.styled.settings import StyledOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
@@ -38,7 +40,7 @@ __all__ = [
     "STYLED",
     "SUMMARY",
     "Plan",
-    "StyledOptions",
+    "StyledMade",
     "generate",
     "load_styled",
     "plan_of",
@@ -53,46 +55,30 @@ _ALONE: Final = 1_024
 """Sources of which weights are computed to tell how uneven they are."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StyledOptions:
-    """What is wanted and how it is made.
+class StyledMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
 
     Attributes:
-        models: who does what.
-        styles: names of ours, or paths of the user's own.
-        per_cell: questions of each style and combination; with ``total`` None as well: 1.
-        total: questions in all.
-        published: the numbers of the paper's set (1,024 questions of five styles).
-        combinations: only these, such as ``1-1-0``.
-        embedder: that finds candidates and weighs seeds.
-        seed: of the run.
-        scale: of the seeds' weights: ``multiply`` as printed, ``divide`` for the effect that is described.
-        beta: of the seeds' weights.
-        neighbours: of the seeds' weights.
-        seed_modalities: ``any`` (as published), or ``required``: seeds of the modalities of the plan alone.
-        document_quota: seeds of one document at most, in each round of attempts; None for no quota.
-        settings: of the pipeline.
+        asked: questions.
+        achieved: of them.
+        open: those that models still owe.
+        attempts: at all of them.
+        outcomes: of attempts.
+        dropped: questions without a result, by reason.
+        near_known: questions near to such as models may have learnt from.
+        cells: of styles and combinations.
+        short: modalities of which there are fewer candidates than are shown elsewhere.
     """
 
-    models: StyledModels
-    styles: Sequence[str] = BUILTIN_STYLES
-    per_cell: int | None = None
-    total: int | None = None
-    published: bool = False
-    combinations: Sequence[str] | None = None
-    embedder: str = DEFAULT_EMBEDDER
-    seed: int = 0
-    scale: Literal["multiply", "divide"] = "multiply"
-    beta: float = 0.1
-    neighbours: int = 5
-    seed_modalities: Literal["any", "required"] = "any"
-    document_quota: int | None = None
-    settings: StyledSettings = field(default_factory=StyledSettings)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all models that may be asked."""
-        return tuple(dict.fromkeys(name for name in msgspec.structs.astuple(self.models) if name))
+    asked: int
+    achieved: int
+    open: int
+    attempts: int
+    outcomes: dict[str, int]
+    dropped: dict[str, int]
+    near_known: int
+    cells: tuple[Cell, ...]
+    short: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +96,7 @@ def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
     Raises:
         UserError: if a style is unknown, numbers make no sense, or the corpus lacks what a target needs.
     """
-    styles = load_styles(tuple(options.styles))
+    styles = load_styles(options.styles)
     quotas = None
     if options.published:
         if options.per_cell is not None or options.total is not None:
@@ -125,9 +111,13 @@ def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
     if quotas is None and options.total is None and per_cell is None:
         per_cell = 1
     targets = plan_targets(
-        styles, total=options.total, per_cell=per_cell, quotas=quotas, combinations=options.combinations
+        styles,
+        total=options.total,
+        per_cell=per_cell,
+        quotas=quotas,
+        combinations=options.combination or None,
     )
-    short = require_available(targets, corpus.counts(), k_modality=options.settings.k_modality)
+    short = require_available(targets, corpus.counts(), k_modality=options.pipeline.k_modality)
     return Plan(styles, targets, short)
 
 
@@ -135,17 +125,15 @@ def generate(
     root: Path,
     options: StyledOptions,
     *,
-    known: Sequence[Path] = (),
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> StyledMade:
     """Generate questions about a workspace's corpus.
 
     Args:
         root: the workspace.
-        options: what is wanted.
-        known: files of questions (JSON Lines with ``question``, or one a line) that models may have learnt from; the data
-            set's own questions are always compared.
+        options: what is wanted; known questions are JSON Lines with ``question``, or one a line, and the data set's own are
+            always compared.
         limits: what calls may cost, and where they are kept.
         seen: called after each target that is done.
 
@@ -155,7 +143,7 @@ def generate(
     workspace = Workspace(root)
     library = Library(workspace)
     plan = plan_of(library.corpus, options)
-    lists = _known_questions(workspace, known)
+    lists = _known_questions(workspace, options.known)
     sampler = sampler_of(library, options)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
@@ -172,8 +160,8 @@ def generate(
     near = find_near_matches(
         [(q.id, q.question) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
     )
-    counts = _written(workspace, library, plan, options, run, near, sampler, remarks)
-    return {**counts, "calls": calls}
+    made = _written(workspace, library, plan, options, run, near, sampler, remarks)
+    return msgspec.structs.replace(made, calls=calls)
 
 
 def styled_generator(
@@ -191,7 +179,7 @@ def styled_generator(
         return np.asarray(sampler.draw(n, rng, within=within), np.int64)
 
     eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
-    rules = options.settings.difficulty
+    pipeline = options.pipeline
     return StyledGenerator(
         corpus=library.corpus,
         find=library.find(options.embedder),
@@ -211,9 +199,9 @@ def styled_generator(
             picture=CorpusPictures(library.corpus, models.media),
         ),
         seed=options.seed,
-        settings=options.settings,
+        settings=pipeline,
         retriever=library.embedder(options.embedder).name,
-        rank=_ranker(library) if rules.ranks else None,
+        rank=_ranker(library) if pipeline.difficulty.ranks else None,
         distractor_search=_distractor_search(library, options.embedder),
         price=models.price,
     )
@@ -352,7 +340,7 @@ def _written(
     near: Sequence[NearMatch],
     sampler: SeedSampler,
     remarks: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> StyledMade:
     write_jsonl(workspace.file(STYLED), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
     reasons = workspace.write_dropped("styled", list(run.dropped))
@@ -367,44 +355,30 @@ def _written(
         "interrupted": run.interrupted,
     }
     write_json(workspace.file(SUMMARY), summary)
-    counts = {
-        "asked": run.summary.asked,
-        "achieved": run.summary.achieved,
-        "open": run.summary.open,
-        "attempts": run.summary.attempts,
-        "outcomes": dict(run.summary.outcomes),
-        "dropped": reasons,
-        "near_known": len(near),
-        "complete": run.is_complete,
+    made = StyledMade(
+        asked=run.summary.asked,
+        achieved=run.summary.achieved,
+        open=run.summary.open,
+        attempts=run.summary.attempts,
+        outcomes=dict(run.summary.outcomes),
+        dropped=reasons,
+        near_known=len(near),
+        complete=run.is_complete,
+        interrupted=run.interrupted,
+        cells=tuple(run.summary.cells),
+        short=plan.short,
         **remarks,
-    }
+    )
     workspace.record(
         "styled",
-        settings=_settings(options),
-        counts=counts,
+        settings=options.recorded(),
+        counts=made.recorded("cells", "short"),
         inputs=(f"{CORPUS}/manifest.json",),
         outputs=(STYLED, ATTEMPTS_FILE, SUMMARY),
     )
-    return {
-        **counts,
-        "cells": msgspec.to_builtins(run.summary.cells),
-        "short": list(plan.short),
-        "interrupted": run.interrupted,
-    }
+    return made
 
 
 def _coverage(corpus: Corpus, run: StyledRun) -> SeedCoverage:
     seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
     return seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)
-
-
-def _settings(options: StyledOptions) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(
-        {
-            "models": options.models, "styles": list(options.styles), "per_cell": options.per_cell, "total": options.total,
-            "published": options.published, "combinations": list(options.combinations or ()), "embedder": options.embedder,
-            "seed": options.seed, "scale": options.scale, "beta": options.beta, "neighbours": options.neighbours,
-            "seed_modalities": options.seed_modalities, "document_quota": options.document_quota, "pipeline": options.settings,
-        }
-    )  # fmt: skip
-    return found
