@@ -13,9 +13,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-from proctor.exam.item import Gold, Item
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
 from proctor.procedure.graph import Step, TaskGraph
 
@@ -74,10 +75,10 @@ def judging(answers: int) -> Callable[[int], object]:
 
     def work(run: int) -> None:
         for k in range(answers):
-            golds = tuple(Gold(f"You should {sentence()}, number {run}-{k}.") for _ in range(3))
-            item = Item(
-                id="i", candidate_id="c", question="What should I do next?", golds=golds, example=example
+            golds = tuple(
+                Gold(value=Text(text=f"You should {sentence()}, number {run}-{k}.")) for _ in range(3)
             )
+            item = Item(question=question_about(example, "i", "What should I do next?"), golds=golds)
             judge.judge(
                 item, graph, Prediction(item_id="i", predictor="p", answer=f"Now {sentence()} ({run}-{k}).")
             )

@@ -11,8 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Gold, Item, Text, gold_texts
 from proctor.examples.example import QUESTION_TYPES, Example, Performed
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import Step, TaskGraph
@@ -80,10 +81,8 @@ def make_item(number: int, graph: TaskGraph, rng: random.Random) -> Item:
         activity_name=graph.name, type=rng.choice(QUESTION_TYPES), end=10.0 * len(done), state="ongoing",
         noisy=rng.random() < 0.5, current=done[-1], previous=tuple(done[:-1]),
     )  # fmt: skip
-    golds = tuple(Gold(sentence(rng, 10)) for _ in range(rng.randint(1, 3)))
-    return Item(
-        id=f"i{number}", candidate_id=f"c{number}", question=sentence(rng, 9), golds=golds, example=example
-    )
+    golds = tuple(Gold(value=Text(text=sentence(rng, 10))) for _ in range(rng.randint(1, 3)))
+    return Item(question=question_about(example, f"i{number}", sentence(rng, 9)), golds=golds)
 
 
 def make_run(number: int, items: tuple[Item, ...], rng: random.Random) -> Run:
@@ -106,8 +105,8 @@ def make_data() -> ReportData:
     items = tuple(make_item(n, graphs[str(n % ACTIVITIES)], rng) for n in range(ITEMS))
     candidates = tuple(
         Candidate(
-            id=i.candidate_id, example_id=i.example.id, recording_id=i.recording_id, type=i.type, question=i.question,
-            answers=tuple(Answer(g.text) for g in i.golds), provenance=Provenance(generator="rules", version="1"),
+            id=i.id, example_id=i.question.facts["id"], recording_id=i.question.cluster, type=i.question.facets["type"],
+            question=i.question.text, answers=tuple(map(Answer, gold_texts(i))), provenance=Provenance(generator="rules", version="1"),
         )
         for i in items
     )  # fmt: skip

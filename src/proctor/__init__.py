@@ -15,7 +15,7 @@ _HOME: Final = {
     "Candidate": "proctor.generate.candidate",
     "Dataset": "proctor.datasets.dataset",
     "Example": "proctor.examples.example",
-    "Item": "proctor.exam.item",
+    "Item": "proctor.exam.question",
     "Judgement": "proctor.exam.prediction",
     "Mistake": "proctor.procedure.recording",
     "Prediction": "proctor.exam.prediction",
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from proctor.datasets.dataset import Dataset as Dataset
     from proctor.datasets.dataset import load_dataset as load_dataset
     from proctor.errors import UserError as UserError
-    from proctor.exam.item import Item as Item
     from proctor.exam.prediction import Judgement as Judgement
     from proctor.exam.prediction import Prediction as Prediction
+    from proctor.exam.question import Item as Item
     from proctor.examples.derive import derive_examples as derive_examples
     from proctor.examples.example import Example as Example
     from proctor.generate.candidate import Candidate as Candidate

@@ -11,7 +11,8 @@ import pytest
 from proctor.benchmark.build import RULES, BuildRules, build_items, parse_rules
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.moment_question import moment_example, moment_question, moment_seen
+from proctor.exam.question import Gold, Text, gold_texts
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.records import content_hash
@@ -76,7 +77,7 @@ def build(
         verdicts,
         parse_rules(rules) if isinstance(rules, str) else rules,
     )
-    return [gold.text for item in items for gold in item.golds], [d.reason for d in dropped]
+    return [text for item in items for text in gold_texts(item)], [d.reason for d in dropped]
 
 
 # -- people --------------------------------------------------------------------------------------------------
@@ -89,11 +90,16 @@ def test_an_item_holds_what_was_accepted_and_where_it_came_from() -> None:
     )
     assert dropped == []
     (item,) = items
-    assert (item.id, item.candidate_id, item.candidate_hash) == ("c1", "c1", content_hash(about))
-    assert item.example == moment()
-    (gold,) = item.golds
-    assert (gold.text, gold.source, gold.approved_by) == ("Yes.", "machine", "annotator")
-    assert (gold.kind, gold.step_ids) == ("suggestion", ("3",))
+    assert (item.id, item.seen) == ("c1", moment_seen(about, moment()))
+    assert item.question.provenance == {"candidate": "c1", "version": content_hash(about)}
+    assert moment_example(item.question) == moment()
+    assert item.golds == (
+        Gold(
+            value=Text(text="Yes.", kind="suggestion", cites=("3",)),
+            written_by="machine",
+            approved_by="annotator",
+        ),
+    )
 
 
 def test_conflicts_wait_for_an_adjudicator() -> None:
@@ -179,8 +185,9 @@ def test_the_oracle_is_taken_where_it_is_sure() -> None:
     doubtful = says(about, "oracle", "+ +-", confidence=0.5, kind="oracle")
     lenient = parse_rules({"name": "oracle", "every_answer": False})
     items, _ = build_items([about], [moment()], [sure], lenient)
-    assert [(g.text, g.approved_by) for g in items[0].golds] == [("Yes.", "oracle")]
-    assert items[0].question_approved_by == "oracle"
+    assert items[0].golds[0].approved_by == "oracle"
+    assert gold_texts(items[0]) == ("Yes.",)
+    assert items[0].approved_by == "oracle"
     assert build(about, sure, rules="oracle") == ([], ["answer-not-accepted"])
     assert build(about, doubtful, rules=lenient) == ([], ["no-answer-accepted"])
     assert build(about, says(about, "ana", "+ ++"), rules="oracle") == ([], ["not-verified"])

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.moments import gold, with_example
 
 from proctor.benchmark.build import RULES, BuildRules, parse_rules
 from proctor.benchmark.card import render_card
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.benchmark.release import write_release
-from proctor.exam.item import Gold
 from proctor.procedure.graph import TaskGraph
 
 HOSTILE = 'x\n---\nlicense: gpl\n<script>alert(1)</script> [a](javascript:b) `c` | ![d](e) **f** "g" \\ \u202e &amp;'
@@ -53,7 +53,7 @@ def test_the_numbers_are_those_of_the_items(
 def test_contradicting_golds_are_told(
     records: PromqaRecords, graphs: dict[str, TaskGraph], tmp_path: Path
 ) -> None:
-    golds = (Gold(text="No."), Gold(text="Yes, the bag."), Gold(text="Nothing."))
+    golds = (gold("No."), gold("Yes, the bag."), gold("Nothing."))
     item = msgspec.structs.replace(records.items[1], golds=golds)
     card = _card(records, graphs, tmp_path / "r", items=[item])
     assert "1 accept an answer that says no" in card
@@ -82,10 +82,8 @@ def test_a_licence_of_ones_own(records: PromqaRecords, graphs: dict[str, TaskGra
 def test_hostile_text_is_shown_as_text(
     records: PromqaRecords, graphs: dict[str, TaskGraph], tmp_path: Path
 ) -> None:
-    example = msgspec.structs.replace(records.items[0].example, activity_name=HOSTILE)
-    item = msgspec.structs.replace(
-        records.items[0], question=HOSTILE, golds=(Gold(text=HOSTILE),), example=example
-    )
+    item = with_example(records.items[0], HOSTILE, activity_name=HOSTILE)
+    item = msgspec.structs.replace(item, golds=(gold(HOSTILE),))
     info = ReleaseInfo(
         name="tea",
         title=HOSTILE,

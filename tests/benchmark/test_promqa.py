@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.moments import gold, with_example
 
 from proctor.benchmark.promqa import (
     Layout,
@@ -26,7 +27,7 @@ from proctor.benchmark.promqa import (
     write_origins,
 )
 from proctor.errors import UserError
-from proctor.exam.item import Gold
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example
 from proctor.examples.promqa import PromqaExample, read_promqa
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
@@ -108,7 +109,7 @@ def test_whatever_else_the_file_says_comes_back_too(
 
 
 def test_an_edit_of_our_records_is_exported(records: PromqaRecords) -> None:
-    item = msgspec.structs.replace(records.items[1], question="Anything missing?", golds=(Gold(text="Tea."),))
+    item = msgspec.structs.replace(with_example(records.items[1], "Anything missing?"), golds=(gold("Tea."),))
     objects = export_promqa([item], records.candidates, records.verdicts, records.origins)
     assert objects[0]["question"] == "Anything missing?"
     assert objects[0]["answers"] == ["Tea."]
@@ -204,11 +205,11 @@ def test_ids_and_hashes_link_the_records(records: PromqaRecords) -> None:
     for example, candidate, item in zip(records.examples, records.candidates, records.items, strict=True):
         assert candidate.example_id == example.id
         assert candidate.provenance.example_hash == content_hash(example)
-        assert item.candidate_id == candidate.id
-        assert item.candidate_hash == content_hash(candidate)
-        assert item.example == example
+        assert moment_candidate(item.question) == candidate.id
+        assert item.question.provenance["version"] == content_hash(candidate)
+        assert moment_example(item.question) == example
         own = [v for v in records.verdicts if v.candidate_id == candidate.id]
-        assert {v.candidate_hash for v in own} == {item.candidate_hash}
+        assert {v.candidate_hash for v in own} == {item.question.provenance["version"]}
 
 
 def test_the_adjudicators_answers_are_in_source_order(records: PromqaRecords) -> None:

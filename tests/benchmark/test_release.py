@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.moments import gold, moment_item, with_example, without_seen
 
 from proctor.benchmark import release as module
 from proctor.benchmark.build import RULES
@@ -32,7 +33,8 @@ from proctor.benchmark.release import (
 )
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, file_sha256, write_json, write_jsonl
 
@@ -88,7 +90,7 @@ def test_what_is_released_comes_back_equal(
 ) -> None:
     manifest = write(tmp_path / "release")
     benchmark = load_benchmark(tmp_path / "release")
-    assert benchmark.items == records.items
+    assert benchmark.items == without_seen(records.items)
     assert benchmark.graphs == graphs
     assert benchmark.manifest == manifest
     assert (benchmark.name, benchmark.version) == ("tiny-tea", "1.2.0")
@@ -130,7 +132,7 @@ def test_the_same_inputs_give_the_same_bytes(write: Write, tmp_path: Path) -> No
 def test_no_path_of_this_machine_is_published(write: Write, records: PromqaRecords, tmp_path: Path) -> None:
     def at(video: str) -> Item:
         item = records.items[0]
-        return msgspec.structs.replace(item, example=msgspec.structs.replace(item.example, video=video))
+        return with_example(item, video=video)
 
     for video, shown in [
         ("/home/ana/videos/7_1.mp4", "7_1.mp4"),
@@ -138,7 +140,7 @@ def test_no_path_of_this_machine_is_published(write: Write, records: PromqaRecor
         ("../../ana/7_1.mp4", "7_1.mp4"),
         ("videos/7_1.mp4", "videos/7_1.mp4"),
     ]:
-        assert without_local_paths(at(video)).example.video == shown
+        assert moment_example(without_local_paths(at(video)).question).video == shown
     write(tmp_path / "release", items=[at("/home/ana/videos/7_1.mp4")])
     content = b"".join(_files(tmp_path / "release").values())
     assert b"ana" not in content
@@ -168,13 +170,8 @@ def test_any_text_survives_a_row(question: str, golds: list[tuple[str, list[str]
         id=question, clip_id="c", recording_id="r", activity_id="a", activity_name=question, type="next", end=1.5,
         state="started", noisy=False,
     )  # fmt: skip
-    item = Item(
-        id="i",
-        candidate_id="c",
-        question=question,
-        golds=tuple(Gold(text=text, step_ids=tuple(steps)) for text, steps in golds),
-        example=example,
-    )
+    accepted = [gold(text, cites=tuple(steps)) for text, steps in golds]
+    item = moment_item(example, question, accepted, name="i", candidate="c")
     row = msgspec.json.decode(msgspec.json.encode(to_row(item)), type=Row)
     assert from_row(row, "here") == item
 
@@ -557,7 +554,7 @@ def test_all_195_are_released_and_read_again(
         verdicts=dev_records.verdicts,
     )
     benchmark = load_benchmark(path)
-    assert benchmark.items == dev_records.items
+    assert benchmark.items == without_seen(dev_records.items)
     assert benchmark.manifest is not None
     assert benchmark.manifest.counts.golds == 373
     assert len(benchmark.graphs) == 12

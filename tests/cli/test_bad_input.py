@@ -205,11 +205,14 @@ def put(*route: str | int, value: Any) -> Callable[[list[Any]], None]:
     return change
 
 
-def drop(field: str) -> Callable[[list[Any]], None]:
+def drop(*route: str) -> Callable[[list[Any]], None]:
     """Return a change that takes a field away from the third record."""
 
     def change(records: list[Any]) -> None:
-        del records[2][field]
+        place = records[2]
+        for part in route[:-1]:
+            place = place[part]
+        del place[route[-1]]
 
     return change
 
@@ -277,10 +280,14 @@ CANDIDATE = {
 ITEM = {
     "duplicate id": (again, "id"),
     "no golds": (put("golds", value=[]), "gold"),
-    "no example": (drop("example"), "example"),
-    "empty question": (put("question", value=""), "question"),
-    "no such activity": (put("example", "activity_id", value="opera"), "opera"),
-    **{f"end {n}": (put("example", "end", value=t), "") for n, t in BAD_TIMES.items()},
+    "no example": (drop("question", "facts"), "facts"),
+    "empty question": (put("question", "text", value=""), "question"),
+    "another kind": (put("question", "kind", value="opera"), "opera"),
+    "no such activity": (put("question", "facts", "activity_id", value="opera"), "opera"),
+    "another recording": (put("question", "evidence", 0, "recording", value="opera"), "evidence"),
+    "no type": (drop("question", "facets"), "facets"),
+    "a gold that is an option": (put("golds", value=[{"value": {"is": "pick", "option": 0}}]), "text"),
+    **{f"end {n}": (put("question", "facts", "end", value=t), "") for n, t in BAD_TIMES.items()},
 }
 
 PREDICTION = {

@@ -14,7 +14,7 @@ from tests.datasets.captaincook4d_part import write_part
 from tests.media.make_video import make_grey_videos
 from tests.typed import proctor
 
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.moments import moment_item
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import image_source, table_source, text_source
-from proctor.exam.item import Gold, Item
 from proctor.exam.source_question import SourceQuestion
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
@@ -65,13 +65,7 @@ def make_item():
             all_missing=tuple(map(ref, missing)),
             **more,
         )
-        return Item(
-            id=example.id,
-            candidate_id=example.id,
-            question=question,
-            golds=tuple(Gold(text) for text in golds),
-            example=example,
-        )
+        return moment_item(example, question, golds)
 
     return build
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import item_rng
+from proctor.exam.question import Gold, Item, Text, gold_texts
 from proctor.exam.reading import is_yes_no, read_answer, words
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import parse_phrase
@@ -49,38 +50,42 @@ def make_controls(
     """
     siblings: dict[str, list[Item]] = defaultdict(list)
     for item in items:
-        siblings[item.example.activity_id].append(item)
+        siblings[moment_example(item.question).activity_id].append(item)
     for item in items:
-        graph = graphs.get(item.example.activity_id)
+        graph = graphs.get(moment_example(item.question).activity_id)
         if graph is None or not item.golds:
             continue
         rng = item_rng(seed, item.id)
-        gold = item.golds[0]
+        gold = gold_texts(item)[0]
         made: dict[ControlKind, str | None] = {
             "other-step": _other_step(item, graph, rng),
-            "flipped": _flipped(item, gold.text),
+            "flipped": _flipped(item, gold),
             "amount": _other_amount(item),
-            "other-item": _foreign(item, graph, siblings[item.example.activity_id], rng),
+            "other-item": _foreign(item, graph, siblings[moment_example(item.question).activity_id], rng),
         }
         for kind, text in made.items():
-            if text is not None and not _is_gold(text, item.golds):
+            if text is not None and not _is_gold(text, item):
                 yield Control(item, text, kind)
 
 
-def _is_gold(text: str, golds: Sequence[Gold]) -> bool:
-    return any(words(text) == words(g.text) for g in golds)
+def _is_gold(text: str, item: Item) -> bool:
+    return any(words(text) == words(gold) for gold in gold_texts(item))
+
+
+def _cites(gold: Gold) -> set[str]:
+    return set(gold.value.cites) if isinstance(gold.value, Text) else set()
 
 
 def _concerned(item: Item, graph: TaskGraph) -> set[str]:
     """Steps that a right answer could name, and all steps that are worded like one of them."""
-    example = item.example
-    ids = {i for g in item.golds for i in g.step_ids}
+    example = moment_example(item.question)
+    ids = {i for g in item.golds for i in _cites(g)}
     ids |= {s.step_id for s in (*example.all_next, *example.all_missing)}
     ids |= {i for pair in example.blocking for i in pair}
     if example.current is not None:
         ids.add(example.current.step_id)
     texts = {graph[i].text.strip().lower() for i in ids if i in graph}
-    named = " ".join((item.question, *(g.text for g in item.golds))).lower()
+    named = " ".join((item.question.text, *gold_texts(item))).lower()
     return ids | {
         s.id
         for s in graph.actions
@@ -89,17 +94,17 @@ def _concerned(item: Item, graph: TaskGraph) -> set[str]:
 
 
 def _other_step(item: Item, graph: TaskGraph, rng: random.Random) -> str | None:
-    if item.type not in ("next", "missing") or not any(g.step_ids for g in item.golds):
+    if item.question.facets["type"] not in ("next", "missing") or not any(map(_cites, item.golds)):
         return None
     concerned = _concerned(item, graph)
     free = [s for s in graph.actions if s.id not in concerned and not parse_phrase(s.text).quoted]
     if not free:
         return None
     phrase = parse_phrase(rng.choice(free).text)
-    lead = "Yes, " if is_yes_no(item.question) and item.type == "missing" else ""
+    lead = "Yes, " if is_yes_no(item.question.text) and item.question.facets["type"] == "missing" else ""
     return (
         f"{lead}you forgot to {phrase.imperative}."
-        if item.type == "missing"
+        if item.question.facets["type"] == "missing"
         else f"You should {phrase.imperative}."
     )
 
@@ -107,20 +112,20 @@ def _other_step(item: Item, graph: TaskGraph, rng: random.Random) -> str | None:
 def _flipped(item: Item, text: str) -> str | None:
     """The other one of yes and no; left out where the golds themselves do not agree on it."""
     match = _LEAD.match(text)
-    leads = {read_answer(g.text).polarity for g in item.golds}
-    if match is None or len(leads) != 1 or not is_yes_no(item.question):
+    leads = {read_answer(text).polarity for text in gold_texts(item)}
+    if match is None or len(leads) != 1 or not is_yes_no(item.question.text):
         return None
     return f"{'No' if match['lead'].lower() == 'yes' else 'Yes'}{text[match.end() :]}"
 
 
 def _other_amount(item: Item) -> str | None:
-    if item.type not in ("measurement", "timing"):
+    if item.question.facets["type"] not in ("measurement", "timing"):
         return None
-    for gold in item.golds:
-        match = _NUMBER.search(gold.text)
-        if match is not None and len(_NUMBER.findall(gold.text)) == 1:
-            shown = _unused_number(match[0], {n for g in item.golds for n in _NUMBER.findall(g.text)})
-            return f"{gold.text[: match.start()]}{shown}{gold.text[match.end() :]}"
+    for gold in gold_texts(item):
+        match = _NUMBER.search(gold)
+        if match is not None and len(_NUMBER.findall(gold)) == 1:
+            shown = _unused_number(match[0], {n for text in gold_texts(item) for n in _NUMBER.findall(text)})
+            return f"{gold[: match.start()]}{shown}{gold[match.end() :]}"
     return None
 
 
@@ -140,10 +145,10 @@ def _shown(value: Fraction) -> str:
 def _foreign(item: Item, graph: TaskGraph, siblings: Sequence[Item], rng: random.Random) -> str | None:
     concerned = _concerned(item, graph)
     pool = [
-        gold.text
+        text
         for other in siblings
-        if other.recording_id != item.recording_id or other.id != item.id
-        for gold in other.golds
-        if gold.step_ids and not set(gold.step_ids) & concerned
+        if other.question.cluster != item.question.cluster or other.id != item.id
+        for gold, text in zip(other.golds, gold_texts(other), strict=True)
+        if _cites(gold) and not _cites(gold) & concerned
     ]
-    return rng.choice(pool) if pool and any(g.step_ids for g in item.golds) else None
+    return rng.choice(pool) if pool and any(map(_cites, item.golds)) else None

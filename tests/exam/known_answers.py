@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import item_rng
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import words
 from proctor.metrics.separation import area_under_roc
 
@@ -71,7 +72,7 @@ def _normal(text: str) -> str:
 
 def _facts(item: Item) -> frozenset[str]:
     """What a right answer to the item speaks of."""
-    example = item.example
+    example = moment_example(item.question)
     if example.type == "next":
         return frozenset(s.step_id for s in example.next_steps or ())
     if example.type == "missing":
@@ -92,9 +93,9 @@ def calibration_cases(
     """
     by_activity: dict[str, list[Item]] = defaultdict(list)
     for item in items:
-        by_activity[item.example.activity_id].append(item)
+        by_activity[moment_example(item.question).activity_id].append(item)
     for item in items:
-        golds = tuple(dict.fromkeys(g.text for g in item.golds))
+        golds = tuple(dict.fromkeys(gold_texts(item)))
         accepted = {_normal(g) for g in golds}
         if len(_facts(item)) <= 1:
             for gold in golds:
@@ -104,7 +105,7 @@ def calibration_cases(
         for answer in rejected.get(item.id, ()):
             if _normal(answer) not in accepted:
                 yield CalibrationCase(item, answer, golds, "rejected")
-        foreign = _foreign(item, by_activity[item.example.activity_id], accepted)
+        foreign = _foreign(item, by_activity[moment_example(item.question).activity_id], accepted)
         rng: random.Random = item_rng(seed, item.id)
         for answer in rng.sample(foreign, min(others, len(foreign))):
             yield CalibrationCase(item, answer, golds, "other")
@@ -114,11 +115,11 @@ def _foreign(item: Item, siblings: Iterable[Item], accepted: set[str]) -> list[s
     """Golds of questions of the same activity whose facts share nothing with this item's."""
     facts = _facts(item)
     found = [
-        gold.text
+        gold
         for other in siblings
         if (theirs := _facts(other)) | facts and not theirs & facts
-        for gold in other.golds
-        if _normal(gold.text) not in accepted
+        for gold in gold_texts(other)
+        if _normal(gold) not in accepted
     ]
     return list(dict.fromkeys(found))
 

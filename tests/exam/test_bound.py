@@ -4,6 +4,7 @@ import pytest
 
 from proctor.exam.bound import AnnotationBound, Facts
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.examples.example import Performed
@@ -108,7 +109,7 @@ def test_order_of_a_step_that_came_too_late(make_item, shelf):
                      previous=(Performed("5", shelf["5"].text), Performed("1", shelf["1"].text), Performed("2", shelf["2"].text)))  # fmt: skip
     answer = AnnotationBound().predict_item(item, shelf, random.Random(0)).answer
     assert answer == "Yes, you should have done this step before wiping the shelf with a dry cloth."
-    assert Facts(item.example, shelf).overtaken == ("5",)
+    assert Facts(moment_example(item.question), shelf).overtaken == ("5",)
 
 
 def test_a_step_done_wrongly(say):
@@ -131,6 +132,6 @@ def test_the_bound_satisfies_the_judge(release, graphs, shelf):
     judge = RuleJudge()
     for prediction, item in zip(predict_items(release, graphs, AnnotationBound()), release, strict=True):
         judgement = judge.judge(item, shelf, prediction)
-        assert judgement.score >= 1, (item.question, prediction.answer, judgement.rationale)
+        assert judgement.score >= 1, (item.question.text, prediction.answer, judgement.rationale)
         empty = Prediction(item_id=item.id, predictor="p", answer="")
         assert judge.judge(item, shelf, empty).score == 0

@@ -12,7 +12,7 @@ from proctor.exam.floors import (
     make_floor,
 )
 from proctor.exam.judge import RuleJudge, judge_predictions
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.predict import PrivilegedPredictor, make_task, predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
@@ -27,7 +27,7 @@ def score(predictor, items, graphs):
     predictions = list(predict_items(items, graphs, predictor))
     judgements = list(judge_predictions(items, graphs, predictions, RuleJudge()))
     return score_run(
-        KIND, moment_items(items), predictions, {"judge": judgements}, benchmark="t",
+        KIND, items, predictions, {"judge": judgements}, benchmark="t",
         resampling=Resampling(resamples=50),
     )  # fmt: skip
 
@@ -48,7 +48,12 @@ def test_privileged_ones_say_so():
 
 def test_constant_answers_by_type(release, graphs):
     found = answers(ConstantFloor.fit(release), release, graphs)
-    by_type = {i.type: {found[j.id] for j in release if j.type == i.type} for i in release}
+    by_type = {
+        i.question.facets["type"]: {
+            found[j.id] for j in release if j.question.facets["type"] == i.question.facets["type"]
+        }
+        for i in release
+    }
     assert all(len(texts) == 1 for texts in by_type.values())
     assert by_type["measurement"] == {"No."}
 

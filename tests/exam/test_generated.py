@@ -7,8 +7,10 @@ from tests.exam.controls import CONTROL_KINDS, make_controls
 
 from proctor.exam.floors import EchoGold, make_floor
 from proctor.exam.judge import RuleJudge, judge_predictions
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import gold_texts
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
@@ -54,10 +56,10 @@ def test_the_bound_is_near_the_top_and_the_floors_are_far_below(made):
 def test_every_gold_matches_itself(made):
     items, graphs = made
     for item in items:
-        for gold in item.golds:
-            prediction = Prediction(item_id=item.id, predictor="gold", answer=gold.text)
-            judgement = RuleJudge().judge(item, graphs[item.example.activity_id], prediction)
-            assert judgement.score == 2, (item.question, gold.text, judgement.rationale)
+        for gold in gold_texts(item):
+            prediction = Prediction(item_id=item.id, predictor="gold", answer=gold)
+            judgement = RuleJudge().judge(item, graphs[moment_example(item.question).activity_id], prediction)
+            assert judgement.score == 2, (item.question.text, gold, judgement.rationale)
 
 
 def test_wrong_answers_made_by_rule_are_wrong(made):
@@ -65,7 +67,9 @@ def test_wrong_answers_made_by_rule_are_wrong(made):
     marks = defaultdict(list)
     for control in make_controls(items, graphs):
         prediction = Prediction(item_id=control.item.id, predictor="control", answer=control.answer)
-        judgement = RuleJudge().judge(control.item, graphs[control.item.example.activity_id], prediction)
+        judgement = RuleJudge().judge(
+            control.item, graphs[moment_example(control.item.question).activity_id], prediction
+        )
         marks[control.kind].append(judgement.score == 0)
     assert len(marks["flipped"]) > 20
     for kind in CONTROL_KINDS:

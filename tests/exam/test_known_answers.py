@@ -4,6 +4,7 @@ from tests.exam.known_answers import calibration_cases, separation
 from proctor.benchmark.promqa import import_promqa
 from proctor.datasets.captaincook4d import DATASET
 from proctor.exam.judge import compare_answer
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.examples.promqa import read_promqa
 
 
@@ -18,9 +19,11 @@ def test_rule_judge_separates_the_published_answers(shared_data):
         for p, i in zip(published, items, strict=True)
     }
     cases = list(calibration_cases(items, rejected))
-    by_id = {i.id: graphs[i.example.activity_id] for i in items}
+    by_id = {i.id: graphs[moment_example(i.question).activity_id] for i in items}
     values = [
-        compare_answer(c.answer, c.golds, c.item.question, by_id[c.item.id], type_=c.item.type).value
+        compare_answer(
+            c.answer, c.golds, c.item.question.text, by_id[c.item.id], type_=c.item.question.facets["type"]
+        ).value
         for c in cases
     ]
     found = separation(cases, values, 0.4)

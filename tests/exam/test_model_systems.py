@@ -3,15 +3,14 @@
 import sys
 
 import av
-import msgspec
 import numpy as np
 import pytest
+from tests.moments import moment_item, with_example
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.answering import call_details, total_cost, why_no_reply
-from proctor.exam.item import Gold, Item
 from proctor.exam.judge_prompt import Rubric
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.kinds.moment_marker import RubricMarker
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
@@ -36,9 +35,7 @@ def item(name, question="What is next?", activity="g"):
         id=name, clip_id=name, recording_id="r", activity_id=activity, activity_name="tea", type="next",
         end=10.0, state="ongoing", noisy=False,
     )  # fmt: skip
-    return Item(
-        id=name, candidate_id=name, question=question, golds=(Gold("Pour the water."),), example=example
-    )
+    return moment_item(example, question, ["Pour the water."])
 
 
 class Predictor:
@@ -53,7 +50,7 @@ class Predictor:
         )  # fmt: skip
 
     def predict(self, items, port):
-        return self.who.predict(moment_items(items), port)
+        return self.who.predict(items, port)
 
 
 class Judge:
@@ -67,7 +64,7 @@ class Judge:
         self.name = self.who.name
 
     def judge(self, items, predictions, port):
-        return self.who.mark(moment_items(items), predictions, port)
+        return self.who.mark(items, predictions, port)
 
 
 class Port:
@@ -267,7 +264,7 @@ def test_the_same_picture_is_described_once_for_each_activity(tmp_path):
             container.mux(stream.encode(black))
         container.mux(stream.encode())
     items = [
-        msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, activity_name=name))
+        with_example(i, activity_name=name)
         for i, name in ((item("a"), "tea"), (item("b"), "coffee"), (item("c"), "tea"))
     ]
     who = Predictor("captions", frames=2, height=48, captioner=MODEL, videos=Videos(tmp_path))

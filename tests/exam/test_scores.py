@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
@@ -14,7 +14,7 @@ QUICK = Resampling(resamples=10)
 
 @pytest.fixture(scope="session")
 def release(release):
-    return moment_items(release)
+    return release
 
 
 def run(release, scores, *, predictor="p", judge="rules-1", **options):

@@ -113,7 +113,7 @@ def test_who_is_killed_leaves_the_rest_to_the_other(
     assert "failed" in ended.out
     predictions: list[Prediction] = read_jsonl(answered / "runs/toy/predictions.jsonl", Prediction)
     items: list[Any] = read_jsonl(answered / "items.jsonl")
-    assert [p.item_id for p in predictions if p.answer] == [item["id"] for item in items]
+    assert [p.item_id for p in predictions if p.answer] == [item["question"]["id"] for item in items]
     counts = models.settle()
     assert set(counts.values()) <= {1, 2}
     assert sum(counts.values()) - len(counts) <= 16 + 12  # what the dead one had in flight

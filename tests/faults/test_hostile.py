@@ -121,17 +121,21 @@ def hostile(built: Path, tmp_path: Path) -> Path:
     (bench / "graphs.json").write_text(json.dumps(graphs))
     items = [json.loads(line) for line in (bench / "items.jsonl").read_text().splitlines()]
     for number, item in enumerate(items):
-        example = item["example"]
+        question = item["question"]
+        example = question["facts"]
         attack = next(texts)
-        item["id"] = f"{number} {attack[:60]}"
-        item["question"] = f"What now? {next(texts)}"
+        question["id"] = f"{number} {attack[:60]}"
+        question["text"] = f"What now? {next(texts)}"
         for gold in item["golds"]:
-            gold["text"] = f"{gold['text']} {next(texts)}"
+            gold["value"]["text"] = f"{gold['value']['text']} {next(texts)}"
         example["recording_id"] = f"rec {attack[:40]}"
         example["video"] = f"videos/{attack[:40]}.mp4"
         example["activity_name"] = f"Lamp {next(texts)}"
         for step in (*example.get("previous", ()), *filter(None, [example.get("current")])):
             step["text"] = f"{step['text']} {next(texts)}"
+        question["cluster"] = question["evidence"][0]["recording"] = example["recording_id"]
+        question["evidence"][0]["video"] = example["video"]
+        question["evidence"][1]["title"] = example["activity_name"]
     (bench / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     return bench
 

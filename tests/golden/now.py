@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, Final
 
 __all__ = ["LEFT_OUT", "differences", "today"]
@@ -107,12 +108,24 @@ def _clip_counts(record: Mapping[str, Any]) -> Any:
     return {names.get(name, name.removeprefix("consistency: ")): n for name, n in record["counts"].items()}
 
 
+def _golds(record: Mapping[str, Any]) -> Any:
+    """Golds of moments were texts with everything said of them beside."""
+    names = {"written_by": "source", "approved_by": "approved_by"}
+    values = {"text": "text", "kind": "kind", "cites": "step_ids"}
+    return [
+        {old: gold["value"][new] for new, old in values.items() if new in gold["value"]}
+        | {old: gold[new] for new, old in names.items() if new in gold}
+        for gold in record["golds"]
+    ]
+
+
 _PAIR: Final = "id clip_id video_id dataset level category position question answer step_ids details"
 
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "verdicts.jsonl at": "when a verdict was given",
     "run.json proctor": "the version of Proctor",
+    "run.json items": "the hash of the items as records; that a run is gone on with shows that it is of these",
     "clip-runs/judgements.jsonl details": "the old judge wrote the keys of all its calls and the sum of their tokens; the engine "
     "that marks every kind writes its template and the tokens of the last call alone (since 119d0a0)",
 }
@@ -147,7 +160,15 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     ),
     "calibration.json": _same("calibration self_preference"),
     "candidates.jsonl": _same("id example_id recording_id type question answers provenance"),
-    "items.jsonl": _same("id candidate_id candidate_hash example question golds question_approved_by"),
+    "items.jsonl": {
+        "id": "question.id",
+        "candidate_id": "question.provenance.candidate",
+        "candidate_hash": "question.provenance.version",
+        "example": "question.facts",
+        "question": "question.text",
+        "golds": _golds,
+        "question_approved_by": "approved_by",
+    },
     "table.json": _same(  # of one system over clips; marks 0 to 1; None where a rotation has no answer
         "predictor judge benchmark privilege clusters"
     )
@@ -212,9 +233,9 @@ def differences(path: str, old: str, new: str) -> list[str]:
     places = FIELDS.get(kind, {})
     found = []
     assert places or kind in WHOLE, f"tests/golden/now.py does not know {kind}"
-    if [_key(kind, r) for r in before] != [_key(kind, r) for r in now]:
+    if [_key(kind, r) for r in before] != [_key(kind, r, places) for r in now]:
         found.append(f"{path}: {len(before)} records were {[_key(kind, r) for r in before]}, now {len(now)}")
-    by_key = {_key(kind, r): r for r in now} if kind in KEYS else {}
+    by_key = {_key(kind, r, places): r for r in now} if kind in KEYS else {}
     for number, record in enumerate(before):
         other = by_key.get(_key(kind, record)) if kind in KEYS else (now[number : number + 1] or [None])[0]
         if other is None:
@@ -262,8 +283,11 @@ def _records(path: str, text: str) -> list[Mapping[str, Any]]:
     return found if isinstance(found, list) else [found]
 
 
-def _key(kind: str, record: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(_value(record, FIELDS[kind].get(name, name)) for name in KEYS.get(kind, ()))
+def _key(
+    kind: str, record: Mapping[str, Any], places: Mapping[str, Place] = MappingProxyType({})
+) -> tuple[Any, ...]:
+    """Return what names a record: an old one, or today's by its ``places``."""
+    return tuple(_value(record, places.get(name, name)) for name in KEYS.get(kind, ()))
 
 
 def _value(record: Mapping[str, Any], place: Place) -> Any:

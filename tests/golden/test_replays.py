@@ -19,6 +19,8 @@ from tests.golden.now import differences, today
 from tests.golden.playing import Asked, Pictures, Table, collect, moved, replaying, typed_into
 
 from proctor.llm.outcome import Failure
+from proctor.stages.upgrade.moments import upgrade_moments
+from proctor.workspace import Workspace
 
 STORED = Path(__file__).parent / "stored"
 
@@ -37,6 +39,7 @@ def unpacked(store: str, home: Path) -> Path:
         exist_ok=True
     )  # nothing that was there has changed since, where the archive has none
     shutil.copytree(home / "before", bench, dirs_exist_ok=True)
+    upgrade_moments(Workspace(bench))
     return bench
 
 

@@ -28,7 +28,7 @@ from statsmodels.stats.proportion import proportion_confint
 from proctor.benchmark.build import RULES, build_items
 from proctor.benchmark.promqa import PromqaRecords, import_promqa
 from proctor.exam.kinds.moment_question import moment_question
-from proctor.exam.question import Question
+from proctor.exam.question import Question, gold_texts
 from proctor.examples.promqa import read_promqa, read_promqa_graphs
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import TaskGraph
@@ -186,7 +186,7 @@ def test_what_is_built_from_the_verdicts_are_the_published_sets(
     )
     assert dropped == []
     for one, item in zip(raw, items, strict=True):
-        assert Counter(gold.text for gold in item.golds) == Counter(one["answers"])
+        assert Counter(gold_texts(item)) == Counter(one["answers"])
 
 
 def test_an_adjudicator_never_overrules_what_is_settled(raw: list[Raw]) -> None:

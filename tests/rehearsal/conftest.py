@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from tests.media.make_video import make_grey_video
 
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.llm.prompt import Rendered
 from proctor.procedure.recording import Recording
 from proctor.records import read_jsonl, write_jsonl
@@ -65,7 +66,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     build(bench, name="rehearsed")
     ends: dict[str, float] = {}
     for item in read_jsonl(bench / "items.jsonl", Item):
-        ends[item.recording_id] = max(ends.get(item.recording_id, 0.0), item.example.end)
+        ends[item.question.cluster] = max(
+            ends.get(item.question.cluster, 0.0), moment_example(item.question).end
+        )
     for name, end in ends.items():
         make_grey_video(folder / "videos" / f"{name}.mp4", int(end) + 2)
     return Home(bench, folder / "videos")

@@ -19,6 +19,7 @@ import pytest
 from tests.typed import proctor
 
 from proctor.cli.console import run
+from proctor.exam.kinds.moment_question import moment_example
 from proctor_rehearsal.command import app
 
 Start = Callable[..., tuple[subprocess.Popen[str], dict[str, Any]]]
@@ -250,7 +251,7 @@ def test_the_models_of_a_workspace_are_played(start: Start, tmp_path: Path) -> N
     right = dict.fromkeys(("maxi", "mini"), 0)
     items = load_items(Workspace(bench), graphs)[:16]
     for item in items:
-        graph = graphs[item.example.activity_id]
+        graph = graphs[moment_example(item.question).activity_id]
         prompt = recipe_prompt(make_task(item, graph), evaluation_prompts(), FenceSecret(b"s" * 32))
         messages: list[Any] = [{"role": m.role, "content": m.text} for m in prompt.messages]
         for model in right:

@@ -16,6 +16,7 @@ import pytest
 from proctor.errors import UserError
 from proctor.exam.judge import RuleJudge
 from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View
 from proctor.generate.candidate import Candidate
@@ -57,7 +58,9 @@ def rule_marks(bench: Path, run: str) -> list[int | None]:
     found = []
     for prediction in load_predictions(workspace.run_folder(run), items):
         item = by_id[prediction.item_id]
-        found.append(RuleJudge().judge(item, graphs[item.example.activity_id], prediction).score)
+        found.append(
+            RuleJudge().judge(item, graphs[moment_example(item.question).activity_id], prediction).score
+        )
     return found
 
 

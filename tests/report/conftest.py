@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import pytest
+from tests.moments import gold, moment_item
 
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix, Reliability
@@ -41,7 +42,7 @@ TEA = TaskGraph(
 SHELF = TaskGraph("shelf", "Shelf", (Step("a", "Fix the board"), Step("b", "Fix the board")), (("a", "b"),))
 
 
-def make_item(number: int, type_: str = "next", **changes: Any) -> Item:
+def make_item(number: int, type_: str = "next", question: str | None = None) -> Item:
     """Item ``n``: after boiling (with too much water) and before pouring; every second one is noisy."""
     shelf = number % 3 == 2
     boiled = Performed(
@@ -65,17 +66,16 @@ def make_item(number: int, type_: str = "next", **changes: Any) -> Item:
         current=Performed("a", "Fix the board") if shelf else boiled,
         next_steps=(StepRef("2", "Put the bag into the mug"),),
     )
-    item = Item(
-        id=f"i{number}",
-        candidate_id=f"c{number}",
-        question=f"What should I do now, in case {number}?",
-        golds=(
-            Gold("Put the bag into the mug."),
-            Gold("You can put in the bag.", "annotator", "adjudicator", "suggestion"),
+    return moment_item(
+        example,
+        f"What should I do now, in case {number}?" if question is None else question,
+        (
+            "Put the bag into the mug.",
+            gold("You can put in the bag.", "suggestion", written_by="annotator", approved_by="adjudicator"),
         ),
-        example=example,
+        name=f"i{number}",
+        candidate=f"c{number}",
     )
-    return msgspec.structs.replace(item, **changes)
 
 
 def make_run(name: str, items: tuple[Item, ...], marks: str, role: Any = "system") -> Run:
@@ -116,12 +116,12 @@ def make_verification(items: tuple[Item, ...]) -> tuple[tuple[Candidate, ...], t
     for n, item in enumerate(items):
         candidates.append(
             Candidate(
-                id=item.candidate_id,
-                example_id=item.example.id,
-                recording_id=item.recording_id,
-                type=item.type,
-                question=item.question,
-                answers=tuple(Answer(g.text, g.kind) for g in item.golds),
+                id=moment_candidate(item.question),
+                example_id=moment_example(item.question).id,
+                recording_id=item.question.cluster,
+                type=item.question.facets["type"],
+                question=item.question.text,
+                answers=tuple(Answer(g.value.text, g.value.kind) for g in item.golds),
                 provenance=Provenance(generator="rules", version="1", seed=7, form="wh-3"),
             )
         )
@@ -130,7 +130,7 @@ def make_verification(items: tuple[Item, ...]) -> tuple[tuple[Candidate, ...], t
             second: Judgment = "wrong" if (n == 0 and name == "bo") else "right"
             verdicts.append(
                 Verdict(
-                    candidate_id=item.candidate_id,
+                    candidate_id=moment_candidate(item.question),
                     annotator=name,
                     annotator_kind=kind,
                     at="2026-01-01T00:00:00Z",

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests.moments import with_example
 from tests.patience import PATIENCE_MS
 from tests.studio.chromium import CHROMIUM
 
 from proctor.drawing.engines import find_engine
 from proctor.drawing.layout import Layouts
 from proctor.drawing.svg import draw_layout
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.examples.example import Performed
 from proctor.procedure.recording import Mistake
 from proctor.report import page as page_module
@@ -219,17 +220,15 @@ def test_what_the_page_marks_is_what_the_server_draws(
         pytest.skip("no layout program is installed")
     graph = small.graphs["tea"]
     wrong = Performed("1", "x", "", (Mistake("timing"), Mistake("measurement"), Mistake("timing")))
-    example = msgspec.structs.replace(
-        small.items[0].example, previous=(wrong,), current=Performed("3", "y", "", (Mistake("other"),))
-    )
-    item = msgspec.structs.replace(small.items[0], example=example)
+    now = Performed("3", "y", "", (Mistake("other"),))
+    item = with_example(small.items[0], previous=(wrong,), current=now)
     path = write_report(
         tmp_path / "r.html", ReportData(items=(item,), graphs={"tea": graph}), ReportOptions(resamples=10)
     )
     watched = watch(browser, path)
     watched.page.wait_for_selector("#item svg.graph")
     marked = watched.page.eval_on_selector("#item svg.graph", "e => new XMLSerializer().serializeToString(e)")
-    marks = mark_states(derive_step_states(example, graph))
+    marks = mark_states(derive_step_states(moment_example(item.question), graph))
     assert {m.status for m in marks.values()} >= {"done", "current", "missing"}
     assert any(m.late for m in marks.values())
     drawn = draw_layout(

@@ -11,6 +11,7 @@ import pytest
 
 from proctor.drawing.engines import Engine, Placement, find_engine
 from proctor.drawing.sketch import NotDrawnError, Sketch
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.examples.example import Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
@@ -70,7 +71,9 @@ def test_the_page_gets_sizes_and_numbers_and_no_text_to_place(small: ReportData)
 
 def test_marks_follow_the_states(small: ReportData) -> None:
     twice = Performed("1", "x", "", (Mistake("timing"), Mistake("timing")))
-    example = msgspec.structs.replace(small.items[0].example, previous=(twice,), current=Performed("3", "y"))
+    example = msgspec.structs.replace(
+        moment_example(small.items[0].question), previous=(twice,), current=Performed("3", "y")
+    )
     marks = mark_states(derive_step_states(example, small.graphs["tea"]))
     assert {i: (m.status, m.errors, m.late) for i, m in marks.items()} == {
         "1": ("done", 2, False),

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from tests.studio.chromium import CHROMIUM
 
-from proctor.exam.item import Item
 from proctor.exam.prediction import Judgement
+from proctor.exam.question import Item
 from proctor.report.data import About, Frame, ReportData, ReportOptions, Run
 from proctor.report.page import render_report, write_report
 

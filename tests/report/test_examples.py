@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.report.data import Frame, ReportData, ReportOptions
 from proctor.report.examples import describe_examples, pick_frames, show_clock
 from proctor.report.standings import compute_standings

@@ -8,8 +8,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from proctor.exam.item import Item
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item
 from proctor.report.data import ReportData, ReportOptions, Run
 from proctor.report.failures import Failures, describe_failures, split_failure
 from proctor.report.page import render_report

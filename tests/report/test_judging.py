@@ -10,16 +10,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests.moments import with_example
 from tests.studio.chromium import CHROMIUM
 
 from proctor.exam.corrected import correct_score
 from proctor.exam.estimate import Draws
-from proctor.exam.item import Item
 from proctor.exam.judge_calibration import calibrate_judges
 from proctor.exam.judge_marks import sort_marks, unite_people
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.exam.self_preference import analyse_self_preference
 from proctor.report.data import Judging, ReportData, ReportOptions, Run
 from proctor.report.examples import describe_examples, show_frames
@@ -81,7 +81,7 @@ def judged(
         if rng.random() < labels
         for who in people
     ]
-    recordings = {i.id: i.recording_id for i in items}
+    recordings = {i.id: i.question.cluster for i in items}
     setups = sort_marks(judgements)
     votes = unite_people(human)
     calibration = calibrate_judges(votes, setups, recordings, draws=QUICK)
@@ -136,8 +136,7 @@ def items(item_factory: Callable[..., Item]) -> tuple[Item, ...]:
     found = []
     for n in range(60):
         item = item_factory(n, ("next", "missing", "order")[n % 3])
-        example = msgspec.structs.replace(item.example, recording_id=f"r{n % 12}")
-        found.append(msgspec.structs.replace(item, example=example))
+        found.append(with_example(item, recording_id=f"r{n % 12}"))
     return tuple(found)
 
 

@@ -13,9 +13,11 @@ from html.parser import HTMLParser
 
 import msgspec
 import pytest
+from tests.moments import with_example
 from tests.report.test_judging import judged
 
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.report.data import ReportData, ReportOptions
 from proctor.report.page import render_report
 from proctor.report.standings import compute_standings
@@ -95,8 +97,7 @@ def items(item_factory: Callable[..., Item]) -> tuple[Item, ...]:
     found = []
     for n in range(90):
         item = item_factory(n, ("next", "missing", "order")[n % 3])
-        example = msgspec.structs.replace(item.example, recording_id=f"r{n % 30}", noisy=n % 5 == 0)
-        found.append(msgspec.structs.replace(item, example=example))
+        found.append(with_example(item, recording_id=f"r{n % 30}", noisy=n % 5 == 0))
     return tuple(found)
 
 
@@ -143,11 +144,11 @@ def marks(data: ReportData, number: int) -> dict[str, float]:
 def test_every_score_of_the_papers_table(data: ReportData, tables: Tables) -> None:
     tests: list[Callable[[Item], bool]] = [
         lambda i: True,
-        lambda i: not i.example.noisy,
-        lambda i: i.example.noisy,
-        lambda i: i.type == "next",
-        lambda i: i.type == "missing",
-        lambda i: i.type == "order",
+        lambda i: not moment_example(i.question).noisy,
+        lambda i: moment_example(i.question).noisy,
+        lambda i: i.question.facets["type"] == "next",
+        lambda i: i.question.facets["type"] == "missing",
+        lambda i: i.question.facets["type"] == "order",
     ]
     head = tables.tables["h-types"][0]
     shift = head.index(next(h for h in head if h.startswith("average")))
@@ -165,7 +166,7 @@ def test_every_score_of_the_papers_table(data: ReportData, tables: Tables) -> No
 
 
 def test_intervals_are_those_of_a_bootstrap_over_recordings(data: ReportData, tables: Tables) -> None:
-    recording = {i.id: i.recording_id for i in data.items}
+    recording = {i.id: i.question.cluster for i in data.items}
     for number_, name in enumerate(("openai/m", "google/m", "anthropic/m")):
         head = tables.tables["h-types"][0]
         cell = tables.line("h-types", name)[head.index(next(h for h in head if h.startswith("average")))]

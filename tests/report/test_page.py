@@ -11,11 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests.moments import moment_item
 
 from proctor.errors import UserError
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.examples.example import Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
@@ -200,7 +201,7 @@ def poison(attack: str) -> ReportData:
         id=attack, clip_id=attack, recording_id=attack, activity_id=attack, activity_name=attack, type=attack,
         end=1.0, state="ongoing", noisy=False, current=example_text, mistake_texts=(attack,), video=attack,
     )  # fmt: skip
-    item = Item(id=attack, candidate_id=attack, question=attack, golds=(Gold(attack),), example=example)
+    item = moment_item(example, attack, [attack])
     made = Provenance(generator=attack, version=attack, model=attack, details={attack: attack})
     candidate = Candidate(
         id=attack, example_id=attack, recording_id=attack, type=attack, question=attack, answers=(Answer(attack),), provenance=made
@@ -289,14 +290,17 @@ def test_missing_graphs_leave_lists_out_and_say_so(small: ReportData, quick: Rep
 
 
 def test_all_items_of_one_condition(small: ReportData, quick: ReportOptions, with_items: Any) -> None:
-    clean = tuple(i for i in small.items if not i.example.noisy)
+    clean = tuple(i for i in small.items if not moment_example(i.question).noisy)
     outline = Outline(render_report(with_items(small, clean), options=quick))
     assert "6 at a moment before which all went well, 0 after" in outline.text
 
 
 def test_times_that_are_no_numbers(item_factory: Callable[..., Item], quick: ReportOptions) -> None:
     item = item_factory(0)
-    odd = msgspec.structs.replace(item, example=msgspec.structs.replace(item.example, end=float("nan")))
+    from msgspec.structs import replace as changed
+
+    question = changed(item.question, facts=item.question.facts | {"end": float("nan")})
+    odd = changed(item, question=question)
     page = render_report(ReportData(items=(odd,)), options=quick)
     assert Outline(page).island()["items"][0]["e"] == "–"
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
+from proctor.exam.question import Item
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
 from proctor.report.data import ReportData, ReportOptions, Run
@@ -80,7 +80,7 @@ def test_scores_given_with_a_run_are_taken_as_they_are(small: ReportData, quick:
     run = small.runs[1]
     table = score_run(
         KIND,
-        moment_items(small.items),
+        small.items,
         run.predictions,
         {"judge": run.judgements},
         benchmark="Small 0.1",

@@ -6,7 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
@@ -19,7 +20,7 @@ def states_after(data: ReportData, *history: str) -> dict[str, str]:
     graph = data.graphs["tea"]
     done = tuple(Performed(i, "x") for i in history)
     example = msgspec.structs.replace(
-        data.items[0].example, previous=done[:-1], current=done[-1] if done else None
+        moment_example(data.items[0].question), previous=done[:-1], current=done[-1] if done else None
     )
     return {s.step_id: s.words for s in derive_step_states(example, graph)}
 
@@ -46,7 +47,7 @@ def test_mistakes_of_all_performances_are_named_once(
     item_factory: Callable[..., Item], small: ReportData
 ) -> None:
     example = msgspec.structs.replace(
-        item_factory(0).example,
+        moment_example(item_factory(0).question),
         previous=(Performed("1", "x", "", (Mistake("timing"), Mistake("measurement"), Mistake("timing"))),),
         current=Performed("2", "x", "", (Mistake("order"),)),
     )

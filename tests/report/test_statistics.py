@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.moments import with_example
 
 from proctor.benchmark.promqa import import_promqa
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.examples.promqa import read_promqa
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.report.data import ReportData
@@ -82,7 +83,7 @@ def test_nothing_gives_undefined_means_and_no_zero() -> None:
 
 def test_the_start_counts_as_one_step_as_published(item_factory: Callable[..., Item]) -> None:
     item = item_factory(0)
-    start = msgspec.structs.replace(item, example=msgspec.structs.replace(item.example, current=None))
+    start = with_example(item, current=None)
     assert compute_statistics([start]).steps_so_far.mean == 1
 
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from proctor.exam.item import Item
+from tests.moments import with_example
+
+from proctor.exam.question import Item
 from proctor.report.data import ReportData, ReportOptions, Run
 from proctor.report.standings import compute_standings
 from proctor.report.statistics import compute_statistics
@@ -39,11 +41,9 @@ def test_few_recordings_tell_nothing_apart_and_the_summary_says_so(
 def test_many_recordings_tell_a_clear_difference(
     quick: ReportOptions, item_factory: Callable[..., Item], run_factory: Callable[..., Run]
 ) -> None:
-    import msgspec
 
     items = tuple(
-        msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, recording_id=f"r{n}"))
-        for n, i in enumerate(item_factory(n) for n in range(40))
+        with_example(i, recording_id=f"r{n}") for n, i in enumerate(item_factory(n) for n in range(40))
     )
     runs = (
         run_factory("good", items, "2"),
@@ -83,11 +83,9 @@ def test_without_runs_and_without_items(small: ReportData, quick: ReportOptions)
 def test_many_ties_are_counted_not_listed(
     quick: ReportOptions, item_factory: Callable[..., Item], run_factory: Callable[..., Run]
 ) -> None:
-    import msgspec
 
     items = tuple(
-        msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, recording_id=f"r{n}"))
-        for n, i in enumerate(item_factory(n) for n in range(40))
+        with_example(i, recording_id=f"r{n}") for n, i in enumerate(item_factory(n) for n in range(40))
     )
     runs = [run_factory(f"tied{n}", items, "2") for n in range(4)] + [run_factory("bad", items, "0")]
     text = text_of(ReportData(items=items, runs=tuple(runs)), quick)

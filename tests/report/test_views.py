@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import msgspec
 import pytest
+from tests.moments import with_example
 
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.report.data import ReportData, ReportOptions, Run, SharedCost
 from proctor.report.experiment import describe_experiment
 from proctor.report.figures.tradeoff import Tradeoff, TradeoffPoint, draw_tradeoff, money, money_ticks
@@ -32,10 +33,7 @@ def shown(run: Run, model: str, cost: str = "", **details: str) -> Run:
 @pytest.fixture(scope="module")
 def items(item_factory: Callable[..., Item]) -> tuple[Item, ...]:
     found = (item_factory(n) for n in range(40))
-    return tuple(
-        msgspec.structs.replace(i, example=msgspec.structs.replace(i.example, recording_id=f"r{n % 20}"))
-        for n, i in enumerate(found)
-    )
+    return tuple(with_example(i, recording_id=f"r{n % 20}") for n, i in enumerate(found))
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from proctor.benchmark.release import benchmark_names, load_benchmark
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.stages.everyday import everyday
 from proctor.stages.exchange import import_release
 
@@ -14,7 +15,7 @@ def test_it_loads_by_name_and_is_always_the_same() -> None:
     loaded = load_benchmark("everyday")
     assert (loaded.name, loaded.version) == ("everyday", "1.0.0")
     assert loaded.items == everyday().items
-    assert len({i.example.activity_id for i in loaded.items}) == 3
+    assert len({moment_example(i.question).activity_id for i in loaded.items}) == 3
 
 
 def test_it_comes_into_a_workspace_by_name(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.media import frames as media_frames
 from proctor.stages import report
 from proctor.stages.settings import ReportSettings

@@ -20,11 +20,13 @@ from typing import Any
 import av
 import msgspec
 import pytest
+from tests.moments import with_example
 
 from proctor.errors import UserError
 from proctor.exam.fitting import HEIGHTS
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item
 from proctor.exam.view import View, frame_times
 from proctor.llm import limits as limits_module
 from proctor.llm.tokens import media_limits
@@ -114,10 +116,7 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bench(finished: Path, tmp_path: Path) -> Path:
     """A workspace whose recordings name no videos."""
     root = Path(shutil.copytree(finished / "bench", tmp_path / "bench"))
-    items = [
-        msgspec.structs.replace(item, example=msgspec.structs.replace(item.example, video=None))
-        for item in read_jsonl(root / "items.jsonl", Item)
-    ]
+    items = [with_example(item, video=None) for item in read_jsonl(root / "items.jsonl", Item)]
     write_jsonl(root / "items.jsonl", items)
     shutil.rmtree(root / "runs")
     return root
@@ -125,7 +124,7 @@ def bench(finished: Path, tmp_path: Path) -> Path:
 
 def only(root: Path, *ends: float) -> None:
     """Keep items of these moments alone, one for each."""
-    there = {item.example.end: item for item in items_of(root).values()}
+    there = {moment_example(item.question).end: item for item in items_of(root).values()}
     write_jsonl(root / "items.jsonl", [there[end] for end in ends])
 
 
@@ -166,7 +165,7 @@ def test_the_frames_that_arrive_are_those_of_the_record(
     assert len(made) == told["answered"] == 12
     arrived = {sent: [numbers(kept(bench, sha))[0] for sha in sent] for sent in shown.hashes}
     for prediction in made:
-        end = items[prediction.item_id].example.end
+        end = moment_example(items[prediction.item_id].question).end
         wanted = [int(t * RATE + 1e-9) for t in prediction.frame_times]
         assert 1 <= len(wanted) <= 6
         assert wanted == sorted(set(wanted))
@@ -194,7 +193,10 @@ def test_questions_about_one_moment_share_their_frames(
     predict(
         bench, MODELS["compat"].format(standin.url), run="r", view=View.parse("frames:4@96p"), videos=videos
     )
-    moments = {(i.example.recording_id, i.example.end) for i in items_of(bench).values()}
+    moments = {
+        (moment_example(i.question).recording_id, moment_example(i.question).end)
+        for i in items_of(bench).values()
+    }
     assert len(opened) == len(moments) < len(items_of(bench))
 
 
@@ -209,7 +211,7 @@ def test_frames_at_steps_lie_in_the_steps_and_the_run_says_what_it_was_told(
     assert "steps" in told["run"]
     items = items_of(bench)
     for prediction in predictions(bench, told["run"]):
-        example = items[prediction.item_id].example
+        example = moment_example(items[prediction.item_id].question)
         assert prediction.details["privilege"] == info.privilege
         steps = [(s.start, s.end) for s in example.performed]
         if not steps:
@@ -248,7 +250,10 @@ def test_more_frames_than_the_provider_takes_are_fewer_frames_of_the_same_sampli
     items = items_of(bench)
     fewer = 0
     for prediction in predictions(bench, "r"):
-        end, shrunk = items[prediction.item_id].example.end, prediction.details.get("shrunk", "")
+        end, shrunk = (
+            moment_example(items[prediction.item_id].question).end,
+            prediction.details.get("shrunk", ""),
+        )
         there = len({int(t * RATE + 1e-9) for t in frame_times(asked, end)})
         if most is None or there <= most:
             assert shrunk == ""
@@ -386,12 +391,14 @@ def test_the_clip_that_arrives_ends_before_the_question(
     assert all([p.kind for p in call.media] == ["video"] for call in shown.calls)
     seconds = 0.0
     for prediction in predictions(bench, told["run"]):
-        end = items[prediction.item_id].example.end
+        end = moment_example(items[prediction.item_id].question).end
         assert prediction.details["view"] == "video"
         assert prediction.details["seconds"] == f"{end:.2f}"
         assert prediction.frame_times == ()
         call = next(
-            c for c in shown.calls if items[prediction.item_id].question in c.text and f"{end:.2f}" in c.text
+            c
+            for c in shown.calls
+            if items[prediction.item_id].question.text in c.text and f"{end:.2f}" in c.text
         )
         seen = numbers(kept(bench, call.media[0].sha256))
         assert seen[0] == 0
@@ -402,7 +409,7 @@ def test_the_clip_that_arrives_ends_before_the_question(
     rate = {"google": 295, "compat": 300}[provider]
     assert line.input > seconds * rate * 0.9
     clips = sorted(p for p in media.rglob("*") if p.is_file() and p.parent.name != "clips")
-    moments = {(items[p.item_id].example.recording_id, items[p.item_id].example.end)
+    moments = {(moment_example(items[p.item_id].question).recording_id, moment_example(items[p.item_id].question).end)
                for p in predictions(bench, told["run"])}  # fmt: skip
     assert len(clips) == len(moments)
     later = estimate_prediction(bench, name, run="other", view=view, videos=videos, limit=5)
@@ -503,7 +510,7 @@ def test_a_recording_without_a_video_fails_alone_and_is_asked_again_later(
     name, view = MODELS["compat"].format(standin.url), View.parse("frames:2@96p")
     told = predict(bench, name, run="r", view=view, videos=some)
     items = items_of(bench)
-    missing = [i for i in items.values() if i.example.recording_id == "lamp_2"]
+    missing = [i for i in items.values() if moment_example(i.question).recording_id == "lamp_2"]
     assert told["failures"] == {"not_shown": len(missing)} != {"not_shown": 0}
     failed = [p for p in predictions(bench, "r") if p.failure is not None]
     assert {p.item_id for p in failed} == {i.id for i in missing}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.question import gold_texts
 from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
@@ -241,7 +242,7 @@ def test_every_demo_has_every_state(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("accept", ["humans", "policy"])
 def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Path, accept: str) -> None:
     """Half-judged, disputed and returned items are not published, whoever asks for it."""
-    from proctor.exam.item import Item
+    from proctor.exam.question import Item
     from proctor.records import read_jsonl
     from proctor.stages.build import build
     from proctor.verify.schema import tables
@@ -257,7 +258,7 @@ def test_a_build_lets_in_what_the_desk_has_settled_and_nothing_else(tmp_path: Pa
             finals[names[row.item_id]].append(row.text)
         touched = {row.candidate_id for row in rows if row.state not in ("undealt", "training", "settled")}
     items_: list[Item] = read_jsonl(bench / "items.jsonl", Item)
-    built = {item.candidate_id: [gold.text for gold in item.golds] for item in items_}
+    built = {item.id: list(gold_texts(item)) for item in items_}
     assert len(finals) > 3
     assert {name: built[name] for name in finals} == finals
     assert not touched & set(built)

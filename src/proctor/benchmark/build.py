@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.item import Gold, Item
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.moment_question import moment_question, moment_seen, question_about
+from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
 from proctor.procedure.language import find_faults
@@ -238,32 +238,30 @@ def _build_one(
     outcome = _decide(candidate, verdicts, rules, seed)
     if isinstance(outcome, Dropped):
         return outcome
-    golds = [_gold(answer, candidate.answers) for answer in outcome.answers]
+    accepted = list(outcome.answers)
     if rules.deduplicate:
-        golds = _distinct(golds)
-    accepted = {answer.index for answer in outcome.answers}
-    lost = [a.text for i, a in enumerate(candidate.answers) if i not in accepted]
+        accepted = _distinct(accepted)
+    known = {answer.index for answer in outcome.answers}
+    lost = [a.text for i, a in enumerate(candidate.answers) if i not in known]
     if rules.every_answer and lost:
         return Dropped(
             candidate.id, "answer-not-accepted", f"{len(lost)} of them, the first: {lost[0][:120]}"
         )
-    if not golds:
+    if not accepted:
         return Dropped(candidate.id, "no-answer-accepted", f"of {len(candidate.answers)}")
     if rules.language == "drop" and not _was_warned(candidate, verdicts):
-        fault = _fault(candidate, golds, every=rules.every_answer)
+        fault = _fault(candidate, accepted, every=rules.every_answer)
         if fault:
             return Dropped(candidate.id, "language", fault)
-        golds = [gold for gold in golds if not find_faults(gold.text)]
-    if len(golds) < rules.minimum_golds:
-        return Dropped(candidate.id, "too-few-answers", f"{len(golds)} of {rules.minimum_golds}")
+        accepted = [answer for answer in accepted if not find_faults(answer.text)]
+    if len(accepted) < rules.minimum_golds:
+        return Dropped(candidate.id, "too-few-answers", f"{len(accepted)} of {rules.minimum_golds}")
+    provenance = {"candidate": candidate.id, "version": content_hash(candidate)}
     return Item(
-        id=candidate.id,
-        candidate_id=candidate.id,
-        question=candidate.question,
-        golds=tuple(golds),
-        example=example,
-        question_approved_by=outcome.question_approved_by,
-        candidate_hash=content_hash(candidate),
+        question=question_about(example, candidate.id, candidate.question, provenance=provenance),
+        golds=tuple(_gold(answer, candidate.answers) for answer in accepted),
+        approved_by=outcome.question_approved_by,
+        seen=moment_seen(candidate, example),
     )
 
 
@@ -272,16 +270,16 @@ def _was_warned(candidate: Candidate, verdicts: Sequence[Verdict]) -> bool:
     return candidate.provenance.generator != "rules" and any(v.annotator_kind == "human" for v in verdicts)
 
 
-def _fault(candidate: Candidate, golds: Sequence[Gold], *, every: bool) -> str:
-    """Return why the language keeps a candidate out; empty when the question and enough golds are English.
+def _fault(candidate: Candidate, accepted: Sequence[Accepted], *, every: bool) -> str:
+    """Return why the language keeps a candidate out; empty when the question and enough answers are English.
 
-    With ``every`` the golds are meant to be all right answers, so that none may be left out by itself.
+    With ``every`` the accepted answers are meant to be all right answers, so that none may be left out by itself.
     """
     of_question = find_faults(candidate.question)
     if of_question:
         return f"{of_question[0]} in the question: {candidate.question[:120]}"
-    faulty = [(gold.text, found[0]) for gold in golds if (found := find_faults(gold.text))]
-    if faulty and (every or len(faulty) == len(golds)):
+    faulty = [(answer.text, found[0]) for answer in accepted if (found := find_faults(answer.text))]
+    if faulty and (every or len(faulty) == len(accepted)):
         text, fault = faulty[0]
         return f"{fault} in an answer: {text[:120]}"
     return ""
@@ -339,21 +337,17 @@ def _with_own_answers(case: Case, rules: BuildRules) -> Case:
 
 def _gold(accepted: Accepted, answers: Sequence[Answer]) -> Gold:
     if accepted.index is None:
-        return Gold(text=accepted.text, source=accepted.source, approved_by=accepted.approved_by)
-    answer = answers[accepted.index]
-    return Gold(
-        text=answer.text,
-        source=accepted.source,
-        approved_by=accepted.approved_by,
-        kind=answer.kind,
-        step_ids=answer.step_ids,
-    )
+        value = Text(text=accepted.text)
+    else:
+        answer = answers[accepted.index]
+        value = Text(text=answer.text, kind=answer.kind, cites=answer.step_ids)
+    return Gold(value=value, written_by=accepted.source, approved_by=accepted.approved_by)
 
 
-def _distinct(golds: Iterable[Gold]) -> list[Gold]:
-    seen: dict[str, Gold] = {}
-    for gold in golds:
-        seen.setdefault(_plain(gold.text), gold)
+def _distinct(accepted: Iterable[Accepted]) -> list[Accepted]:
+    seen: dict[str, Accepted] = {}
+    for answer in accepted:
+        seen.setdefault(_plain(answer.text), answer)
     return list(seen.values())
 
 

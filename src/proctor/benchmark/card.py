@@ -14,7 +14,7 @@ from typing import Final
 from proctor.benchmark.build import BuildRules
 from proctor.benchmark.manifest import Counts, Manifest, ReleaseInfo, Verification
 from proctor.benchmark.rows import COLUMNS
-from proctor.exam.item import Item
+from proctor.exam.question import Item, gold_texts
 from proctor.verify.adjudicate import Acceptance
 
 __all__ = ["render_card"]
@@ -183,8 +183,8 @@ def _samples(items: Sequence[Item]) -> str:
         return ""
     lines = ["## A few of them", "", "| type | question | gold answers |", "|---|---|---|"]
     for item in shown:
-        golds = "<br>".join(_md(gold.text) for gold in item.golds[:3])
-        lines.append(f"| {_md(item.type)} | {_md(item.question)} | {golds} |")
+        golds = "<br>".join(map(_md, gold_texts(item)[:3]))
+        lines.append(f"| {_md(item.question.facets['type'])} | {_md(item.question.text)} | {golds} |")
     return "\n".join(lines)
 
 
@@ -192,7 +192,7 @@ def _spread(items: Sequence[Item]) -> list[Item]:
     """Pick the first item of each of the first types that occur."""
     first: dict[str, Item] = {}
     for item in items:
-        first.setdefault(item.type, item)
+        first.setdefault(item.question.facets["type"], item)
     return list(first.values())[:_SAMPLES]
 
 
@@ -300,10 +300,10 @@ def _meaning() -> str:
 
 def _limits(manifest: Manifest, items: Sequence[Item]) -> str:
     lines = ["## Limits", ""]
-    missing = [item for item in items if item.type == "missing"]
-    no = sum(any(_says(gold.text, "no") for gold in item.golds) for item in missing)
+    missing = [item for item in items if item.question.facets["type"] == "missing"]
+    no = sum(any(_says(text, "no") for text in gold_texts(item)) for item in missing)
     both = sum(
-        any(_says(g.text, "yes") for g in item.golds) and any(_says(g.text, "no") for g in item.golds)
+        any(_says(t, "yes") for t in gold_texts(item)) and any(_says(t, "no") for t in gold_texts(item))
         for item in items
     )
     if missing:

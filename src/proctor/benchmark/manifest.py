@@ -14,7 +14,8 @@ import msgspec
 
 from proctor.benchmark.build import BuildRules
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example
+from proctor.exam.question import Item
 from proctor.examples.example import QUESTION_TYPES
 from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, content_hash
@@ -175,19 +176,20 @@ def sign(info: ReleaseInfo, files: Mapping[str, FileEntry]) -> str:
 
 def count_items(items: Sequence[Item], dropped: Iterable[Dropped] = ()) -> Counts:
     """Count what a release holds and what was dropped on the way, by reason."""
-    types = Counter(item.type for item in items)
+    types = Counter(item.question.facets["type"] for item in items)
     known = [t for t in QUESTION_TYPES if t in types]
     golds = [gold for item in items for gold in item.golds]
+    moments = [moment_example(item.question) for item in items]
     return Counts(
         items=len(items),
         golds=len(golds),
-        recordings=len({item.recording_id for item in items}),
-        activities=len({item.example.activity_id for item in items}),
-        clean=sum(not item.example.noisy for item in items),
-        noisy=sum(item.example.noisy for item in items),
+        recordings=len({item.question.cluster for item in items}),
+        activities=len({moment.activity_id for moment in moments}),
+        clean=sum(not moment.noisy for moment in moments),
+        noisy=sum(moment.noisy for moment in moments),
         by_type={t: types[t] for t in [*known, *sorted(types.keys() - set(known))]},
-        by_activity=_counted(item.example.activity_name for item in items),
-        golds_by_source=_counted(gold.source for gold in golds),
+        by_activity=_counted(moment.activity_name for moment in moments),
+        golds_by_source=_counted(gold.written_by for gold in golds),
         golds_by_approver=_counted(gold.approved_by for gold in golds),
         dropped=_counted(d.reason for d in dropped),
     )
@@ -199,7 +201,7 @@ def _counted(values: Iterable[str]) -> dict[str, int]:
 
 def describe_generators(items: Iterable[Item], candidates: Iterable[Candidate]) -> list[dict[str, str]]:
     """Say which generators, versions and models made the candidates behind these items, and how many each."""
-    used = {item.candidate_id for item in items}
+    used = {moment_candidate(item.question) for item in items}
     made: Counter[tuple[str, str, str]] = Counter(
         (c.provenance.generator, c.provenance.version, c.provenance.model or "")
         for c in candidates
@@ -243,7 +245,7 @@ def _interval(agreement: Agreement) -> tuple[float, float, float, int] | None:
 
 
 def _oracle_confidence(items: Iterable[Item], verdicts: Iterable[Verdict]) -> tuple[float, float, int] | None:
-    used = {i.candidate_id for i in items if any(g.approved_by == "oracle" for g in i.golds)}
+    used = {moment_candidate(i.question) for i in items if any(g.approved_by == "oracle" for g in i.golds)}
     values = sorted(
         answer.confidence
         for v in verdicts

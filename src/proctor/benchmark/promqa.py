@@ -21,8 +21,14 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.item import Gold, Item
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.moment_question import (
+    moment_candidate,
+    moment_example,
+    moment_question,
+    moment_seen,
+    question_about,
+)
+from proctor.exam.question import Gold, Item, Text, gold_texts
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.promqa import (
     START_ID,
@@ -223,19 +229,17 @@ def _adjudication(judge: PromqaJudge, case: Case, seen: str) -> Verdict:
 def to_item(published: PromqaExample, example: Example, candidate: Candidate) -> Item:
     """Return the item with the gold answers that the file gives."""
     golds = (
-        Gold(text=text, source=tag, approved_by=approver)
+        Gold(value=Text(text=text), written_by=tag, approved_by=approver)
         for text, tag, approver in zip(
             published.answers, published.answer_tags, published.answer_approved_by, strict=True
         )
     )
+    provenance = {"candidate": candidate.id, "version": content_hash(candidate)}
     return Item(
-        id=published.question_id,
-        candidate_id=candidate.id,
-        question=published.question,
+        question=question_about(example, published.question_id, published.question, provenance=provenance),
         golds=tuple(golds),
-        example=example,
-        question_approved_by=published.question_approved_by,
-        candidate_hash=content_hash(candidate),
+        approved_by=published.question_approved_by,
+        seen=moment_seen(candidate, example),
     )
 
 
@@ -324,12 +328,10 @@ def export_promqa(
     for verdict in verdicts:
         said.setdefault(verdict.candidate_id, []).append(verdict)
     kept = {origin.id: origin for origin in origins}
+    made = ((item, moment_candidate(item.question)) for item in items)
     return [
-        _restore(
-            _render_object(item, by_id.get(item.candidate_id), said.get(item.candidate_id, []), order, seed),
-            kept.get(item.id),
-        )
-        for item in items
+        _restore(_render_object(item, by_id.get(of), said.get(of, []), order, seed), kept.get(item.id))
+        for item, of in made
     ]
 
 
@@ -344,7 +346,7 @@ def _restore(rebuilt: dict[str, Any], origin: Origin | None) -> dict[str, Any]:
 def _render_object(
     item: Item, candidate: Candidate | None, verdicts: Sequence[Verdict], order: Order, seed: int
 ) -> dict[str, Any]:
-    example = item.example
+    example = moment_example(item.question)
     now = example.current
     start = {"step_id": START_ID, "description": "Start-Start cooking."}
     return {
@@ -359,10 +361,10 @@ def _render_object(
         "question_id": item.id,
         "is_noisy": example.noisy,
         **(_render_verification(candidate, verdicts, order, seed) if candidate is not None else {}),
-        "question": item.question,
-        "question_approved_by": item.question_approved_by,
-        "answers": [gold.text for gold in item.golds],
-        "answer_tags": [gold.source for gold in item.golds],
+        "question": item.question.text,
+        "question_approved_by": item.approved_by,
+        "answers": list(gold_texts(item)),
+        "answer_tags": [gold.written_by for gold in item.golds],
         "answer_approved_by": [gold.approved_by for gold in item.golds],
     }
 

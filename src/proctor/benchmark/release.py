@@ -40,8 +40,8 @@ from proctor.benchmark.manifest import (
 )
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.moment_question import moment_example, moment_question
+from proctor.exam.question import Item
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
@@ -138,7 +138,7 @@ def write_release(
     info.check()
     if not items:
         raise UserError("there is no item to release.", hint="see build.dropped.jsonl for the reasons")
-    used = {item.example.activity_id for item in items}
+    used = {moment_example(item.question).activity_id for item in items}
     lacking = sorted(used - graphs.keys())
     if lacking:
         raise UserError(f"the task graph of activity '{lacking[0][:80]}' is missing.", where=str(path))

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.item import Gold, Item
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example, question_about
+from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
+from proctor.generate.candidate import AnswerKind
 from proctor.records import canonical_json, decode
 
 __all__ = ["COLUMNS", "Row", "from_row", "to_row", "without_local_paths"]
@@ -84,17 +86,18 @@ COLUMNS: Final[dict[str, str]] = {
 
 def to_row(item: Item) -> Row:
     """Flatten an item."""
-    example = item.example
+    question, example = item.question, moment_example(item.question)
+    golds = [(gold, gold.value) for gold in item.golds if isinstance(gold.value, Text)]
     return Row(
         question_id=item.id,
-        question_type=item.type,
-        question=item.question,
-        answers=[gold.text for gold in item.golds],
-        answer_sources=[gold.source for gold in item.golds],
-        answer_approved_by=[gold.approved_by for gold in item.golds],
-        answer_kinds=[gold.kind for gold in item.golds],
-        answer_step_ids=[list(gold.step_ids) for gold in item.golds],
-        question_approved_by=item.question_approved_by,
+        question_type=example.type,
+        question=question.text,
+        answers=[value.text for _, value in golds],
+        answer_sources=[gold.written_by for gold, _ in golds],
+        answer_approved_by=[gold.approved_by for gold, _ in golds],
+        answer_kinds=[value.kind for _, value in golds],
+        answer_step_ids=[list(value.cites) for _, value in golds],
+        question_approved_by=item.approved_by,
         activity_id=example.activity_id,
         activity=example.activity_name,
         recording_id=example.recording_id,
@@ -106,16 +109,20 @@ def to_row(item: Item) -> Row:
         previous_steps=[step.text for step in example.previous],
         noisy=example.noisy,
         state=example.state,
-        candidate_id=item.candidate_id,
-        candidate_hash=item.candidate_hash,
+        candidate_id=moment_candidate(question),
+        candidate_hash=question.provenance.get("version", ""),
         facts=canonical_json(example).decode(),
     )
 
 
-class _Golds(msgspec.Struct):
+class _Answer(msgspec.Struct):
     """Lets msgspec check the values of the parallel lists."""
 
-    golds: tuple[Gold, ...]
+    text: str
+    source: Literal["machine", "annotator", "adjudicator"]
+    approved_by: Literal["annotator", "adjudicator", "oracle", "model"]
+    kind: AnswerKind
+    step_ids: tuple[str, ...]
 
 
 def from_row(row: Row, where: str) -> Item:
@@ -134,31 +141,37 @@ def from_row(row: Row, where: str) -> Item:
     )
     if len({len(column) for column in columns}) != 1:
         raise UserError("the lists of answers differ in length.", where=f"{where} ({row.question_id[:80]})")
-    names = ("text", "source", "approved_by", "kind", "step_ids")
-    golds = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    answers = [
+        dict(zip(_Answer.__struct_fields__, values, strict=True)) for values in zip(*columns, strict=True)
+    ]
     try:
-        checked = msgspec.convert({"golds": golds}, _Golds).golds
+        checked = msgspec.convert(answers, tuple[_Answer, ...])
     except msgspec.ValidationError as error:
         raise UserError(f"{error}.", where=f"{where} ({row.question_id[:80]})") from None
+    provenance = {"candidate": row.candidate_id, "version": row.candidate_hash}
     return Item(
-        id=row.question_id,
-        candidate_id=row.candidate_id,
-        question=row.question,
-        golds=checked,
-        example=example,
-        question_approved_by=row.question_approved_by,
-        candidate_hash=row.candidate_hash,
+        question=question_about(example, row.question_id, row.question, provenance=provenance),
+        golds=tuple(
+            Gold(
+                value=Text(text=a.text, kind=a.kind, cites=a.step_ids),
+                written_by=a.source,
+                approved_by=a.approved_by,
+            )
+            for a in checked
+        ),
+        approved_by=row.question_approved_by,
     )
 
 
 def without_local_paths(item: Item) -> Item:
     """Return the item with no path of this machine in it: a video's path that is absolute keeps its name only."""
-    video = item.example.video
-    if video is None:
+    question, example = item.question, moment_example(item.question)
+    if example.video is None:
         return item
-    windows = PureWindowsPath(video)
-    local = PurePosixPath(video).is_absolute() or windows.is_absolute() or bool(windows.drive)
+    windows = PureWindowsPath(example.video)
+    local = PurePosixPath(example.video).is_absolute() or windows.is_absolute() or bool(windows.drive)
     if not local and ".." not in windows.parts:
         return item
-    example = msgspec.structs.replace(item.example, video=windows.name)
-    return msgspec.structs.replace(item, example=example)
+    example = msgspec.structs.replace(example, video=windows.name)
+    shown = question_about(example, question.id, question.text, provenance=question.provenance)
+    return msgspec.structs.replace(item, question=shown)

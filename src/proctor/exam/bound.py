@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proctor.exam.inquiry import Inquiry, read_inquiry
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.mishap import Mishap
 from proctor.exam.phrasing import as_sentence, join_words
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item
 from proctor.exam.reading import FAMILY, asks_for_fault, read_question
 from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
@@ -153,8 +154,8 @@ class AnnotationBound:
 
     def predict_item(self, item: Item, graph: TaskGraph, rng: random.Random) -> Prediction:  # noqa: ARG002
         """Say the facts that the question is about."""
-        facts, inquiry = Facts(item.example, graph), read_inquiry(item.question, graph)
-        text = _answer(item.question, item.type, facts, inquiry)
+        facts, inquiry = Facts(moment_example(item.question), graph), read_inquiry(item.question.text, graph)
+        text = _answer(item.question.text, item.question.facets["type"], facts, inquiry)
         return Prediction(item_id=item.id, predictor=self.name, answer=as_sentence(text))
 
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proctor.exam.bound import AnnotationBound
-from proctor.exam.item import Item
 from proctor.exam.phrasing import as_sentence
 from proctor.exam.predict import Predictor, PrivilegedPredictor, Task
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import Vocabulary, asks_for_fault, is_yes_no, read_answer, read_question
 from proctor.procedure.graph import Step, TaskGraph, TooManyDownsetsError
 from proctor.procedure.phrase import parse_phrase
@@ -84,7 +84,7 @@ _FALLBACK: _Class = ("no", "fine")
 
 def _classes(item: Item) -> set[_Class]:
     """Which constant answers the golds of an item speak for; each counts once an item."""
-    readings = [read_answer(g.text) for g in item.golds]
+    readings = map(read_answer, gold_texts(item))
     found: set[_Class] = {(r.polarity, r.stance) for r in readings}
     return found & _CONSTANTS.keys()
 
@@ -107,8 +107,9 @@ class ConstantFloor:
         by_recording: dict[tuple[str, str], Counter[_Class]] = {}
         for item in items:
             found = _classes(item)
-            totals.setdefault(item.type, Counter()).update(found)
-            by_recording.setdefault((item.type, item.recording_id), Counter()).update(found)
+            type_ = item.question.facets["type"]
+            totals.setdefault(type_, Counter()).update(found)
+            by_recording.setdefault((type_, item.question.cluster), Counter()).update(found)
         return cls(totals, by_recording)
 
     @property
@@ -130,7 +131,8 @@ class ConstantFloor:
 
     def predict_item(self, item: Item, graph: TaskGraph, rng: random.Random) -> Prediction:  # noqa: ARG002
         """Answer by type."""
-        return _answer(self.name, item.id, self.constant(item.type, item.recording_id))
+        question = item.question
+        return _answer(self.name, item.id, self.constant(question.facets["type"], question.cluster))
 
 
 # -- recipe only -----------------------------------------------------------------------------------------------
@@ -248,4 +250,4 @@ class EchoGold:
         """Copy."""
         if not item.golds:
             return Prediction(item_id=item.id, predictor=self.name, failure="the item has no gold answer")
-        return _answer(self.name, item.id, item.golds[0].text)
+        return _answer(self.name, item.id, gold_texts(item)[0])

@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import Protocol
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import (
     FAMILY,
     Amount,
@@ -454,14 +455,14 @@ class RuleJudge:
             return _scored(
                 empty, 0, f"the answer has {len(prediction.answer):,} characters: no sentence", None
             )
-        golds = [g.text for g in item.golds]
-        found = compare_answer(prediction.answer, golds, item.question, graph, type_=item.type)
+        golds, question = gold_texts(item), item.question
+        found = compare_answer(prediction.answer, golds, question.text, graph, type_=question.facets["type"])
         value = found.value + 1e-9
         score = 2 if value >= self.match else 1 if value >= self.partial else 0
         reason = f"{found.reason} ({found.value:.2f})"
         if found.gold is not None:
             reason = f"nearest gold {found.gold + 1}, {golds[found.gold].strip()!r}: {reason}"
-        if _golds_disagree(golds, item.question):
+        if _golds_disagree(golds, question.text):
             reason += "; the golds contradict each other"
         return _scored(empty, score, reason, found.gold)
 
@@ -516,11 +517,10 @@ def judge_predictions(
                 "does not have.",
                 hint="were the predictions made on another release?",
             )
-        graph = graphs.get(item.example.activity_id)
+        activity = moment_example(item.question).activity_id
+        graph = graphs.get(activity)
         if graph is None:
-            raise UserError(
-                f"there is no task graph for activity '{item.example.activity_id}'.", where=item.id
-            )
+            raise UserError(f"there is no task graph for activity '{activity}'.", where=item.id)
         if (item.id, prediction.predictor) not in marked:
             yield judge.judge(item, graph, prediction)
         if progress is not None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["Predictor", "PrivilegedPredictor", "Task", "item_rng", "make_task", "predict_items"]
@@ -86,9 +87,9 @@ def item_rng(seed: int, item_id: str) -> random.Random:
 
 def make_task(item: Item, graph: TaskGraph, *, media_root: Path | None = None) -> Task:
     """Show of an item what a predictor may see."""
-    example = item.example
+    example = moment_example(item.question)
     video = media_root / example.video if media_root is not None and example.video else None
-    return Task(item.id, item.question, example.activity_name, graph, example.end, video)
+    return Task(item.id, item.question.text, example.activity_name, graph, example.end, video)
 
 
 def predict_items(
@@ -121,11 +122,10 @@ def predict_items(
     answered = frozenset(done)
     for item in items:
         if item.id not in answered:
-            graph = graphs.get(item.example.activity_id)
+            activity = moment_example(item.question).activity_id
+            graph = graphs.get(activity)
             if graph is None:
-                raise UserError(
-                    f"there is no task graph for activity '{item.example.activity_id}'.", where=item.id
-                )
+                raise UserError(f"there is no task graph for activity '{activity}'.", where=item.id)
             yield _predict(item, graph, predictor, item_rng(seed, item.id), media_root)
         if progress is not None:
             progress()

@@ -35,6 +35,7 @@ __all__ = [
     "Value",
     "Words",
     "check_questions",
+    "gold_texts",
     "part_of",
     "proposed_texts",
     "seen_hash",
@@ -247,8 +248,16 @@ def proposed_texts(question: Question) -> tuple[str, ...]:
         ... )
         ('milk',)
     """
-    options = question.form.options if isinstance(question.form, Choice) else ()
-    values = (proposal.value for proposal in question.proposals)
+    return _texts((proposal.value for proposal in question.proposals), question.form)
+
+
+def gold_texts(item: Item) -> tuple[str, ...]:
+    """Return what counts as right in words, in order: the answers, or the options."""
+    return _texts((gold.value for gold in item.golds), item.question.form)
+
+
+def _texts(values: Iterable[Value], form: Form) -> tuple[str, ...]:
+    options = form.options if isinstance(form, Choice) else ()
     return tuple(value.text if isinstance(value, Text) else options[value.option] for value in values)
 
 

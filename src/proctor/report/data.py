@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from proctor.exam.corrected import CorrectedScore
-from proctor.exam.item import Item
 from proctor.exam.judge_calibration import Calibration
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.exam.self_preference import SelfPreference
 from proctor.exam.table import ScoreTable
 from proctor.generate.candidate import Candidate

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proctor.exam.item import Item
 from proctor.exam.judge_marks import JudgeSetup
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item, Text
 from proctor.examples.example import Example, Performed
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
@@ -187,21 +188,25 @@ class _Writer:
         }
 
     def item(self, item: Item) -> dict[str, Any]:
-        example, graph = item.example, self._graphs.get(item.example.activity_id)
-        candidate = self._candidates.get(item.candidate_id)
-        verdicts = self._verdicts.get(item.candidate_id, [])
+        example, made_of = moment_example(item.question), moment_candidate(item.question)
+        graph = self._graphs.get(example.activity_id)
+        candidate, verdicts = self._candidates.get(made_of), self._verdicts.get(made_of, [])
         record = {
             "i": self.text(item.id),
-            "t": self.text(item.type),
+            "t": self.text(item.question.facets["type"]),
             "a": self.text(example.activity_name or example.activity_id),
-            "r": self.text(item.recording_id),
+            "r": self.text(item.question.cluster),
             "g": self._graph_number.get(example.activity_id, -1),
             "e": show_clock(example.end),
             "E": example.end if math.isfinite(example.end) else 0,
             "s": example.state,
             "z": int(example.noisy),
-            "q": self.text(item.question),
-            "G": [[self.text(g.text), g.source, g.approved_by, g.kind] for g in item.golds],
+            "q": self.text(item.question.text),
+            "G": [
+                [self.text(g.value.text), g.written_by, g.approved_by, g.value.kind]
+                for g in item.golds
+                if isinstance(g.value, Text)
+            ],
             "D": self._history(example, graph),
             "c": int(example.current is not None),
             "p": self._provenance(item, candidate),
@@ -245,14 +250,14 @@ class _Writer:
         ]
 
     def _provenance(self, item: Item, candidate: Candidate | None) -> list[list[str]]:
-        example = item.example
+        example = moment_example(item.question)
         facts = {
-            "candidate": item.candidate_id,
-            "candidate hash": item.candidate_hash,
+            "candidate": moment_candidate(item.question),
+            "candidate hash": item.question.provenance.get("version", ""),
             "clip": example.clip_id,
             "video": example.video or "",
             "recording hash": example.recording_hash,
-            "question approved by": item.question_approved_by,
+            "question approved by": item.approved_by,
         }
         if candidate is not None:
             made = candidate.provenance

@@ -17,6 +17,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from proctor.drawing.svg import draw_layout, error_pill, late_pill
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.metrics.significance import Comparison
 from proctor.procedure.graph import TaskGraph
 from proctor.records import atomic_write
@@ -100,7 +101,7 @@ def render_report(data: ReportData, *, options: ReportOptions | None = None) -> 
         statistics=statistics,
         experiment=experiment,
         failures=describe_failures(data, standings),
-        questions={item.id: item.question for item in data.items},
+        questions={item.id: item.question.text for item in data.items},
         views=describe_views(standings, experiment, runs),
         judging=judging,
         comparisons=_pairs(standings),
@@ -151,10 +152,9 @@ def _draw(graphs: Mapping[str, TaskGraph], options: ReportOptions) -> Mapping[st
 
 
 def _graph_views(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict[str, Any]]:
-    asked = Counter(
-        (i.example.activity_id, i.example.current.step_id) for i in data.items if i.example.current
-    )
-    items = Counter(i.example.activity_id for i in data.items)
+    moments = [moment_example(item.question) for item in data.items]
+    asked = Counter((moment.activity_id, moment.current.step_id) for moment in moments if moment.current)
+    items = Counter(moment.activity_id for moment in moments)
     views = []
     for number, (key, graph) in enumerate(data.graphs.items()):
         listed = list_steps(graph)
@@ -200,17 +200,18 @@ def _specimens(data: ReportData, drawings: Mapping[str, Drawing]) -> list[dict[s
     """One example of each type, for readers without scripts: the first one with a graph, else the first."""
     chosen: dict[str, Any] = {}
     for item in data.items:
-        known = item.example.activity_id in data.graphs
-        if item.type not in chosen or (known and not chosen[item.type]["states"]):
-            graph = data.graphs.get(item.example.activity_id)
-            states = derive_step_states(item.example, graph) if graph is not None else ()
+        example = moment_example(item.question)
+        known = example.activity_id in data.graphs
+        if example.type not in chosen or (known and not chosen[example.type]["states"]):
+            graph = data.graphs.get(example.activity_id)
+            states = derive_step_states(example, graph) if graph is not None else ()
             steps = [(show_step(graph[s.step_id]), s.words) for s in states] if graph is not None else []
-            layout = drawings[item.example.activity_id].layout if graph is not None else None
+            layout = drawings[example.activity_id].layout if graph is not None else None
             svg = ""
             if graph is not None and layout is not None and layout.placement is not None:
                 name = f"Task graph: {clip_line(graph.name or graph.id, 200)}"
                 svg = draw_layout(layout, graph, mark_states(states), label=name, noun=MISTAKE)
-            chosen[item.type] = {"item": item, "states": steps, "svg": svg}
+            chosen[example.type] = {"item": item, "example": example, "states": steps, "svg": svg}
     return [chosen[key] for key in sorted(chosen)]
 
 

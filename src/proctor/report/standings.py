@@ -16,9 +16,9 @@ from typing import Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item, Text
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.answer import mean_score, points
@@ -127,7 +127,12 @@ def compute_standings(data: ReportData, options: ReportOptions) -> Standings:
     """
     _require_names(data.runs)
     tables = {run.name: _table(run, data, options) for run in data.runs if run.predictions or run.table}
-    kinds = {kind: tuple(any(g.kind == kind for g in i.golds) for i in data.items) for kind in ANSWER_KINDS}
+    kinds = {
+        kind: tuple(
+            any(isinstance(g.value, Text) and g.value.kind == kind for g in i.golds) for i in data.items
+        )
+        for kind in ANSWER_KINDS
+    }
     rows = [_row(run, tables.get(run.name), kinds, data, options) for run in data.runs]
     rows.sort(key=lambda r: -math.inf if math.isnan(r.score.value) else r.score.value, reverse=True)
     scored = [tables[row.run.name] for row in rows if row.scored]
@@ -178,7 +183,7 @@ def _table(run: Run, data: ReportData, options: ReportOptions) -> ScoreTable:
         return msgspec.structs.replace(run.table, predictor=run.name)
     table = score_run(
         KIND,
-        moment_items(data.items),
+        data.items,
         run.predictions,
         {KIND.measured.judge: [_without_odd_mark(j) for j in run.judgements]},
         benchmark=" ".join(filter(None, (data.about.name, data.about.version))),
@@ -227,7 +232,7 @@ def _kind_score(
     asked = [i for i, inside in enumerate(mask) if inside and outcomes[i] != "absent"]
     return mean_score(
         [points(_MARKS.get(outcomes[i])) for i in asked],
-        [data.items[i].recording_id for i in asked],
+        [data.items[i].question.cluster for i in asked],
         table.row("all").to_score().signature.having(slice=f"kind={kind}"),
         skipped=sum(mask) - len(asked),
         confidence=options.confidence,

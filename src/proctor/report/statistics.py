@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example, moment_question
+from proctor.exam.question import Item, Text, gold_texts
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.metrics.text_statistics import first_words, mean_tokens, mean_words
@@ -177,23 +177,28 @@ def compute_statistics(
     """
     graphs = graphs or {}
     offered = Counter(c.type for c in candidates)
-    sizes = {a: len(graphs[a].actions) for a in {i.example.activity_id for i in items} if a in graphs}
+    moments = [moment_example(i.question) for i in items]
+    sizes = {a: len(graphs[a].actions) for a in {moment.activity_id for moment in moments} if a in graphs}
     return DatasetStatistics(
         all=_describe("all", items, sum(offered.values()) or None),
         types=tuple(
-            _describe(name, [i for i in items if i.type == name], offered[name] if candidates else None)
-            for name in order_types({*(i.type for i in items), *offered})
+            _describe(
+                name,
+                [i for i in items if i.question.facets["type"] == name],
+                offered[name] if candidates else None,
+            )
+            for name in order_types({*(i.question.facets["type"] for i in items), *offered})
         ),
-        activities=_count_activities(items),
-        recordings=len({i.recording_id for i in items}),
+        activities=_count_activities(moments),
+        recordings=len({i.question.cluster for i in items}),
         steps_per_activity=_spread(sizes.values()),
         steps_per_activity_weighted=_spread(
-            sizes[i.example.activity_id] for i in items if i.example.activity_id in sizes
+            sizes[moment.activity_id] for moment in moments if moment.activity_id in sizes
         ),
-        clip_seconds=_spread(i.example.end for i in items),
-        steps_so_far=_spread(_steps_so_far(i.example) for i in items),
+        clip_seconds=_spread(moment.end for moment in moments),
+        steps_so_far=_spread(map(_steps_so_far, moments)),
         answers_histogram=tuple(sorted(Counter(len(i.golds) for i in items).items())),
-        distinct_questions=len({i.question for i in items}),
+        distinct_questions=len({i.question.text for i in items}),
         verification=_verify(candidates, verdicts),
         published=is_published_promqa(items),
     )
@@ -218,27 +223,28 @@ def is_published_promqa(items: Sequence[Item]) -> bool:
 
 def _describe(name: str, items: Sequence[Item], offered: int | None) -> TypeStatistics:
     golds = [g for i in items for g in i.golds]
-    noisy = sum(i.example.noisy for i in items)
+    moments = [moment_example(i.question) for i in items]
+    noisy = sum(moment.noisy for moment in moments)
     return TypeStatistics(
         name=name,
         items=len(items),
         clean=len(items) - noisy,
         noisy=noisy,
-        with_target=sum(i.example.has_answer for i in items),
-        recordings=len({i.recording_id for i in items}),
-        approval=Approval(len({i.candidate_id for i in items}), offered),
+        with_target=sum(moment.has_answer for moment in moments),
+        recordings=len({i.question.cluster for i in items}),
+        approval=Approval(len({moment_candidate(i.question) for i in items}), offered),
         answers=len(golds),
-        sources=Counter(g.source for g in golds),
-        kinds=Counter(g.kind for g in golds),
-        question_words=_count_words([i.question for i in items]),
-        answer_words=_count_words([g.text for g in golds]),
-        first_question_words=_top_words(i.question for i in items),
-        first_answer_words=_top_words(g.text for g in golds),
+        sources=Counter(g.written_by for g in golds),
+        kinds=Counter(g.value.kind for g in golds if isinstance(g.value, Text)),
+        question_words=_count_words([i.question.text for i in items]),
+        answer_words=_count_words([text for i in items for text in gold_texts(i)]),
+        first_question_words=_top_words(i.question.text for i in items),
+        first_answer_words=_top_words(text for i in items for text in gold_texts(i)),
     )
 
 
-def _count_activities(items: Iterable[Item]) -> tuple[tuple[str, int], ...]:
-    counts = Counter((i.example.activity_name or i.example.activity_id, i.example.activity_id) for i in items)
+def _count_activities(moments: Iterable[Example]) -> tuple[tuple[str, int], ...]:
+    counts = Counter((moment.activity_name or moment.activity_id, moment.activity_id) for moment in moments)
     return tuple((name, n) for (name, _), n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 

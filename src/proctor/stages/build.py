@@ -11,7 +11,8 @@ from proctor.benchmark.build import BuildRules, build_items, parse_rules
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.release import write_release
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.records import write_jsonl
 from proctor.stages.inputs import load_asked
 from proctor.stages.verify import open_store
@@ -84,7 +85,7 @@ def build(
             hint="verify first, or accept by other rules (--accept, --min-confidence)",
         )
     write_jsonl(workspace.file("items.jsonl"), items)
-    used = {item.example.activity_id for item in items}
+    used = {moment_example(item.question).activity_id for item in items}
     release = workspace.file("release")
     manifest = write_release(
         release,
@@ -102,7 +103,7 @@ def build(
         "candidates": len(candidates),
         "items": len(items),
         "golds": sum(len(item.golds) for item in items),
-        "recordings": len({item.recording_id for item in items}),
+        "recordings": len({item.question.cluster for item in items}),
         "by_type": _by_type(items),
         "dropped": reasons,
         "rules": msgspec.to_builtins(rules),
@@ -136,7 +137,8 @@ def _seeds(workspace: Workspace, settings: dict[str, Any]) -> dict[str, int]:
 def _by_type(items: list[Item]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for item in items:
-        counts[item.type] = counts.get(item.type, 0) + 1
+        type_ = item.question.facets["type"]
+        counts[type_] = counts.get(type_, 0) + 1
     return counts
 
 

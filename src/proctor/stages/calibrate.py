@@ -22,7 +22,6 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore, correct_score
 from proctor.exam.estimate import Draws
-from proctor.exam.item import Item
 from proctor.exam.judge_calibration import Calibration, Criterion, calibrate_judges
 from proctor.exam.judge_marks import (
     HumanMarks,
@@ -32,7 +31,9 @@ from proctor.exam.judge_marks import (
     sort_marks,
     unite_people,
 )
+from proctor.exam.kinds.moment_question import moment_candidate, moment_example
 from proctor.exam.prediction import Judgement
+from proctor.exam.question import Item
 from proctor.exam.self_preference import SelfPreference, analyse_self_preference
 from proctor.generate.candidate import Candidate
 from proctor.records import content_hash, file_sha256, read_json, read_jsonl, write_json
@@ -190,7 +191,7 @@ def calibrate(
             evidence.recordings,
             models=evidence.models,
             generators=_generators(workspace, items),
-            moments={i.id: i.example.id for i in items},
+            moments={i.id: moment_example(i.question).id for i in items},
             families=_families(settings["family"]),
             template=settings["template"] or _common_template(evidence),
             generator_judge=_common_judge(evidence),
@@ -300,7 +301,7 @@ def load_evidence(workspace: Workspace, items: Sequence[Item]) -> Evidence:
     Raises:
         UserError: if a file is broken, a judgement is about an unknown item, or two contradict each other.
     """
-    recordings = {i.id: i.recording_id for i in items}
+    recordings = {i.id: i.question.cluster for i in items}
     unique: dict[tuple[str, ...], Judgement] = {}
     files, models, current = [], {}, {}
     for run in workspace.run_names():
@@ -391,7 +392,7 @@ def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
         return {}
     candidates: list[Candidate] = read_jsonl(path, Candidate)
     models = {c.id: c.provenance.model or "" for c in candidates}
-    return {i.id: models[i.candidate_id] for i in items if models.get(i.candidate_id)}
+    return {i.id: model for i in items if (model := models.get(moment_candidate(i.question)))}
 
 
 def _common_template(evidence: Evidence) -> str | None:

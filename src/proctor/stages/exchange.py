@@ -97,7 +97,7 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]
     counts: dict[str, int | str] = {
         "items": len(benchmark.items),
         "golds": sum(len(i.golds) for i in benchmark.items),
-        "recordings": len({i.recording_id for i in benchmark.items}),
+        "recordings": len({i.question.cluster for i in benchmark.items}),
         "signature": benchmark.signature,
     }
     outputs = ("items.jsonl", "graphs.json")

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import msgspec
 import numpy as np
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import MOMENT, moment_example, question_about
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item, Text
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
@@ -295,11 +297,26 @@ def _wrong_with_candidate(candidate: Candidate, examples: Mapping[str, Example])
 
 
 def _wrong_with_item(item: Item, graphs: _Graphs) -> Iterator[str]:
-    yield from (f"in its example, {problem}" for problem in _wrong_with_example(item.example, graphs))
-    if not item.question.strip():
+    question = item.question
+    if question.kind != MOMENT:
+        yield f"its kind is '{question.kind[:80]}'; {MOMENT} was expected"
+    try:
+        example = moment_example(question)
+    except msgspec.ValidationError as error:
+        yield f"its facts are no example: {error}"
+        return
+    yield from (f"in its example, {problem}" for problem in _wrong_with_example(example, graphs))
+    about = question_about(example, question.id, question.text)
+    for name in ("form", "evidence", "facets", "cluster", "place"):
+        if getattr(question, name) != getattr(about, name):
+            yield f"its {name} is not that of its example"
+    if not question.text.strip():
         yield "its question is empty"
     if not item.golds:
         yield "it has no gold answer"
+    for gold in item.golds:
+        if not isinstance(gold.value, Text):
+            yield "a gold answer is no text"
 
 
 def _wrong_with_prediction(prediction: Prediction, _: Item) -> Iterator[str]:

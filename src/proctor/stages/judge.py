@@ -12,14 +12,13 @@ import msgspec
 
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.exam.item import Item
 from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.judge_prompt import SCALES, Rubric
-from proctor.exam.kinds.moment import moment_items
 from proctor.exam.kinds.moment_marker import RubricMarker
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.exam.verdict import read_verdict
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
@@ -161,7 +160,7 @@ def _judge_with_model(
 ) -> dict[str, Any]:
     result: dict[str, dict[str, int]] = {}
     with open_models(workspace, limits) as models:
-        judges, asked = model_judges(models, model, rubric, graphs, repeats), moment_items(items)
+        judges, asked = model_judges(models, model, rubric, graphs, repeats), items
         for name in chosen_runs(workspace, runs):
             folder = workspace.run_folder(name)
             _require_same_items(folder, items)
@@ -203,7 +202,7 @@ def estimate_judging(
     if not _is_model(judge):
         return None
     with open_models(workspace, limits) as models:
-        judges, asked = model_judges(models, judge, rubric or Rubric(), graphs, repeats), moment_items(items)
+        judges, asked = model_judges(models, judge, rubric or Rubric(), graphs, repeats), items
 
         def stages() -> Iterator[tuple[str, Iterable[Request]]]:
             for name in chosen_runs(workspace, runs):

@@ -12,12 +12,12 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.floors import FLOOR_NAMES, make_floor
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment import KIND, PUBLISHED, moment_items
+from proctor.exam.kinds.moment import KIND, PUBLISHED
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
+from proctor.exam.question import Item
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
 from proctor.llm.prices import PriceTable
@@ -177,7 +177,7 @@ def _predict_with_model(
             models.require_prices(options.view.captioner, model)  # before one of them is paid
         settings |= models.remarks()
         ask = models.ask(stage, seen)
-        fresh = who.predict(moment_items(asked), ask, interrupted=lambda there: begun.keep(there, settings))
+        fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, settings))
         calls = models.closing()
     answers = begun.write(fresh, settings)
     return {**begun.told(answers, len(asked)), "calls": calls, "shrunk": _shrunk(answers)}
@@ -228,9 +228,7 @@ def estimate_prediction(
     begun = _begin_model(workspace, model, options, run, items)
     with open_models(workspace, limits) as models:
         who = _predictor(models, workspace, model, options, graphs, items)
-        return models.estimate(
-            [(f"predict/{begun.folder.name}", who.requests(moment_items(begun.unanswered(limit))))]
-        )
+        return models.estimate([(f"predict/{begun.folder.name}", who.requests(begun.unanswered(limit)))])
 
 
 def run_name(model: str, view: View) -> str:
@@ -264,7 +262,7 @@ def _predictor(
     """Return a model as a predictor of this workspace."""
     own = options.limits.prices if options.limits is not None else None
     prices = PriceTable.load(own) if own else PriceTable.load()
-    videos = workspace_videos(workspace, options.videos, {i.example.recording_id for i in items})
+    videos = workspace_videos(workspace, options.videos, {i.question.cluster for i in items})
     library = Library(media=models.media, graphs=graphs, videos=videos)
     KIND.require([], options.view, library, model)
     return ModelPredictor(

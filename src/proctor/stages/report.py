@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement
+from proctor.exam.question import Item
 from proctor.generate.candidate import Candidate
 from proctor.records import read_jsonl
 from proctor.report.data import About, Frame, Judging, ReportData, ReportOptions, Run, Stage
@@ -235,11 +236,13 @@ def _frames(
     skipped: Counter[str] = Counter()
     if not settings.frames:
         return {}, {}
-    videos = workspace_videos(workspace, folder, {item.recording_id for item in items})
+    videos = workspace_videos(workspace, folder, {item.question.cluster for item in items})
     by_video: dict[Path, list[Item]] = {}
     for item in items[:_MAX_ITEMS_WITH_FRAMES]:
         try:
-            path = videos.find(item.recording_id, item.example.video, height=settings.height)
+            path = videos.find(
+                item.question.cluster, moment_example(item.question).video, height=settings.height
+            )
         except MissingExtraError as error:
             return {}, {_needs(error): len(items)}
         except UserError:
@@ -283,7 +286,7 @@ def _times(items: Sequence[Item], runs: Sequence[Run], count: int) -> dict[str, 
                 seen[p.item_id] = p.frame_times
     chosen = {}
     for item in items:
-        end = item.example.end
+        end = moment_example(item.question).end
         before = seen.get(item.id) or (uniform(count - 1, end) if count > 1 else ())
         chosen[item.id] = [*_spread(before, count - 1), *([max(0.0, end - _JUST_BEFORE)] if end > 0 else [])]
     return chosen

@@ -12,9 +12,9 @@ import msgspec
 from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore
-from proctor.exam.item import Item
-from proctor.exam.kinds.moment import KIND, moment_items
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
 from proctor.metrics.significance import Comparison
@@ -122,7 +122,7 @@ def _scored(
 ) -> Packed[ScoreTable]:
     run = marked.value
     table = score_run(
-        KIND, moment_items(items.value), run.predictions, {KIND.measured.judge: run.judgements},
+        KIND, items.value, run.predictions, {KIND.measured.judge: run.judgements},
         benchmark=benchmark, privilege=run.privilege, resampling=Resampling(**settings),
     )  # fmt: skip
     return Packed(table, ScoreTable)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.examples.example import Example
 from proctor.media.probe import probe
 from proctor.procedure.recording import Recording
@@ -47,7 +48,7 @@ def render_videos(
     workspace = Workspace(root)
     graphs = workspace.graphs()
     if workspace.file("items.jsonl").exists():
-        asked: Iterable[Example] = (item.example for item in load_items(workspace, graphs))
+        asked: Iterable[Example] = (moment_example(item.question) for item in load_items(workspace, graphs))
     else:
         asked = load_examples(workspace, graphs)
     until: dict[str, float] = {}

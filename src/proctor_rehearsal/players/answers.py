@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.exam.bound import AnnotationBound, Facts
-from proctor.exam.item import Item
 from proctor.exam.judge import RuleJudge, compare_answer
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.phrasing import as_sentence
 from proctor.exam.predict import item_rng
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import is_yes_no
 from proctor.procedure.graph import TaskGraph
 
@@ -59,12 +60,11 @@ def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
 
     The first right one is what the annotations say in plain words, where the golds agree with it; the others are golds.
     """
-    golds = sorted(
-        gold.text for gold in item.golds
-    )  # their order may follow from ids, which no reply depends on
+    golds = sorted(gold_texts(item))  # their order may follow from ids, which no reply depends on
+    question, type_ = item.question.text, item.question.facets["type"]
 
     def mark(text: str) -> int:
-        return mark_answer(text, golds, item.question, graph, item.type)
+        return mark_answer(text, golds, question, graph, type_)
 
     said = AnnotationBound().predict_item(item, graph, item_rng(0, item.id)).answer or ""
     right = [text for text in dict.fromkeys((said, *golds)) if mark(text) == 2]
@@ -80,16 +80,16 @@ def answer_sheet(item: Item, graph: TaskGraph) -> AnswerSheet:
 
 def wrong_answers(item: Item, graph: TaskGraph) -> list[str]:
     """Return what models say instead: a neighbouring step, a step that is done, one that comes later, the other side."""
-    facts = Facts(item.example, graph)
-    yes_no = is_yes_no(item.question)
+    facts = Facts(moment_example(item.question), graph)
+    type_, yes_no = facts.example.type, is_yes_no(item.question.text)
     found = []
-    for step in _neighbours(facts, f"{item.question} {item.example.id}"):
+    for step in _neighbours(facts, f"{item.question.text} {facts.example.id}"):
         words = facts.phrase(step)
-        if item.type == "missing":
+        if type_ == "missing":
             text = f"{'Yes, ' if yes_no else ''}you forgot to {words.imperative}"
-        elif item.type == "order":
+        elif type_ == "order":
             text = f"{'Yes, ' if yes_no else ''}you should have {words.participle} first"
-        elif item.type == "next":
+        elif type_ == "next":
             text = f"{'Yes, ' if yes_no else ''}you should {words.imperative}"
         else:
             text = f"{'No, ' if yes_no else ''}you should have {words.participle} instead"
@@ -117,4 +117,4 @@ def choices(item: Item, graph: TaskGraph) -> int:
 
     A question for yes or no leaves two sides; any other one as many answers as there are steps.
     """
-    return 2 if is_yes_no(item.question) else max(2, len(graph.actions))
+    return 2 if is_yes_no(item.question.text) else max(2, len(graph.actions))

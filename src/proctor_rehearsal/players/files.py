@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from proctor.errors import UserError
 from proctor.exam.floors import ConstantFloor
-from proctor.exam.item import Item
+from proctor.exam.question import Item
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import escape_text
@@ -93,7 +93,7 @@ class Now:
     @cached_property
     def items_of(self) -> Mapping[str, Sequence[Item]]:
         """Items by question, as prompts show it."""
-        return _grouped(self.items, lambda i: escape_text(i.question))
+        return _grouped(self.items, lambda i: escape_text(i.question.text))
 
     @cached_property
     def constant(self) -> ConstantFloor:

@@ -15,8 +15,9 @@ from typing import Final
 import msgspec
 
 from proctor.exam.bound import AnnotationBound
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.predict import item_rng
+from proctor.exam.question import Item
 from proctor.examples.example import Example, StepRef
 from proctor.generate.moment import UncertainError
 from proctor.generate.rules import RuleGenerator
@@ -183,7 +184,7 @@ def _one_line(text: str) -> str:
 
 
 def _item(example: Example, question: str) -> Item:
-    return Item(id=example.id, candidate_id=example.id, question=question, golds=(), example=example)
+    return Item(question=question_about(example, example.id, question), golds=())
 
 
 def _spoilt(

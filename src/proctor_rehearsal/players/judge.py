@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.examples.example import QUESTION_TYPES
 from proctor.procedure.graph import Step, TaskGraph
 from proctor_rehearsal.players.answers import mark_answer
@@ -85,10 +86,14 @@ def true_mark(asked: Asked, now: Now) -> int:
     items = [
         i
         for i in now.items_of.get(question, ())
-        if activity in activity_names(i.example, now.graphs.get(i.example.activity_id))
+        if activity in activity_names(e := moment_example(i.question), now.graphs.get(e.activity_id))
     ]
-    graph = now.graphs.get(items[0].example.activity_id) if items else now.graph_named.get(activity)
-    types = {i.type for i in items}
+    graph = (
+        now.graphs.get(moment_example(items[0].question).activity_id)
+        if items
+        else now.graph_named.get(activity)
+    )
+    types = {i.question.facets["type"] for i in items}
     type_ = min(types, key=QUESTION_TYPES.index) if types else ""
     return mark_answer(asked.blocks["answer"], golds, question, graph or _NO_GRAPH, type_)
 

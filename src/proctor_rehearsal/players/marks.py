@@ -12,6 +12,7 @@ from pathlib import Path
 
 from proctor.errors import UserError
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.records import atomic_write
 from proctor.stages.inputs import load_items, load_predictions
 from proctor.workspace import Workspace
@@ -72,7 +73,7 @@ def _marks(workspace: Workspace, people: int, share: float, quality: float, seed
             if draw("share", *name) >= share:
                 continue
             item = by_id[prediction.item_id]
-            score = judge.judge(item, graphs[item.example.activity_id], prediction).score
+            score = judge.judge(item, graphs[moment_example(item.question).activity_id], prediction).score
             if score is None:
                 continue
             for person in range(1, people + 1):

@@ -19,7 +19,8 @@ from __future__ import annotations
 import copy
 from typing import Final
 
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item
 from proctor.procedure.graph import TaskGraph
 from proctor_rehearsal.players.answers import choices
 from proctor_rehearsal.players.files import Now, activity_names
@@ -38,7 +39,7 @@ _TOO_SMALL: Final = 20.0
 def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer | None:
     """Answer a question; None where the item is not in the workspace."""
     item = find_item(asked, now)
-    graph = now.graphs.get(item.example.activity_id) if item is not None else None
+    graph = now.graphs.get(moment_example(item.question).activity_id) if item is not None else None
     if item is None or graph is None:
         return None
     own = _of_item(asked.call, item, seed)
@@ -48,7 +49,7 @@ def play_predictor(asked: Asked, now: Now, player: Player, seed: int) -> Answer 
     if blind:
         wrong = sheet.blind
     if own.draw("right", seed) >= knows(asked, item, graph, player.quality_of(own.model)):
-        right = (now.constant.constant(item.type, item.recording_id),)
+        right = (now.constant.constant(item.question.facets["type"], item.question.cluster),)
     return player.play(own, right, wrong)
 
 
@@ -80,14 +81,18 @@ def find_item(asked: Asked, now: Now) -> Item | None:
     activity = asked.blocks.get("activity")
     if activity is not None:
         found = [
-            i for i in found if activity in activity_names(i.example, now.graphs.get(i.example.activity_id))
+            i
+            for i in found
+            if activity in activity_names(e := moment_example(i.question), now.graphs.get(e.activity_id))
         ]
     if asked.end:
-        found = [i for i in found if f"{i.example.end:.2f}" == asked.end]
+        found = [i for i in found if f"{moment_example(i.question).end:.2f}" == asked.end]
     if not found:
         return None
     chosen: Item = pick(
-        asked.call, sorted(found, key=lambda i: (i.recording_id, i.example.end, i.id)), "item"
+        asked.call,
+        sorted(found, key=lambda i: (i.question.cluster, moment_example(i.question).end, i.id)),
+        "item",
     )
     return chosen
 
@@ -95,6 +100,6 @@ def find_item(asked: Asked, now: Now) -> Item | None:
 def _of_item(call: Call, item: Item, seed: int) -> Call:
     """Return the request under a name of model and item: whatever is shown, the same facts are hard for a model."""
     own = copy.copy(call)
-    example = item.example
-    own.key = f"{draw(seed, call.model, item.question, example.recording_id, example.end)}"
+    example = moment_example(item.question)
+    own.key = f"{draw(seed, call.model, item.question.text, example.recording_id, example.end)}"
     return own

@@ -8,11 +8,11 @@ import pytest
 
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.errors import UserError
-from proctor.exam.item import Gold, Item
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.instructional.choice_question import (
+    ChoiceQuestion,
     ContextLine,
-    question_of_item,
+    question_of_moment,
     question_of_pair,
     question_of_styled,
     siblings_of,
@@ -102,13 +102,12 @@ def example(type: str = "next", **more: object) -> Example:
     return Example(**made)  # type: ignore[arg-type]
 
 
-def item(type: str = "next", **more: object) -> Item:
-    golds = (Gold("Pour the tea"), Gold("Pour it"))
-    return Item(id="i1", candidate_id="c", question="What now?", golds=golds, example=example(type, **more))
+def asked(about: Example, graph: TaskGraph | None = None) -> ChoiceQuestion:
+    return question_of_moment(about, "i1", "What now?", ("Pour the tea", "Pour it"), graph)
 
 
 def test_an_item():
-    found = question_of_item(item())
+    found = asked(example())
     assert (found.id, found.answer, found.also) == ("i1", "Pour the tea", ("Pour it",))
     lines = {line.id: line for line in found.context}
     assert list(lines) == ["task", "done-1", "done-2", "allowed-now-1", "left-out-1"]
@@ -128,13 +127,13 @@ def test_an_item():
     ],
 )
 def test_what_an_item_rests_on(type: str, cites: tuple[str, ...]):
-    assert question_of_item(item(type)).cites == cites
+    assert asked(example(type)).cites == cites
 
 
 def test_a_graph_tells_what_else_there_is():
     steps = (Step("0", "START"), Step("1", "Boil water"), Step("3", "Pour the tea"), Step("5", "Drink it"))
     graph = TaskGraph("tea", "Make tea", steps, (("0", "1"), ("1", "3"), ("3", "5")), start="0")
-    lines = question_of_item(item(), graph).context
+    lines = asked(example(), graph).context
     rest = [line for line in lines if line.id.startswith("procedure")]
     assert [line.text for line in rest] == ["Drink it"], (
         "neither what was done nor what is allowed is told twice"
@@ -142,7 +141,7 @@ def test_a_graph_tells_what_else_there_is():
 
 
 def test_an_item_at_the_very_start():
-    found = question_of_item(item("technique", previous=(), current=None, mistake_texts=("cold water",)))
+    found = asked(example("technique", previous=(), current=None, mistake_texts=("cold water",)))
     assert found.cites == ()
     assert [line.text for line in found.context if line.id.startswith("noted")] == ["cold water"]
 

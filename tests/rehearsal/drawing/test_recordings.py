@@ -9,9 +9,10 @@ import pytest
 from tests.rehearsal.conftest import Home
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
 from proctor.exam.kinds.moment import shown_frames
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.library import Library
+from proctor.exam.question import Item
 from proctor.exam.view import View
 from proctor.llm.media import MediaStore
 from proctor.media.probe import probe
@@ -36,7 +37,9 @@ def drawn(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
 def last_moments(bench: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for item in read_jsonl(bench / "items.jsonl", Item):
-        found[item.recording_id] = max(found.get(item.recording_id, 0.0), item.example.end)
+        found[item.question.cluster] = max(
+            found.get(item.question.cluster, 0.0), moment_example(item.question).end
+        )
     return found
 
 
@@ -59,8 +62,14 @@ def test_a_video_reaches_behind_the_last_moment_that_is_asked_about(home: Home, 
 def test_a_video_is_drawn_again_when_later_moments_are_asked_about(bench: Path, tmp_path: Path) -> None:
     items = read_jsonl(bench / "items.jsonl", Item)
     ends = last_moments(bench)
-    name = next(r for r in sorted(ends) if len({i.example.end for i in items if i.recording_id == r}) > 1)
-    mine = sorted((i for i in items if i.recording_id == name), key=lambda i: i.example.end)
+    name = next(
+        r
+        for r in sorted(ends)
+        if len({moment_example(i.question).end for i in items if i.question.cluster == r}) > 1
+    )
+    mine = sorted(
+        (i for i in items if i.question.cluster == name), key=lambda i: moment_example(i.question).end
+    )
     write_jsonl(bench / "items.jsonl", mine[:1])
     (path,) = render_videos(bench, tmp_path / "videos")
     assert probe(path).duration < ends[name]
@@ -82,12 +91,14 @@ def test_the_same_annotations_give_the_same_bytes_and_recordings_differ(
 
 def test_every_item_has_frames_to_show(now: Now, drawn: Drawn) -> None:
     paths, library = drawn[0], Library(media=MediaStore())
-    items = [item for item in now.items if item.recording_id in {p.stem for p in paths}]
+    items = [item for item in now.items if item.question.cluster in {p.stem for p in paths}]
     for item in items[::2]:
-        video = paths[0].parent / f"{item.recording_id}.mp4"
-        shown = shown_frames(library, video, item.example.end, View(frames=5, height=144), where=item.id)
+        video = paths[0].parent / f"{item.question.cluster}.mp4"
+        shown = shown_frames(
+            library, video, moment_example(item.question).end, View(frames=5, height=144), where=item.id
+        )
         assert 1 <= len(shown) <= 5
-        assert shown[-1].time < item.example.end <= shown[-1].time + 2.1
+        assert shown[-1].time < moment_example(item.question).end <= shown[-1].time + 2.1
 
 
 def test_without_items_the_examples_say_what_is_needed(bench: Path, tmp_path: Path) -> None:

@@ -6,14 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import msgspec
 import pytest
+from tests.moments import with_example
 
-from proctor.exam.item import Item
 from proctor.exam.judge import RuleJudge
 from proctor.exam.judge_prompt import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.verdict import Scale, read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor_rehearsal.players.answers import answer_sheet
@@ -60,12 +61,12 @@ def asked_for(
         rubric,
         PROMPTS,
         SECRET,
-        activity=item.example.activity_name,
-        question=item.question,
-        golds=golds or [g.text for g in item.golds],
+        activity=moment_example(item.question).activity_name,
+        question=item.question.text,
+        golds=golds or gold_texts(item),
         prediction=answer,
-        graph=now.graphs[item.example.activity_id],
-        performed=item.example.performed,
+        graph=now.graphs[moment_example(item.question).activity_id],
+        performed=moment_example(item.question).performed,
     )
     form = dict(verdict_schema(rubric.scale)) if schema else None
     asked = read_call(request_of(prompt, model=model, schema=form))
@@ -83,7 +84,7 @@ def all_cases(now: Now) -> list[Case]:
 def _cases(now: Now) -> Iterator[Case]:
     judge = RuleJudge()
     for item in now.items:
-        graph = now.graphs[item.example.activity_id]
+        graph = now.graphs[moment_example(item.question).activity_id]
         sheet = answer_sheet(item, graph)
         for text in (*sheet.right[:2], *sheet.wrong):
             score = judge.judge(item, graph, Prediction(item_id=item.id, predictor="m", answer=text)).score
@@ -192,7 +193,7 @@ def test_hostile_answers_are_marked_by_what_they_say(now: Now, request_of: Reque
     judge = RuleJudge()
     for item in list(now.items)[:10]:
         said = Prediction(item_id=item.id, predictor="m", answer=answer)
-        true = judge.judge(item, now.graphs[item.example.activity_id], said).score
+        true = judge.judge(item, now.graphs[moment_example(item.question).activity_id], said).score
         asked = asked_for(item, answer, now, request_of)
         # What cannot be seen is shown in escapes, so that a mark may differ there; never to the better.
         assert true_mark(asked, now) <= (true or 0)
@@ -205,10 +206,9 @@ def test_references_of_the_prompt_count_and_unknown_items_are_marked_as_well(
     item = now.items[0]
     swapped = asked_for(item, "Fly to the moon.", now, request_of, golds=["Fly to the moon."])
     assert true_mark(swapped, now) == 2
-    other = msgspec.structs.replace(item, question="Where should I fly to?")
+    other = with_example(item, "Where should I fly to?")
     assert true_mark(asked_for(other, "To the moon.", now, request_of, golds=["To the moon."]), now) == 2
-    example = msgspec.structs.replace(item.example, activity_name="Rocket")
-    strange = msgspec.structs.replace(other, example=example)
+    strange = with_example(other, activity_name="Rocket")
     assert true_mark(asked_for(strange, "To the moon.", now, request_of, golds=["To the moon."]), now) == 2
     assert true_mark(asked_for(strange, "To the sea.", now, request_of, golds=["To the moon."]), now) < 2
 

@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import msgspec
 import numpy as np
 import pytest
+from tests.moments import with_example
 
-from proctor.exam.item import Item
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import Task, make_task
 from proctor.exam.predict_prompt import (
     captions_prompt,
@@ -22,6 +22,7 @@ from proctor.exam.predict_prompt import (
     video_prompt,
 )
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.llm.fence import FenceSecret
 from proctor.media.paint import encode_png
 from proctor_rehearsal.players.answers import answer_sheet, mark_answer
@@ -54,7 +55,7 @@ def asked_for(
     height: int = 360,
     secret: FenceSecret = SECRET,
 ) -> Asked:
-    task: Task = make_task(item, now.graphs[item.example.activity_id])
+    task: Task = make_task(item, now.graphs[moment_example(item.question).activity_id])
     times = [task.end * n / (frames + 1) for n in range(frames)]
     pictures: list[bytes] = []
     if view == "frames":
@@ -79,7 +80,7 @@ def marks(now: Now, request_of: Request, view: str, quality: float, model: str =
         answer = play_predictor(asked_for(item, now, request_of, view, model=model), now, player, 0)
         assert answer is not None
         said = Prediction(item_id=item.id, predictor="m", answer=answer.text)
-        score = judge.judge(item, now.graphs[item.example.activity_id], said).score
+        score = judge.judge(item, now.graphs[moment_example(item.question).activity_id], said).score
         found.append(score if answer.outcome == "reply" else None)
     return found
 
@@ -90,11 +91,13 @@ def test_the_item_is_found_whatever_is_shown(now: Now, request_of: Request) -> N
             assert find_item(asked_for(item, now, request_of, view, frames=3), now) == item
         same_activity = find_item(asked_for(item, now, request_of, "recipe"), now)
         assert same_activity is not None
-        assert same_activity.example.activity_id == item.example.activity_id
+        assert moment_example(same_activity.question).activity_id == moment_example(item.question).activity_id
         same_question = find_item(asked_for(item, now, request_of, "question"), now)
         assert same_question is not None
-        assert same_question.question == item.question
-        clip = video_prompt(make_task(item, now.graphs[item.example.activity_id]), PROMPTS, SECRET)
+        assert same_question.question.text == item.question.text
+        clip = video_prompt(
+            make_task(item, now.graphs[moment_example(item.question).activity_id]), PROMPTS, SECRET
+        )
         shown = read_call(request_of(clip))
         assert shown is not None
         assert find_item(shown, now) == item
@@ -178,7 +181,7 @@ def test_it_errs_as_models_do(now: Now, request_of: Request) -> None:
                 asked_for(item, now, request_of, "captions", model=model, frames=2), now, player, 0
             )
             assert answer is not None
-            sheet = answer_sheet(item, now.graphs[item.example.activity_id])
+            sheet = answer_sheet(item, now.graphs[moment_example(item.question).activity_id])
             kind = answer.outcome if answer.outcome != "reply" else "other"
             if answer.text.startswith("* "):
                 kind = "list"
@@ -191,11 +194,17 @@ def test_it_errs_as_models_do(now: Now, request_of: Request) -> None:
 
 def sheets(now: Now) -> Iterator[tuple[Item, Callable[[str], int], tuple[str, ...], tuple[str, ...]]]:
     for item in now.items[::2]:
-        graph = now.graphs[item.example.activity_id]
-        golds = [g.text for g in item.golds]
+        graph = now.graphs[moment_example(item.question).activity_id]
+        golds = gold_texts(item)
 
         def mark(text: str, i: Item = item, golds: list[str] = golds) -> int:
-            return mark_answer(text, golds, i.question, now.graphs[i.example.activity_id], i.type)
+            return mark_answer(
+                text,
+                golds,
+                i.question.text,
+                now.graphs[moment_example(i.question).activity_id],
+                i.question.facets["type"],
+            )
 
         sheet = answer_sheet(item, graph)
         yield item, mark, sheet.right, (*sheet.wrong, *sheet.blind)
@@ -209,7 +218,7 @@ def test_right_and_wrong_are_so_by_the_rule_based_judge(now: Now) -> None:
         assert 2 <= len(wrong) <= 8
         assert all(mark(text) < 2 for text in wrong)
         partial += any(mark(text) == 1 for text in wrong)
-        graph = now.graphs[item.example.activity_id]
+        graph = now.graphs[moment_example(item.question).activity_id]
         for text in (*right, *wrong):
             said = Prediction(item_id=item.id, predictor="m", answer=text)
             assert judge.judge(item, graph, said).score == mark(text)
@@ -217,7 +226,7 @@ def test_right_and_wrong_are_so_by_the_rule_based_judge(now: Now) -> None:
 
 
 def test_an_unknown_question_is_left_to_others(now: Now, request_of: Request) -> None:
-    item = msgspec.structs.replace(now.items[0], question="Who won the match?")
+    item = with_example(now.items[0], "Who won the match?")
     for view in VIEWS:
         asked = asked_for(item, now, request_of, view, frames=2)
         assert play_predictor(asked, now, Player(1.0), 0) is None

@@ -8,8 +8,10 @@ from dataclasses import replace as replaced
 
 import msgspec
 import pytest
+from tests.moments import with_example
 
 from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import Task, make_task
 from proctor.exam.predict_prompt import (
     caption_prompt,
@@ -57,11 +59,15 @@ def png(shade: int = 0, height: int = 16) -> bytes:
 
 def prompts(now: Now, secret: FenceSecret, hostile: str = "") -> Iterator[tuple[Role, str, Rendered, int]]:
     """Yield role, template, prompt and number of pictures for every template, a hostile text in every place there is."""
-    item = next(i for i in now.items if i.example.previous and i.example.type == "order")
-    graph = now.graphs[item.example.activity_id]
-    example = item.example
+    item = next(
+        i
+        for i in now.items
+        if moment_example(i.question).previous and moment_example(i.question).type == "order"
+    )
+    graph = now.graphs[moment_example(item.question).activity_id]
+    example = moment_example(item.question)
     if hostile:
-        item = msgspec.structs.replace(item, question=f"{hostile} {item.question}")
+        item = with_example(item, f"{hostile} {item.question.text}")
         steps = tuple(replaced(s, text=f"{s.text} {hostile}") for s in graph.steps)
         graph = replaced(graph, steps=steps)
         current = example.current and msgspec.structs.replace(example.current, text=hostile or "x")
@@ -87,13 +93,13 @@ def prompts(now: Now, secret: FenceSecret, hostile: str = "") -> Iterator[tuple[
             for form in ("text", "json"):
                 rubric = Rubric(scale, context, False, form)  # type: ignore[arg-type]
                 made = judge_prompt(
-                    rubric, own, secret, activity=example.activity_name, question=item.question,
+                    rubric, own, secret, activity=example.activity_name, question=item.question.text,
                     golds=[hostile or "Yes.", "No."], prediction=hostile or "Maybe.", graph=graph,
                     performed=example.performed,
                 )  # fmt: skip
                 yield "judge", rubric.name, made, 0
     candidate = Candidate(
-        id="c", example_id=example.id, recording_id="r", type="next", question=item.question,
+        id="c", example_id=example.id, recording_id="r", type="next", question=item.question.text,
         answers=(Answer(hostile or "Yes."), Answer("No.")), provenance=Provenance(generator="g", version="1"),
     )  # fmt: skip
     made = review_prompt(candidate, example, graph, VERIFY, secret)

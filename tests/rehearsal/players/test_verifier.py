@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict_prompt import caption_prompt, evaluation_prompts
 from proctor.generate.candidate import Answer, Candidate
 from proctor.llm.fence import FenceSecret
@@ -175,7 +176,7 @@ def test_a_caption_depends_on_picture_and_activity_alone(now: Now, request_of: R
         assert asked is not None
         return play_captioner(asked, now, 0).text
 
-    name = now.items[0].example.activity_name
+    name = moment_example(now.items[0].question).activity_name
     assert caption(1, activity=name) == caption(1, activity=name, model="other", secret=2)
     said = {caption(n, height, activity=name) for n in range(30) for height in (16, 32)}
     assert len(said) > 12

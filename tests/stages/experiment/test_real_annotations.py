@@ -17,8 +17,8 @@ from tests.conftest import find_shared_data
 from tests.datasets.captaincook4d_part import write_part
 from tests.media.make_video import make_grey_videos
 
-from proctor.exam.item import Item
 from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.question import Item
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal, write_marks
 from proctor_rehearsal.standin import Standin

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate
@@ -64,8 +64,8 @@ def test_answers_are_drawn_evenly_and_mixed(bench: Path, tmp_path: Path) -> None
     items = {i.id: i for i in read_jsonl(bench / "items.jsonl", Item)}
     for row in found:
         assert row["answer"] == answers[row["run"], row["item_id"]]
-        assert row["question"] == items[row["item_id"]].question
-        assert row["references"].split(" | ") == [g.text for g in items[row["item_id"]].golds]
+        assert row["question"] == items[row["item_id"]].question.text
+        assert row["references"].split(" | ") == list(gold_texts(items[row["item_id"]]))
 
 
 def test_the_draw_depends_on_seed_run_and_item_alone(bench: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item, Text
+from proctor.exam.question import Item, gold_texts
 from proctor.generate.instructional.consistency import (
     CONSISTENCY,
     CONSISTENCY_FORM,
@@ -43,7 +43,7 @@ class ConsistencyMarker:
         prompts: Prompts,
     ) -> MarkPrompt | str:
         """Return what is asked."""
-        golds = [gold.value.text for gold in item.golds if isinstance(gold.value, Text)]
+        golds = gold_texts(item)
         return MarkPrompt(
             prompts.render(
                 self.template,

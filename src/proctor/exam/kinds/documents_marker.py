@@ -14,7 +14,7 @@ from proctor.exam.kinds.documents import KIND, DocumentsAsking
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item, Text
+from proctor.exam.question import Item, gold_texts
 from proctor.exam.source_showing import SOURCE_LIMIT
 from proctor.llm.message import Parameters
 from proctor.llm.structured import Unreadable, spoken_text
@@ -85,7 +85,7 @@ class SourceMarker:
         self, item: Item, prediction: Prediction, library: Library, prompts: Prompts
     ) -> MarkPrompt | str:
         """Return what is asked, with the cited sources; why nothing is, where there is no reference or no source."""
-        reference = next((gold.value.text for gold in item.golds if isinstance(gold.value, Text)), "")
+        reference = next(iter(gold_texts(item)), "")
         if not reference.strip():
             return "no_reference: the question has no reference answer"
         values: dict[str, Any] = {

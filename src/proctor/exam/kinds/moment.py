@@ -16,7 +16,6 @@ from proctor.errors import UserError
 from proctor.exam.answering import why_no_reply
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.frames import ShownFrame
-from proctor.exam.item import Item as Verified
 from proctor.exam.judge_prompt import Rubric, rubrics
 from proctor.exam.kind import (
     Answer,
@@ -30,7 +29,7 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
-from proctor.exam.kinds.moment_question import MOMENT, moment_item
+from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices, signature_part
 from proctor.exam.predict import Task
@@ -57,7 +56,6 @@ __all__ = [
     "ANSWER_TOKENS",
     "KIND",
     "PUBLISHED",
-    "moment_items",
     "require_takes",
     "shown_frames",
     "step_times",
@@ -110,7 +108,7 @@ class _Moment(Kind[View]):
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""
         library.graph(item.question)
         try:
-            msgspec.convert(item.question.facts, Example)
+            moment_example(item.question)
         except msgspec.ValidationError as error:
             raise UserError(f"its facts are none of a moment: {error}.", where=item.id) from None
 
@@ -155,7 +153,7 @@ class _Moment(Kind[View]):
         footage = part_of(item.question, Footage)
         path = video_of(footage, view, library, item.id)
         end = footage.end if footage is not None else 0.0
-        steps = step_times(msgspec.convert(item.question.facts, Example)) if view.sampling == "steps" else ()
+        steps = step_times(moment_example(item.question)) if view.sampling == "steps" else ()
         details = {} if library.videos is None else {"video": library.videos.name(path)}
 
         def show(inner: View) -> Exhibit:
@@ -293,8 +291,3 @@ def _task(item: Item, library: Library) -> Task:
     return Task(
         item.id, question.text, title, library.graph(question), 0.0 if footage is None else footage.end
     )
-
-
-def moment_items(items: Iterable[Verified]) -> list[Item]:
-    """Return verified questions about moments as items of an exam."""
-    return [moment_item(item) for item in items]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
 from proctor.exam.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item, Procedure, Text, part_of
+from proctor.exam.question import Item, Procedure, gold_texts, part_of
 from proctor.exam.verdict import read_verdict
-from proctor.examples.example import Example
 from proctor.llm.message import Parameters
 
 __all__ = ["RubricMarker"]
@@ -61,14 +59,14 @@ class RubricMarker:
         """Return what is asked."""
         question = item.question
         procedure = part_of(question, Procedure)
-        example = msgspec.convert(question.facts, Example)
+        example = moment_example(question)
         rendered = judge_prompt(
             self.rubric,
             prompts.templates,
             prompts.secret,
             activity="" if procedure is None else procedure.title or procedure.id,
             question=question.text,
-            golds=[gold.value.text for gold in item.golds if isinstance(gold.value, Text)],
+            golds=gold_texts(item),
             prediction=prediction.answer or "",
             graph=library.graph(question),
             performed=(*example.previous, *((example.current,) if example.current else ())),

@@ -10,12 +10,18 @@ from typing import Final
 
 import msgspec
 
-from proctor.exam.item import Item as Verified
-from proctor.exam.question import Footage, Gold, Item, Open, Procedure, Proposed, Question, Text, seen_hash
+from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, Text, seen_hash
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 
-__all__ = ["MOMENT", "moment_item", "moment_question", "moment_seen"]
+__all__ = [
+    "MOMENT",
+    "moment_candidate",
+    "moment_example",
+    "moment_question",
+    "moment_seen",
+    "question_about",
+]
 
 MOMENT: Final = "moment"
 """Name of the kind."""
@@ -26,15 +32,16 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
 
     Without the example it has neither evidence nor facts: enough to count what is said of it, not to show or hash it.
     """
-    name, text, provenance = candidate.id, candidate.question, _provenance(candidate.provenance)
+    name, text = candidate.id, candidate.question
+    proposals, provenance = _proposals(candidate.answers), _provenance(candidate.provenance)
     if example is not None:
-        return _question(name, text, example, candidate.answers, provenance)
+        return question_about(example, name, text, proposals=proposals, provenance=provenance)
     return Question(
         id=name,
         kind=MOMENT,
         text=text,
         form=Open(),
-        proposals=_proposals(candidate.answers),
+        proposals=proposals,
         facets={"type": candidate.type},
         cluster=candidate.recording_id,
         provenance=provenance,
@@ -46,31 +53,23 @@ def moment_seen(candidate: Candidate, example: Example) -> str:
     return seen_hash(moment_question(candidate, example), example.previous, example.current)
 
 
-def moment_item(item: Verified) -> Item:
-    """Return a verified question as an item of an exam."""
-    golds = tuple(
-        Gold(
-            value=Text(text=gold.text, kind=gold.kind, cites=gold.step_ids),
-            written_by=gold.source,
-            approved_by=gold.approved_by,
-        )
-        for gold in item.golds
-    )
-    return Item(
-        question=_question(item.id, item.question, item.example),
-        golds=golds,
-        approved_by=item.question_approved_by,
-        seen=item.candidate_hash,
-    )
-
-
-def _question(
+def question_about(
+    example: Example,
     name: str,
     text: str,
-    example: Example,
-    answers: Sequence[Answer] = (),
+    *,
+    proposals: tuple[Proposed, ...] = (),
     provenance: Mapping[str, str] | None = None,
 ) -> Question:
+    """Return a question about an example's moment.
+
+    Args:
+        example: the moment, with the facts that decide the answer.
+        name: the question's id.
+        text: as asked.
+        proposals: answers that are to be verified.
+        provenance: who made it; of a verified question ``candidate`` (its id) and ``version`` (the candidate's exact hash).
+    """
     return Question(
         id=name,
         kind=MOMENT,
@@ -80,13 +79,27 @@ def _question(
             Footage(recording=example.recording_id, end=example.end, video=example.video or ""),
             Procedure(id=example.activity_id, title=example.activity_name),
         ),
-        proposals=_proposals(answers),
-        facts=msgspec.to_builtins(example),
+        proposals=proposals,
+        facts=msgspec.json.decode(msgspec.json.encode(example)),  # as it will be read
         facets={"type": example.type},
         cluster=example.recording_id,
         place=example.end,
         provenance=provenance or {},
     )
+
+
+def moment_example(question: Question) -> Example:
+    """Return the facts of a question, typed.
+
+    Raises:
+        msgspec.ValidationError: if they are none of an example.
+    """
+    return msgspec.convert(question.facts, Example)
+
+
+def moment_candidate(question: Question) -> str:
+    """Return the id of the candidate that a verified question was made of."""
+    return question.provenance.get("candidate", question.id)
 
 
 def _proposals(answers: Sequence[Answer]) -> tuple[Proposed, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -26,10 +25,8 @@ from proctor.procedure.phrase import render_step
 __all__ = [
     "ChoiceQuestion",
     "ContextLine",
-    "GoldText",
-    "ItemLike",
     "Sibling",
-    "question_of_item",
+    "question_of_moment",
     "question_of_pair",
     "question_of_styled",
     "show_context",
@@ -171,47 +168,14 @@ def _some(
 # -- items of step questions -------------------------------------------------------------------------------------
 
 
-class GoldText(Protocol):
-    """An accepted answer."""
-
-    @property
-    def text(self) -> str:
-        """As it was accepted."""
-        ...
-
-
-class ItemLike(Protocol):
-    """What is needed of ``proctor.exam.item.Item``, which this room does not know."""
-
-    @property
-    def id(self) -> str:
-        """Of the item."""
-        ...
-
-    @property
-    def question(self) -> str:
-        """As asked."""
-        ...
-
-    @property
-    def golds(self) -> Sequence[GoldText]:
-        """Accepted answers."""
-        ...
-
-    @property
-    def example(self) -> Example:
-        """The facts that decide the answer."""
-        ...
-
-
-def question_of_item(item: ItemLike, graph: TaskGraph | None = None) -> ChoiceQuestion:
-    """Return the question of an item: its first gold answer is the right option, the others are right as well.
+def question_of_moment(
+    example: Example, name: str, question: str, golds: Sequence[str], graph: TaskGraph | None = None
+) -> ChoiceQuestion:
+    """Return a question about a moment: its first gold answer is the right option, the others are right as well.
 
     What is known are the performed steps with their mistakes, what may be done now and what was left out. The steps of the
     graph, where it is given, tell what else the procedure has.
     """
-    example = item.example
-    golds = [gold.text for gold in item.golds]
     done = [_line_of_performed(n, step) for n, step in enumerate(example.performed, 1)]
     allowed = _lines_of_facts("allowed-now", example.all_next)
     left_out = _lines_of_facts("left-out", example.all_missing)
@@ -223,8 +187,8 @@ def question_of_item(item: ItemLike, graph: TaskGraph | None = None) -> ChoiceQu
         ContextLine(id=f"noted-{n}", text=text) for n, text in enumerate(example.mistake_texts, 1) if text
     ]
     return ChoiceQuestion(
-        id=item.id,
-        question=item.question,
+        id=name,
+        question=question,
         answer=golds[0] if golds else "",
         also=tuple(golds[1:]),
         context=(*task, *done, *allowed, *left_out, *noted, *rest),

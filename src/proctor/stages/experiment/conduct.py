@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.records import write_json
 from proctor.stages.build import build
 from proctor.stages.calibrate import Calibrated, calibrate, load_evidence, require_marked_items
@@ -292,7 +293,9 @@ def require_videos(workspace: Workspace, plan: Plan) -> None:
     if is_there(workspace.file("recordings.jsonl")):
         recordings = {r.id: r.video for r in load_recordings(workspace, graphs)}
     else:  # the workspace came with its items
-        recordings = {i.recording_id: i.example.video for i in load_items(workspace, graphs)}
+        recordings = {
+            i.question.cluster: moment_example(i.question).video for i in load_items(workspace, graphs)
+        }
     videos = workspace_videos(workspace, plan.video_folder, recordings)
     for recording_id, named in recordings.items():
         with suppress(UserError):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
-from proctor.exam.item import Item
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.records import atomic_write
 from proctor.spreadsheet import is_formula, safe_cell
 from proctor.stages.inputs import load_items, load_predictions
@@ -57,7 +58,8 @@ def write_sheet(root: Path, runs: Sequence[str], path: Path, *, answers: int = 2
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for _, item, answer, run in sorted(drawn, key=lambda row: row[0]):
-        shown = (item.question, " | ".join(g.text for g in item.golds), answer, item.example.activity_name)
+        activity = moment_example(item.question).activity_name
+        shown = (item.question.text, " | ".join(gold_texts(item)), answer, activity)
         table.writerow((item.id, "", *map(safe_cell, shown), run))
     with atomic_write(path) as stream:
         stream.write(text.getvalue().encode())

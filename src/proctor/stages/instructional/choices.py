@@ -9,10 +9,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import gold_texts
 from proctor.generate.instructional.choice_prompt import ChoicePrompts
 from proctor.generate.instructional.choice_question import (
     ChoiceQuestion,
-    question_of_item,
+    question_of_moment,
     question_of_pair,
     question_of_styled,
     siblings_of,
@@ -207,7 +209,13 @@ def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[
     if subject == "items":
         graphs = workspace.graphs()
         return [
-            question_of_item(item, graphs.get(item.example.activity_id))
+            question_of_moment(
+                e := moment_example(item.question),
+                item.id,
+                item.question.text,
+                gold_texts(item),
+                graphs.get(e.activity_id),
+            )
             for item in load_items(workspace, graphs)
         ]
     corpus = corpus_of(workspace)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.procedural import ItemFacts, graph_source, questions_from_items, recording_sources
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import Source
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item, gold_texts
 from proctor.records import Dropped
 from proctor.stages.inputs import load_items, load_recordings
 from proctor.workspace import Workspace, is_there
@@ -45,23 +48,25 @@ def procedure_questions(roots: Sequence[Path], corpus: Corpus) -> tuple[list[Cor
         workspace = Workspace(root)
         if not is_there(workspace.file("items.jsonl")):
             continue
-        facts = (
-            ItemFacts(
-                id=f"{_data_set(root)}/{item.id}",
-                question=item.question,
-                answers=tuple(gold.text for gold in item.golds),
-                activity=item.example.activity_id,
-                recording=item.recording_id,
-                type=item.type,
-                moment=item.example.end,
-                latest=item.example.current.text if item.example.current is not None else "",
-            )
-            for item in load_items(workspace, workspace.graphs())
-        )
+        facts = map(partial(_facts, _data_set(root)), load_items(workspace, workspace.graphs()))
         made, lost = questions_from_items(facts, corpus, data_set=_data_set(root))
         questions += made
         dropped += lost
     return questions, dropped
+
+
+def _facts(data_set: str, item: Item) -> ItemFacts:
+    example = moment_example(item.question)
+    return ItemFacts(
+        id=f"{data_set}/{item.id}",
+        question=item.question.text,
+        answers=gold_texts(item),
+        activity=example.activity_id,
+        recording=example.recording_id,
+        type=example.type,
+        moment=example.end,
+        latest=example.current.text if example.current is not None else "",
+    )
 
 
 def _data_set(root: Path) -> str:

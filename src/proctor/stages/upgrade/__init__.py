@@ -1,0 +1,1 @@
+"""Workspaces of older versions brought into today's form, on a copy."""

@@ -1,0 +1,117 @@
+"""Questions about moments: items were a record of their own, and runs name the hash of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from proctor.exam.kinds.moment_question import moment_seen, question_about
+from proctor.exam.question import Gold, Item, Text
+from proctor.examples.example import Example
+from proctor.generate.candidate import AnswerKind, Candidate
+from proctor.records import (
+    content_hash,
+    file_sha256,
+    iter_jsonl,
+    read_json,
+    read_jsonl,
+    write_json,
+    write_jsonl,
+)
+from proctor.stages.predict import RunInfo, items_hash
+from proctor.workspace import StageRecord, Workspace, is_there
+
+__all__ = ["upgrade_moments"]
+
+
+class _Gold(msgspec.Struct, frozen=True, omit_defaults=True):
+    text: str
+    source: str = "machine"
+    approved_by: str = "annotator"
+    kind: AnswerKind = "direct"
+    step_ids: tuple[str, ...] = ()
+
+
+class _Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of ``items.jsonl`` of format 1; its hash needs every field as it was."""
+
+    id: str
+    candidate_id: str
+    question: str
+    golds: tuple[_Gold, ...]
+    example: Example
+    question_approved_by: str = "annotator"
+    candidate_hash: str = ""
+
+
+def upgrade_moments(workspace: Workspace) -> dict[str, int]:
+    """Rewrite the items of a workspace, so that its runs are gone on with; return what was changed, counted.
+
+    Raises:
+        UserError: if a file is broken.
+    """
+    path = workspace.file("items.jsonl")
+    if not is_there(path):
+        return {}
+    old: list[_Item] = read_jsonl(path, _Item)
+    asked = _asked(workspace, {i.candidate_id: i.candidate_hash for i in old})
+    items = [_upgraded(i, asked.get(i.candidate_id, "")) for i in old]
+    digest = file_sha256(path)
+    write_jsonl(path, items)
+    _rename_digest(workspace, path, digest)
+    before, now = content_hash([content_hash(i) for i in old]), items_hash(items)
+    runs = [folder / "run.json" for folder in map(workspace.run_folder, workspace.run_names())]
+    changed = 0
+    for run in filter(is_there, runs):
+        info: RunInfo = read_json(run, RunInfo)
+        if info.items == before:
+            write_json(run, msgspec.structs.replace(info, items=now))
+            changed += 1
+    return {"items": len(items), "runs": changed}
+
+
+def _asked(workspace: Workspace, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return what people saw of each candidate that is as it was when its item was built."""
+    candidates, examples = workspace.file("candidates.jsonl"), workspace.file("examples.jsonl")
+    if not is_there(candidates) or not is_there(examples):
+        return {}
+    known: Iterator[Candidate] = iter_jsonl(candidates, Candidate)
+    same = [c for c in known if versions.get(c.id) == content_hash(c)]
+    wanted = {c.example_id for c in same}
+    every: Iterator[Example] = iter_jsonl(examples, Example)
+    moments = {e.id: e for e in every if e.id in wanted}
+    return {c.id: moment_seen(c, moments[c.example_id]) for c in same if c.example_id in moments}
+
+
+def _upgraded(old: _Item, seen: str) -> Item:
+    provenance = {"candidate": old.candidate_id, "version": old.candidate_hash}
+    return Item(
+        question=question_about(old.example, old.id, old.question, provenance=provenance),
+        golds=tuple(
+            Gold(
+                value=Text(text=gold.text, kind=gold.kind, cites=gold.step_ids),
+                written_by=gold.source,
+                approved_by=gold.approved_by,
+            )
+            for gold in old.golds
+        ),
+        approved_by=old.question_approved_by,
+        seen=seen,
+    )
+
+
+def _rename_digest(workspace: Workspace, path: Path, before: str) -> None:
+    """Say in ``stages.json`` that the stages which read or wrote the old file did so with the new one."""
+    now = file_sha256(path)
+
+    def renamed(digests: Mapping[str, str]) -> dict[str, str]:
+        return {n: now if (n, d) == (path.name, before) else d for n, d in digests.items()}
+
+    records: dict[str, StageRecord] = {
+        name: msgspec.structs.replace(record, inputs=renamed(record.inputs), outputs=renamed(record.outputs))
+        for name, record in workspace.stages().items()
+    }
+    if records:
+        write_json(workspace.file("stages.json"), records)
