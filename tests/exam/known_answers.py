@@ -18,7 +18,6 @@ from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import words
-from proctor.metrics.separation import area_under_roc
 
 CaseKind = Literal["accepted", "rejected", "other"]
 
@@ -138,7 +137,9 @@ def separation(cases: Sequence[CalibrationCase], values: Sequence[float], thresh
     balanced = (above + below) / 2 if above is not None and below is not None else None
     return Separation(
         n={kind: sum(c.kind == kind for c in cases) for kind in ("accepted", "rejected", "other")},
-        auc=area_under_roc(good, bad) if good and bad else None,
+        auc=sum((a > b) + (a == b) / 2 for a in good for b in bad) / (len(good) * len(bad))
+        if good and bad
+        else None,
         accepted=share("accepted"),
         rejected=share("rejected"),
         other=share("other"),

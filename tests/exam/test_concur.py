@@ -14,9 +14,7 @@ from proctor.exam.concur import (
     ConcurrenceTable,
     MarkSheet,
     concur,
-    concur_scores,
     read_mark_sheet,
-    sheet_of_answers,
     sheet_of_retrieval,
     sheet_of_runs,
 )
@@ -30,6 +28,15 @@ QA_B = [68.0, 75.0, 78.5, 89.6, 75.9, 86.9, 92.9, 97.4]
 
 def scores(values, names=MODELS):
     return dict(zip(names, values, strict=True))
+
+
+def concur_scores(a, b, *, names=("a", "b"), families=None):
+    """Compare printed scores, one a system."""
+    sides = [
+        MarkSheet(benchmark=n, marks={s: {"score": v} for s, v in x.items()}, families=families or {})
+        for n, x in zip(names, (a, b), strict=True)
+    ]
+    return concur(*sides, resamples=0)
 
 
 def test_table_5_of_the_paper():
@@ -181,13 +188,25 @@ def test_sheets_of_scored_runs_and_of_retrieval():
     assert set(retrieval.families.values()) == {"bm25"}
 
 
-def test_a_sheet_of_systems_that_answered_from_sources():
-    tables = [ScoreTable(predictor=n, rows=(), marks={"judge": {"q": 50.0}}) for n in ("m1", "m2")]
-    assert sheet_of_answers("ours", tables).marks == {"m1": {"q": 50.0}, "m2": {"q": 50.0}}
-    with pytest.raises(UserError, match="'m1' has no column 'reference judge'"):
-        sheet_of_answers("ours", tables, "reference judge")
-    with pytest.raises(UserError, match="two tables have the predictor 'm1'"):
-        sheet_of_answers("ours", [tables[0], tables[0]])
+def test_a_sheet_ranks_by_the_first_measure_that_a_run_has():
+    tables = [
+        ScoreTable(predictor=n, rows=(), marks={"rouge-1": {"q": 7.0}, m: {"q": 50.0}})
+        for n, m in (("m1", "judge"), ("m2", "reference judge"), ("m3", "other"))
+    ]
+    found = sheet_of_runs("ours", tables, ("judge", "reference judge"))
+    assert found.marks == {"m1": {"q": 50.0}, "m2": {"q": 50.0}}
+    assert sheet_of_runs("ours", tables).marks["m3"] == {"q": 7.0}
+
+
+def test_a_file_of_printed_scores(tmp_path):
+    path = tmp_path / "printed.csv"
+    path.write_text(
+        "system,mark\n" + "".join(f"{n},{v}\n" for n, v in scores(QA_A).items()), encoding="utf-8"
+    )
+    sheet_ = read_mark_sheet(path)
+    found = concur(sheet_, sheet_, resamples=100)
+    assert (found.tau, found.low) == (1.0, None)
+    assert any("fewer than two questions" in note for note in found.notes)
 
 
 def test_a_file_of_marks(tmp_path):
@@ -214,7 +233,7 @@ def test_a_file_of_marks(tmp_path):
         ("system,question,mark\n", "has no marks"),
         ("system,system,question,mark\nm,m,q,1\n", "named twice"),
         ('system,question,mark\n"m,q,1\n', "no CSV"),
-        ("", "columns system, question, mark are missing"),
+        ("", "columns system, mark are missing"),
     ],
 )
 def test_a_file_of_marks_that_is_wrong_says_where(tmp_path, text, message):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import text_source
 from proctor.errors import UserError
 from proctor.exam.retrieval import Query, Ranking, RetrievalRun, retrieve
-from proctor.exam.retrieval_scores import RetrievalTable, retrieval_forensics, score_retrieval
+from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import LexicalRetriever
 from proctor.exam.source_question import SourceQuestion, combination, of_corpus, of_styled
 from proctor.generate.styled.record import StyledQuestion
@@ -297,40 +295,3 @@ def test_bm25_on_the_real_corpus_finds_what_was_measured(mmrag, shared_expected)
         assert list(ranking.ids[:5]) == example["top5"]
         assert ranking.scores[0] == pytest.approx(example["top1_score"], abs=1e-4)
         assert table.recalls["bm25"]["recall@5"][example["qid"]] == example["recall@5"]
-
-
-# -- forensics -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.shared
-def test_what_the_printed_tables_were_divided_by(shared_expected):
-    expected = shared_expected("smmqg-instructionbench")
-    printed = expected["paper_tables"]["T2_recall"]
-    styles = expected["paper_tables"]["styles"]
-    for style, wanted in expected["paper_recall_forensics"]["by_style_denominator_N_vs_2N"].items():
-        column = [row[styles.index(style)] for row in printed.values()]
-        found = retrieval_forensics(column, wanted["N"][0], 2)
-        assert (found.by_questions, found.by_sources) == (wanted["N"][1], wanted["2N"][1])
-        assert found.reading == "fractional"
-    modalities = expected["paper_tables"]["modalities"]
-    table = expected["paper_tables"]["T3_recall"]
-    for name, smallest in expected["paper_recall_forensics"]["by_modality_smallest_full_fit"].items():
-        column = [row[modalities.index(name)] for row in table.values()]
-        assert retrieval_forensics(column, 100, 2).smallest == smallest
-
-
-def test_one_source_a_question_decides_nothing():
-    found = retrieval_forensics([50.0, 25.0], 4, 1)
-    assert found.reading == "undecided"
-    assert found.by_questions == found.by_sources == 2
-    assert retrieval_forensics([50.0, 100.0], 2, 2).reading == "undecided"
-    assert retrieval_forensics([33.3, 66.7], 3, 3).smallest == 3
-
-
-@pytest.mark.parametrize(
-    ("cells", "questions", "sources"),
-    [([], 3, 2), ([50.0], 0, 2), ([50.0], 3, 0), ([150.0], 3, 2), ([math.nan], 3, 2)],
-)
-def test_columns_that_are_none(cells, questions, sources):
-    with pytest.raises(UserError):
-        retrieval_forensics(cells, questions, sources)

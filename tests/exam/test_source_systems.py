@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.source import image_source, table_source, text_source
-from proctor.exam.concur import concur, sheet_of_answers, sheet_of_retrieval
+from proctor.exam.concur import concur, sheet_of_retrieval, sheet_of_runs
 from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
 from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library, Prompts
@@ -146,7 +146,7 @@ def test_everything_runs_and_running_it_again_sends_nothing(workspace, standin, 
     assert overlap.rows[-1].n == 4
     # The pictures of the corpus lie once in the media store.
     assert len([p for p in (workspace.root / "media").rglob("*") if p.is_file()]) == 1
-    sheet = sheet_of_answers("gold and found", [table for _, _, table in tables], "source")
+    sheet = sheet_of_runs("gold and found", [table for _, _, table in tables])
     assert concur(sheet, sheet, resamples=20).systems == tuple(sorted(t.predictor for _, _, t in tables))
     assert concur(sheet_of_retrieval("r", recall), sheet_of_retrieval("r", recall), resamples=20).pairs == 6
 

@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 import proctor.metrics.embedding as module
 from proctor.metrics.embedding import (
     METRICS,
-    mean_cross_cosine,
     mean_pairwise_cosine,
     near_duplicates,
     nearest_cosines,
@@ -66,12 +65,6 @@ def test_self_similarity_ignores_order_and_length(table, rng, scale):
 def test_lengths_out_of_the_range_of_squares():
     assert float(mean_pairwise_cosine([[1e-200, 0], [1e200, 1e200]])) == pytest.approx(math.sqrt(0.5))
     assert unit_vectors([[5e-324, 0.0]]).tolist() == [[1.0, 0.0]]
-
-
-def test_cross_similarity():
-    assert mean_cross_cosine([[1, 0]], [[0, 1], [1, 0]]) == 0.5
-    a, b = np.random.default_rng(0).normal(size=(2, 6, 3))
-    assert mean_cross_cosine(a, b) == pytest.approx((1 - cdist(a, b, "cosine")).mean())
 
 
 def test_paired():
@@ -190,10 +183,6 @@ def test_invalid_options():
         near_duplicates([[1], [1]], threshold=math.nan)
     with pytest.raises(MetricInputError, match="keep"):
         near_duplicates([[1], [1]], keep=-1)
-    with pytest.raises(MetricInputError, match="both sets"):
-        mean_cross_cosine(np.zeros((0, 2)), [[1, 0]])
-    with pytest.raises(MetricInputError, match="2 and 3 dimensions"):
-        mean_cross_cosine([[1, 0]], [[1, 0, 0]])
 
 
 def test_the_vectors_are_left_alone():

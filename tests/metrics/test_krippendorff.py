@@ -14,7 +14,7 @@ from proctor.metrics import krippendorff as module
 from proctor.metrics.agreement import fleiss_kappa
 from proctor.metrics.bootstrap import interval_tails
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.krippendorff import METRICS, coincidence_matrix, krippendorff_alpha
+from proctor.metrics.krippendorff import METRICS, krippendorff_alpha
 from proctor.metrics.score import Signature
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -426,25 +426,6 @@ def test_huge_and_tiny_numbers(scale, level):
 
 
 # -- coincidences ----------------------------------------------------------------------------------------------------
-
-
-def test_coincidence_matrix_of_the_example():
-    """Krippendorff (2011), section C: rows sum to how often each value is pairable, 40 in all."""
-    found = coincidence_matrix(RELIABILITY)
-    assert found.values == (1.0, 2.0, 3.0, 4.0, 5.0)
-    assert (found.units, found.skipped) == (11, 1)
-    assert found.matrix.sum(axis=1) == pytest.approx([9, 13, 10, 5, 3])
-    assert found.matrix == pytest.approx(found.matrix.T)
-    assert found.matrix[0] == pytest.approx([7, 4 / 3, 1 / 3, 1 / 3, 0])
-
-
-def test_coincidence_matrix_gives_nominal_alpha():
-    found = coincidence_matrix(RELIABILITY)
-    n = found.matrix.sum()
-    used = found.matrix.sum(axis=1)
-    observed, expected = n - np.trace(found.matrix), (n * n - (used**2).sum()) / (n - 1)
-    assert alpha(RELIABILITY) == pytest.approx(1 - observed / expected, abs=1e-12)
-    assert coincidence_matrix([]).matrix.shape == (0, 0)
 
 
 def test_catalogue_entry():

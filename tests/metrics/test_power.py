@@ -5,15 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.power import normal_power
 
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import mcnemar
 from proctor.metrics.power import (
     detectable_difference,
-    detection_power,
     mcnemar_detectable,
-    mcnemar_items,
     mcnemar_power,
     planned_difference,
     planned_items,
@@ -66,22 +63,6 @@ def test_detectable_difference_undefined_cases_say_why():
         planned_difference(0, 1.0)
 
 
-@pytest.mark.parametrize("n", [1, 30, 401, 5_000])
-@pytest.mark.parametrize("difference", [0.0, 2.0, -9.0])
-def test_power_equals_statsmodels(n, difference):
-    theirs = normal_power(abs(difference) / 40, n, 0.05, alternative="two-sided")
-    assert float(detection_power(n, 40.0, difference)) == pytest.approx(theirs, abs=1e-12)
-
-
-def test_power_curve_has_the_shape_of_its_axes():
-    curve = detection_power([100, 200, 400], 40.0, 5.0)
-    assert curve.shape == (3,)
-    assert (np.diff(curve) > 0).all()
-    assert detection_power([[100], [200]], 40.0, [0.0, 5.0, 10.0]).shape == (2, 3)
-    assert detection_power([], 40.0, 5.0).shape == (0,)
-    assert detection_power([10, 20], 0.0, [0.0, 1.0]).tolist() == [0.05, 1.0]
-
-
 @settings(max_examples=40)
 @given(st.floats(0.5, 30), st.floats(1, 60), st.floats(1, 4), st.sampled_from([0.5, 0.8, 0.95]))
 def test_planned_items_and_planned_difference_are_inverse(difference, deviation, effect, power):
@@ -91,7 +72,6 @@ def test_planned_items_and_planned_difference_are_inverse(difference, deviation,
         assert planned_difference(n - 1, deviation, design_effect=effect, power=power) > difference * (
             1 - 1e-9
         )
-    assert float(detection_power(n, deviation, difference, design_effect=effect)) >= power - 1e-9
 
 
 def test_planned_items_golden():
@@ -110,15 +90,9 @@ def test_planned_items_golden():
         lambda: planned_items(1e-6, 1.0),
         lambda: planned_items(1.0, -1.0),
         lambda: planned_items(1.0, 1.0, power=1.0),
-        lambda: detection_power(0, 1.0, 1.0),
-        lambda: detection_power(5, math.inf, 1.0),
-        lambda: detection_power(5, 1.0, math.nan),
-        lambda: detection_power(5, 1.0, 1.0, alpha=0.0),
         lambda: mcnemar_power(100, 0.3, 0.2),
         lambda: mcnemar_power(100, 0.3, 0.0),
         lambda: mcnemar_power(0, 0.3, 0.4),
-        lambda: mcnemar_items(0.0, 0.4),
-        lambda: mcnemar_items(0.00001, 0.4),
         lambda: mcnemar_detectable(10, 1.5),
     ],
 )
@@ -163,13 +137,3 @@ def test_mcnemar_detectable_is_the_difference_with_that_power():
     few = mcnemar_detectable(10, 0.3)
     assert few.difference is None
     assert "10 items are too few" in few.note
-
-
-def test_mcnemar_items_golden_and_near_connor():
-    n = mcnemar_items(0.08, 0.2)
-    assert mcnemar_power(n, 0.08, 0.2) >= 0.8
-    assert mcnemar_power(n - 1, 0.08, 0.2) < 0.8
-    z_a, z_b = stats.norm.ppf([0.975, 0.8])
-    connor = (z_a * math.sqrt(0.2) + z_b * math.sqrt(0.2 - 0.08**2)) ** 2 / 0.08**2
-    assert connor <= n <= 1.12 * connor
-    assert mcnemar_items(-0.08, 0.2) == n

@@ -16,7 +16,10 @@ app = command_app()
 def concur(
     reference: Annotated[
         str,
-        typer.Argument(metavar="REFERENCE", help="CSV file with system,question,mark, or WORKSPACE:data."),
+        typer.Argument(
+            metavar="REFERENCE",
+            help="CSV file with system,question,mark (of printed scores system,mark), or WORKSPACE:data.",
+        ),
     ],
     other: Annotated[str, typer.Argument(metavar="OTHER", help="Likewise, such as WORKSPACE:styled.")],
     by: Annotated[

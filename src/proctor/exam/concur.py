@@ -27,9 +27,7 @@ __all__ = [
     "ConcurrenceTable",
     "MarkSheet",
     "concur",
-    "concur_scores",
     "read_mark_sheet",
-    "sheet_of_answers",
     "sheet_of_retrieval",
     "sheet_of_runs",
 ]
@@ -37,7 +35,9 @@ __all__ = [
 STRONG: Final = 0.8
 """Above it concurrence is called strong (rule of thumb, SMMQG)."""
 
-_COLUMNS: Final = ("system", "question", "mark")
+_COLUMNS: Final = ("system", "mark")
+_PRINTED: Final = "printed score"
+"""The only question of a file of printed scores."""
 
 
 class MarkSheet(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -63,7 +63,7 @@ class ConcurrenceTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
         benchmarks: their names, the reference first.
         systems: that both have, sorted.
         scores: mean mark of each of them on both.
-        questions: questions of each benchmark that every system has a mark for; 0 for printed scores.
+        questions: questions of each benchmark that every system has a mark for; 1 for printed scores.
         incomplete: questions of each benchmark left out because some system has no mark for them.
         left_out: systems that only one of the benchmarks has.
         tau: Kendall's tau-b; None where it is undefined.
@@ -100,29 +100,6 @@ class ConcurrenceTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=
 
 
 # -- comparing -------------------------------------------------------------------------------------------------
-
-
-def concur_scores(
-    a: Mapping[str, float],
-    b: Mapping[str, float],
-    *,
-    names: tuple[str, str] = ("a", "b"),
-    families: Mapping[str, str] | None = None,
-) -> ConcurrenceTable:
-    """Compare two benchmarks by one score a system.
-
-    Args:
-        a: score of each system on the reference benchmark.
-        b: the same on the other one.
-        names: of the benchmarks.
-        families: what a system is a version of.
-
-    Raises:
-        UserError: if fewer than two systems are in both, or a score is not finite.
-    """
-    common = _common(a, b, names)
-    scores = {system: (float(a[system]), float(b[system])) for system in common}
-    return _table(names, scores, _left_out(a, b), _ranked(scores, families or {}))
 
 
 def concur(
@@ -246,9 +223,9 @@ def _table(
     left_out: tuple[str, ...],
     found: Concurrence,
     *,
-    interval: Interval | None = None,
-    questions: tuple[int, int] = (0, 0),
-    incomplete: tuple[int, int] = (0, 0),
+    interval: Interval | None,
+    questions: tuple[int, int],
+    incomplete: tuple[int, int],
 ) -> ConcurrenceTable:
     notes = [found.note, interval.note if interval is not None else ""]
     if left_out:
@@ -283,8 +260,13 @@ def _table(
 # -- mark sheets -----------------------------------------------------------------------------------------------
 
 
-def sheet_of_runs(benchmark: str, tables: Iterable[ScoreTable]) -> MarkSheet:
-    """Return the marks of scored runs, one a predictor; questions about one recording are one cluster.
+def sheet_of_runs(benchmark: str, tables: Iterable[ScoreTable], measures: Sequence[str] = ()) -> MarkSheet:
+    """Return the marks of scored runs, one a predictor; questions of one cluster are drawn together.
+
+    Args:
+        benchmark: its name.
+        tables: of the runs; one without any of the measures is left out.
+        measures: by which they are ranked: the first of these that a table has; the first measure of a table by default.
 
     Raises:
         UserError: if two runs have one predictor.
@@ -292,31 +274,14 @@ def sheet_of_runs(benchmark: str, tables: Iterable[ScoreTable]) -> MarkSheet:
     marks: dict[str, Mapping[str, float | None]] = {}
     clusters: dict[str, str] = {}
     for table in tables:
+        found = next((m for name in measures or table.marks if (m := table.marks.get(name))), None)
+        if found is None:
+            continue
         if table.predictor in marks:
             raise UserError(f"two runs have the predictor '{table.predictor}'.", where=benchmark)
-        marks[table.predictor] = table.item_marks
+        marks[table.predictor] = found
         clusters |= table.clusters
     return MarkSheet(benchmark=benchmark, marks=marks, clusters=clusters)
-
-
-def sheet_of_answers(benchmark: str, tables: Iterable[ScoreTable], measure: str = "judge") -> MarkSheet:
-    """Return the marks of systems that answered from sources, by one judge's column.
-
-    Raises:
-        UserError: if two tables have one predictor, or a table lacks the column.
-    """
-    marks: dict[str, Mapping[str, float | None]] = {}
-    for table in tables:
-        if table.predictor in marks:
-            raise UserError(f"two tables have the predictor '{table.predictor}'.", where=benchmark)
-        if measure not in table.marks:
-            raise UserError(
-                f"'{table.predictor}' has no column '{measure}'.",
-                where=benchmark,
-                hint=f"it has {', '.join(sorted(table.marks)) or 'none'}: have its answers judged",
-            )
-        marks[table.predictor] = table.marks[measure]
-    return MarkSheet(benchmark=benchmark, marks=marks)
 
 
 def sheet_of_retrieval(benchmark: str, table: RetrievalTable) -> MarkSheet:
@@ -334,7 +299,8 @@ def sheet_of_retrieval(benchmark: str, table: RetrievalTable) -> MarkSheet:
 def read_mark_sheet(path: Path, benchmark: str = "") -> MarkSheet:
     """Read marks from a CSV file with the columns ``system``, ``question``, ``mark`` and, if wanted, ``family``.
 
-    An empty mark means that there is none.
+    An empty mark means that there is none. Printed scores, of which only tau and its p-value can be had, are a file without the
+    column ``question``: one mark a system.
 
     Args:
         path: of the file, UTF-8.
@@ -346,7 +312,7 @@ def read_mark_sheet(path: Path, benchmark: str = "") -> MarkSheet:
     marks: dict[str, dict[str, float | None]] = {}
     families: dict[str, str] = {}
     for line, row in iter_csv_rows(path, _COLUMNS):
-        system, question = row["system"], row["question"]
+        system, question = row["system"], row.get("question", _PRINTED)
         if not system or not question:
             raise UserError("a system or a question has no name.", where=f"{path}:{line}")
         if question in marks.setdefault(system, {}):

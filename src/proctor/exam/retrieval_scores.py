@@ -2,7 +2,7 @@
 
 Published reading (SMMQG): the share of a question's gold sources among the first k, averaged over the questions
 of a cell, times 100. Beside it ``all-gold@k`` (every gold source among the first k) and, for each modality, the share of the
-gold sources of that modality. ``retrieval_forensics`` asks of a printed column what it can have been divided by.
+gold sources of that modality.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.retrieval import (
     Floats,
     RankedGold,
-    attainable_cells,
-    attainable_denominators,
     cell_scores,
     rank_gold,
     ranking_part_recalls_at_k,
@@ -34,7 +32,7 @@ from proctor.metrics.retrieval import (
 )
 from proctor.metrics.score import Score, Signature
 
-__all__ = ["CUTS", "Forensics", "RetrievalTable", "retrieval_forensics", "score_retrieval"]
+__all__ = ["CUTS", "RetrievalTable", "score_retrieval"]
 
 CUTS: Final = (5, 10)
 """Cut-offs of SMMQG's tables."""
@@ -258,61 +256,3 @@ def _run_notes(
     depth = Signature.parse(run.signature).parameters.get("depth", "")
     if depth.isdigit() and int(depth) < largest:
         yield f"{run.retriever}: rankings hold {depth} sources, fewer than the largest cut-off {largest}"
-
-
-# -- forensics -------------------------------------------------------------------------------------------------
-
-
-class Forensics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a column of printed percentages can have been divided by.
-
-    Attributes:
-        cells: as printed.
-        questions: that the column is said to stand on.
-        sources: gold sources of each question.
-        by_questions: cells that a mean over ``questions`` yes/no results can be (all-gold, any-hit).
-        by_sources: cells that a mean of shares of gold sources can be (denominator questions × sources).
-        smallest: smallest denominator that makes every cell attainable; 0 for none up to 1,000.
-    """
-
-    cells: tuple[float, ...]
-    questions: int
-    sources: int
-    by_questions: int
-    by_sources: int
-    smallest: int
-
-    @property
-    def reading(self) -> str:
-        """Which reading the cells speak for."""
-        if self.sources == 1 or self.by_questions == self.by_sources:
-            return "undecided"
-        return "fractional" if self.by_sources > self.by_questions else "one mark a question"
-
-
-def retrieval_forensics(cells: Sequence[float], questions: int, sources: int) -> Forensics:
-    """Ask of a printed column of recall (one cell a system) which reading of recall can have made it.
-
-    Args:
-        cells: percentages with one decimal, as printed.
-        questions: that the column stands on.
-        sources: gold sources of each of them.
-
-    Raises:
-        UserError: if a cell is no percentage with one decimal, or a count is below 1.
-    """
-    if min(questions, sources) < 1 or not cells:
-        raise UserError("a column has at least one cell, one question and one source.")
-    try:
-        smallest = attainable_denominators(cells)
-        whole, shares = (sum(attainable_cells(cells, questions * n)) for n in (1, sources))
-    except MetricInputError as error:
-        raise UserError(f"{error.message}.", hint=error.hint or None) from None
-    return Forensics(
-        cells=tuple(cells),
-        questions=questions,
-        sources=sources,
-        by_questions=whole,
-        by_sources=shares,
-        smallest=next(iter(smallest), 0),
-    )

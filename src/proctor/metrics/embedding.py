@@ -26,7 +26,6 @@ __all__ = [
     "DUPLICATE",
     "METRICS",
     "NearDuplicates",
-    "mean_cross_cosine",
     "mean_pairwise_cosine",
     "near_duplicates",
     "nearest_cosines",
@@ -103,21 +102,6 @@ def mean_pairwise_cosine(vectors: ArrayLike, *, name: str = "given") -> Score:
     total = unit.sum(axis=0)
     value = float(np.round(np.clip((total @ total - n) / (n * (n - 1)), -1.0, 1.0), 12))
     return Score(value, Signature("mean_pairwise_cosine", {"vectors": name}), n)
-
-
-def mean_cross_cosine(reference: ArrayLike, prediction: ArrayLike) -> float:
-    """Mean cosine over all pairs of one row of each set, in O((n + m) d).
-
-    Args:
-        reference: shape (n, d).
-        prediction: shape (m, d).
-
-    Raises:
-        MetricInputError: if a set is empty or the dimensions differ, or as ``unit_vectors``.
-    """
-    a, b = unit_vectors(reference, "reference"), unit_vectors(prediction, "prediction")
-    _require_same_width(a, b)
-    return float(a.mean(axis=0) @ b.mean(axis=0))
 
 
 def paired_cosines(reference: ArrayLike, prediction: ArrayLike) -> Floats:

@@ -29,7 +29,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.agreement import Label, rating_counts, require_resampling, resampled_interval
+from proctor.metrics.agreement import Label, require_resampling, resampled_interval
 from proctor.metrics.agreement.labels import Ints, flat_ratings
 from proctor.metrics.agreement.resampling import bootstrap_signature, grouped_sums
 from proctor.metrics.bootstrap import Floats
@@ -37,7 +37,7 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score
 
-__all__ = ["METRICS", "Coincidences", "Level", "coincidence_matrix", "krippendorff_alpha"]
+__all__ = ["METRICS", "Level", "krippendorff_alpha"]
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Ratings = Sequence[Sequence[Label | None]] | NDArray[Any]
@@ -49,40 +49,6 @@ _MANY_COINCIDENCES: Final = 50
 _BLOCK: Final = 200_000
 """Numbers held at a time by that, few enough to stay in the processor's cache."""
 _ROUNDING: Final = 1e-13
-
-
-@dataclass(frozen=True, slots=True)
-class Coincidences:
-    """The coincidence matrix: what one rating of a unit says when another says something.
-
-    Attributes:
-        values: of its rows and columns.
-        matrix: symmetric, shape (values, values); the sum of a row is how many pairable ratings have the value.
-        units: how many units have two or more ratings.
-        skipped: how many have fewer.
-    """
-
-    values: tuple[Label, ...]
-    matrix: Floats
-    units: int
-    skipped: int
-
-
-def coincidence_matrix(ratings: Ratings, *, values: Sequence[Label] | None = None) -> Coincidences:
-    """Return the coincidence matrix of ratings.
-
-    Args:
-        ratings: one row a unit, as in ``rating_counts``.
-        values: the values in their order; sorted when not given.
-
-    Raises:
-        MetricInputError: if the ratings are not of that form or hold a value that ``values`` lacks.
-    """
-    known, counts = rating_counts(ratings, values)
-    pairable = counts[counts.sum(axis=1) >= 2].astype(np.float64)
-    share = pairable / np.maximum(pairable.sum(axis=1, keepdims=True) - 1, 1)
-    matrix: Floats = share.T @ pairable - np.diag(share.sum(axis=0))
-    return Coincidences(known, matrix, len(pairable), len(counts) - len(pairable))
 
 
 def krippendorff_alpha(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums
 from proctor.metrics.errors import MetricInputError
@@ -26,9 +26,7 @@ __all__ = [
     "METRICS",
     "Detectable",
     "detectable_difference",
-    "detection_power",
     "mcnemar_detectable",
-    "mcnemar_items",
     "mcnemar_power",
     "planned_difference",
     "planned_items",
@@ -175,46 +173,6 @@ def planned_items(
     return max(1, math.ceil(items - 1e-9))
 
 
-def detection_power(
-    n: ArrayLike,
-    deviation: float,
-    difference: ArrayLike,
-    *,
-    design_effect: float = 1.0,
-    alpha: float = 0.05,
-) -> Floats:
-    """Probability that a paired two-sided z-test finds a difference: the power curve.
-
-    Args:
-        n: items, one number or an array (a curve over benchmark sizes).
-        deviation: standard deviation of paired differences.
-        difference: true difference, one number or an array (a curve over differences).
-        design_effect: how much clusters inflate the variance.
-        alpha: two-sided level.
-
-    Returns:
-        Power with the broadcast shape of ``n`` and ``difference``; it is ``alpha`` for no difference.
-
-    Raises:
-        MetricInputError: if an argument is out of range.
-    """
-    from scipy.special import ndtr
-
-    _require_probabilities(0.5, alpha)
-    sizes, wanted = np.asarray(n, dtype=np.float64), np.asarray(difference, dtype=np.float64)
-    if not (sizes.size and wanted.size):
-        return np.zeros(np.broadcast_shapes(sizes.shape, wanted.shape))
-    _require_plan(float(sizes.min()), deviation, design_effect)
-    if not (np.isfinite(wanted).all() and np.isfinite(sizes).all()):
-        raise MetricInputError("items and differences must be finite")
-    if deviation == 0:
-        return np.where(np.broadcast_arrays(wanted, sizes)[0] != 0, 1.0, alpha)
-    effect = wanted / (deviation * np.sqrt(design_effect / sizes))
-    z = normal_quantile(1 - alpha / 2)
-    found: Floats = ndtr(effect - z) + ndtr(-effect - z)
-    return found
-
-
 # -- yes/no marks: McNemar ---------------------------------------------------------------------------------------
 
 
@@ -289,37 +247,6 @@ def mcnemar_detectable(n: int, discordant: float, *, power: float = 0.8, alpha: 
             high = middle
     error = math.sqrt(max(0.0, discordant - high**2) / n)
     return Detectable(high, power, alpha, error, None, n, n)
-
-
-def mcnemar_items(difference: float, discordant: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
-    """Number of independent items that the exact McNemar test needs to find a difference of shares right.
-
-    The exact power is not quite monotone in the number of items; this is the smallest number from which on the
-    next 20 have the power too.
-
-    Raises:
-        MetricInputError: if an argument is out of range, or more than ten million items would be needed.
-    """
-    _require_probabilities(power, alpha)
-    if not difference:
-        raise MetricInputError("the difference must be a number other than 0, got 0")
-    wanted, high = abs(difference), 8
-    while mcnemar_power(high, wanted, discordant, alpha=alpha) < power:
-        high *= 2
-        if high > _MOST_ITEMS:
-            raise MetricInputError(
-                f"a difference of {difference:g} needs more than ten million items", "plan for a larger one"
-            )
-    low = 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = mcnemar_power(middle, wanted, discordant, alpha=alpha) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    good = high
-    for n in range(high, high + 20):
-        if mcnemar_power(n, wanted, discordant, alpha=alpha) < power:
-            good = n + 1
-    return good
 
 
 METRICS: tuple[Metric, ...] = (

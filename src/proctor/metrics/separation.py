@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
 
-__all__ = ["Ranking", "area_under_roc", "binary_labels", "finite_scores"]
+__all__ = ["Ranking", "binary_labels", "finite_scores"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -31,22 +31,6 @@ _CELLS = 200_000
 
 _PAIRS_AN_ITEM = 100
 """Up to this many pairs of clusters an item, counting pairs once is cheaper than walking for every weighting."""
-
-
-def area_under_roc(positives: Sequence[float], negatives: Sequence[float]) -> float:
-    """Probability that a positive is above a negative, ties half (Mann and Whitney 1947): 1 perfect, 0.5 chance.
-
-    Raises:
-        ValueError: if one group is empty or a value is not a number.
-    """
-    if not len(positives) or not len(negatives):
-        raise ValueError(f"both groups need members, got {len(positives)} and {len(negatives)}")
-    high, low = np.asarray(positives, dtype=np.float64), np.sort(np.asarray(negatives, dtype=np.float64))
-    if np.isnan(high).any() or np.isnan(low).any():
-        raise ValueError("values must be numbers, got nan")
-    below = np.searchsorted(low, high, side="left")
-    not_above = np.searchsorted(low, high, side="right")
-    return float((below + not_above).sum()) / (2 * high.size * low.size)
 
 
 def binary_labels(values: ArrayLike, name: str = "reference") -> Flags:

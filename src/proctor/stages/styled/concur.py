@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
-from proctor.exam.concur import ConcurrenceTable, MarkSheet, concur, read_mark_sheet, sheet_of_retrieval
+from proctor.exam.concur import (
+    ConcurrenceTable,
+    MarkSheet,
+    concur,
+    read_mark_sheet,
+    sheet_of_retrieval,
+    sheet_of_runs,
+)
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.retrieve import load_table
@@ -17,8 +24,7 @@ __all__ = ["MEASURES", "Measure", "compare", "mark_sheet", "sheets_of"]
 Measure = Literal["retrieval", "answers"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
 
-_JUDGE: Final = "judge"
-_FALLBACK: Final = "reference judge"
+_JUDGED: Final = ("judge", "reference judge")
 
 
 def compare(
@@ -64,7 +70,7 @@ def mark_sheet(text: str, by: str) -> MarkSheet:
         raise UserError(
             "this names neither a file of marks nor a set of questions of a workspace.",
             where=text,
-            hint="name a CSV file (system,question,mark), or WORKSPACE:styled or WORKSPACE:data",
+            hint="name a CSV file (system,question,mark; of printed scores system,mark), or WORKSPACE:styled or WORKSPACE:data",
         )
     return read_mark_sheet(path)
 
@@ -76,11 +82,7 @@ def sheets_of(workspace: Workspace, which: str) -> dict[str, MarkSheet]:
     table = load_table(workspace, which)
     if table is not None:
         sheets["retrieval"] = sheet_of_retrieval(name, table)
-    marks = {
-        system: found
-        for system, (answers, _) in load_answers(workspace, which).items()
-        if (found := answers.marks.get(_JUDGE) or answers.marks.get(_FALLBACK)) is not None
-    }
-    if marks:
-        sheets["answers"] = MarkSheet(benchmark=name, marks=marks)
+    answers = sheet_of_runs(name, (found for found, _ in load_answers(workspace, which).values()), _JUDGED)
+    if answers.marks:
+        sheets["answers"] = answers
     return sheets
