@@ -13,7 +13,7 @@ from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.kinds.clip import KIND, clip_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
-from proctor.metrics.choice import option_tells
+from proctor.metrics.choice.tells import option_tells
 
 NONE = Resampling(resamples=0)
 

@@ -14,7 +14,8 @@ from proctor.exam.choice_reading import CUT_OFF, choice_of, read_choice
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.prediction import Prediction
-from proctor.metrics.choice import LETTERS, parse_letter
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.reading import parse_letter
 
 QUESTION = ClipQuestion(id="q", question="What?", answer=OPTIONS[2], options=OPTIONS, letter="C")
 (ITEM,) = clip_items([QUESTION])

@@ -29,7 +29,7 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.exam.verdict import read_verdict
+from proctor.exam.verdict.reply import read_verdict
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from proctor.metrics.answer import pooled_mean
-from proctor.metrics.choice import balanced_letter_counts
+from proctor.metrics.choice.letters import balanced_letter_counts
 from proctor.metrics.concurrence import rank_concurrence
 from proctor.metrics.hypothesis_tests import fisher_exact
 

@@ -30,7 +30,7 @@ def test_every_metric_of_the_catalogue_can_be_had_from_the_package():
 def test_type_checkers_see_the_same_names():
     tree = ast.parse(Path(metrics.__file__).read_text())
     block = next(n for n in tree.body if isinstance(n, ast.If))
-    seen = {a.asname: n.module for n in block.body for a in n.names}
+    seen = {a.name: n.module for n in block.body for a in n.names}
     assert seen == {n: f"proctor.metrics.{m}" for n, m in metrics._PLACES.items()}
 
 

@@ -184,13 +184,11 @@ def image_source(
 
 
 def _text_hash(text: str) -> str:
-    return hashlib.sha256(_normal(text).encode("utf-8")).hexdigest()
-
-
-def _normal(text: str) -> str:
-    """One space for every run of white space, and one way to write each letter."""
+    # one space for every run of white space, and one way to write each letter
     single = " ".join(text.split())
-    return single if single.isascii() else unicodedata.normalize("NFC", single)
+    return hashlib.sha256(
+        (single if single.isascii() else unicodedata.normalize("NFC", single)).encode("utf-8")
+    ).hexdigest()
 
 
 # -- length ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
-from proctor.llm.prompt import PromptSet, Rendered
+from proctor.llm.prompt import PromptSet
 from proctor.records import Dropped
 
 __all__ = [
@@ -166,7 +166,8 @@ class Verbaliser:
                 shown.key_of[source.id] = shown.key_of[name]
                 continue
             image = Image(self.media.add(picture.data), picture.mime, picture.width, picture.height)
-            rendered = self._rendered(source)
+            template = self.prompts[_TEMPLATE]
+            rendered = template.render(self.secret, caption=source.caption or None, words=self.words)
             request = Request(
                 model=self.model, messages=rendered.with_media((image,)), parameters=self.parameters
             )
@@ -174,10 +175,6 @@ class Verbaliser:
             if key not in shown.details:  # two files may be one picture once they are encoded
                 shown.details[key] = rendered.details
                 yield request
-
-    def _rendered(self, source: Source) -> Rendered:
-        template = self.prompts[_TEMPLATE]
-        return template.render(self.secret, caption=source.caption or None, words=self.words)
 
     def _described(self, source: Source, shown: _Shown, said: Mapping[str, Outcome]) -> Source | Dropped:
         """Return an image with what was said of it, or why nothing was."""

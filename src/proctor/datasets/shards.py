@@ -141,7 +141,7 @@ def write_shards(
     table = table_of(type_)
     if format == "parquet":
         arrow_schema(table.columns)  # says at once that pyarrow is missing
-    before = _prepare(folder, _header(type_, format, rows))
+    before = _prepare(folder, {"record": type_.__name__, "format": format, "rows_per_shard": rows})
     written: list[Shard] = []
     batches = _batches(records, table, format, rows)
     for batch, data in _encoded(batches, table, format, place, before):
@@ -156,10 +156,6 @@ def write_shards(
     if not written:
         raise UserError("there is no record to write.", where=str(folder), hint="is the data set empty?")
     return _finish(folder, written, type_, format, rows, about() if callable(about) else about)
-
-
-def _header(type_: type[Any], format: str, rows: int) -> dict[str, Any]:
-    return {"record": type_.__name__, "format": format, "rows_per_shard": rows}
 
 
 def _prepare(folder: Path, header: dict[str, Any]) -> dict[int, Shard]:

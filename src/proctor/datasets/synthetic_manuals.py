@@ -152,12 +152,10 @@ def _picture(bucket: int, rng: random.Random) -> bytes:
         for x in range(side):
             patch = 2 * (y // PATCH_SIDE) + x // PATCH_SIDE
             shift = _SHIFT * (bucket - 1) if patch == shifted else 0.0
-            rows[y].extend(_byte(rng.gauss(shift, _NOISE)) for _ in range(3))
+            rows[y].extend(
+                min(255, max(0, round(_GREY + _UNIT * rng.gauss(shift, _NOISE)))) for _ in range(3)
+            )
     return _png(side, rows)
-
-
-def _byte(value: float) -> int:
-    return min(255, max(0, round(_GREY + _UNIT * value)))
 
 
 def _png(side: int, rows: list[bytearray]) -> bytes:

@@ -19,7 +19,8 @@ from proctor.exam.choice_scores import CREDIT
 from proctor.exam.predict import item_rng
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Item
-from proctor.metrics.choice import LETTERS, longest_option_credit
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.tells import longest_option_credit
 
 __all__ = ["CHOICE_FLOORS", "PRIVILEGES", "ChoiceFloor", "most_frequent_letter", "predict_floor"]
 

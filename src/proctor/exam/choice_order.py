@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.exam.predict import item_rng
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 
 __all__ = [
     "Order",

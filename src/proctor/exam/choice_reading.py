@@ -16,7 +16,8 @@ from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice as WithOptions
 from proctor.exam.question import Item, Pick
-from proctor.metrics.choice import LETTERS, parse_letter
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.reading import parse_letter
 
 __all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice", "right_letter"]
 

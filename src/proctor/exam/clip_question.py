@@ -13,7 +13,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 
 __all__ = ["ClipQuestion", "choice_questions", "open_questions"]
 

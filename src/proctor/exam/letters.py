@@ -9,7 +9,7 @@ from proctor.exam.choice_reading import choice_of
 from proctor.exam.library import Library
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
-from proctor.metrics.choice import PARSER
+from proctor.metrics.choice.reading import PARSER
 
 __all__ = ["LETTERS_MARKER", "LettersMarker"]
 

@@ -33,7 +33,7 @@ from proctor.exam.table import (
     rows_of,
 )
 from proctor.metrics.answer import POINTS
-from proctor.metrics.choice import PARSER
+from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.score import Score, Signature
 
 __all__ = ["score_run"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.corpus.source import Source, render_source
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
+
+if TYPE_CHECKING:
+    from proctor.corpus.collection import Corpus
 
 __all__ = ["SOURCE_LIMIT", "CorpusPictures", "FindPicture", "ShownSources", "find_sources", "show_sources"]
 

@@ -14,7 +14,7 @@ question type.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -131,7 +131,8 @@ def _moments(recording: Recording, graph: TaskGraph, rules: DeriveRules) -> Iter
     steps = [s for s in recording.segments if not s.skipped]
     previous: list[Performed] = []
     times_done: Counter[str] = Counter()
-    effects = _effects(graph, steps, rules)
+    ids = [s.step_id for s in steps]
+    effects = find_effects(graph, ids) if rules.follow_repeats else tuple(map(Effect, ids))
     begin = min((s.start for s in steps if s.start is not None), default=0.0)
     clip_end = begin
     for i, (segment, effect) in enumerate([(None, Effect(START_CLIP)), *zip(steps, effects, strict=True)]):
@@ -154,11 +155,6 @@ def _moments(recording: Recording, graph: TaskGraph, rules: DeriveRules) -> Iter
             yield _Moment(clip_id, clip_end, current, tuple(previous), progress)
         if current is not None:
             previous.append(current)
-
-
-def _effects(graph: TaskGraph, steps: Sequence[Segment], rules: DeriveRules) -> tuple[Effect, ...]:
-    ids = [s.step_id for s in steps]
-    return find_effects(graph, ids) if rules.follow_repeats else tuple(map(Effect, ids))
 
 
 def _clip_id(

@@ -77,7 +77,9 @@ def fetch_files(
     if not work:
         return
     with lock_folder(folder):
-        _clear_leftovers(folder)
+        # remove half-unpacked archives of a process that was killed; only we are here now
+        for left in (folder / STATE).glob("*.unpacking"):
+            shutil.rmtree(left, ignore_errors=True)
         _require_room(work, folder)
         for one in work:
             with _full_disk_told(folder):
@@ -142,12 +144,6 @@ def _full_disk_told(folder: Path) -> Iterator[None]:
             where=str(folder),
             hint="make room, then run the same command again: it goes on where it was",
         ) from error
-
-
-def _clear_leftovers(folder: Path) -> None:
-    """Remove half-unpacked archives of a process that was killed; only we are here now."""
-    for left in (folder / STATE).glob("*.unpacking"):
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def _require_room(work: Sequence[Planned], folder: Path) -> None:

@@ -125,7 +125,8 @@ class Lease:
 
     async def _post(self, url: str, headers: Mapping[str, str], body: Body) -> HttpReply | Failure:
         session = self._session()
-        data = body[0] if len(body) == 1 and len(body[0]) < _PLAIN else _payload(body)
+        # the payload writes the pieces as they are: ten images are ten writes and no copy of ours
+        data = body[0] if len(body) == 1 and len(body[0]) < _PLAIN else _payload_type()(body)
         async with session.post(
             _url(url), headers=headers, data=data, allow_redirects=False, proxy=_proxy(url)
         ) as response:
@@ -225,11 +226,6 @@ def _proxy(url: str) -> str | None:
             proxy = found.get(parts.scheme) or found.get("all")
             _proxies[url] = proxy if proxy and proxy.startswith("http") else None
     return _proxies[url]
-
-
-def _payload(body: Body) -> Any:
-    """Return a payload that writes the pieces as they are: ten images are ten writes and no copy of ours."""
-    return _payload_type()(body)
 
 
 @functools.cache

@@ -103,10 +103,6 @@ class Message(msgspec.Struct, frozen=True):
         return tuple(part for part in self.parts if not isinstance(part, Text))
 
 
-def _parts(parts: tuple[str | Part, ...]) -> tuple[Part, ...]:
-    return tuple(Text(part) if isinstance(part, str) else part for part in parts)
-
-
 def system(text: str) -> Message:
     """Return a system message; providers without such a role get it where theirs belongs."""
     return Message("system", (Text(text),))
@@ -114,7 +110,7 @@ def system(text: str) -> Message:
 
 def user(*parts: str | Part) -> Message:
     """Return a user message; strings are text parts."""
-    return Message("user", _parts(parts))
+    return Message("user", tuple(Text(part) if isinstance(part, str) else part for part in parts))
 
 
 class Parameters(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -375,13 +375,10 @@ def _best_name(written: Mapping[str, Any], names: tuple[str, ...]) -> str | None
     fitting = [
         pattern
         for pattern in written
-        if "*" in pattern and any(fnmatch.fnmatchcase(name, _only_stars(pattern)) for name in names)
+        if "*" in pattern
+        and any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]")) for name in names)
     ]
     return max(fitting, key=lambda pattern: (len(pattern), pattern)) if fitting else None
-
-
-def _only_stars(pattern: str) -> str:
-    return pattern.replace("[", "[[]").replace("?", "[?]")
 
 
 def _user_price(model: str, written: _UserPrice, source: str) -> Price:

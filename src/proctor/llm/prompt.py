@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -432,16 +432,12 @@ def _files(folder: Path) -> dict[str, str]:
     return found
 
 
-def _names(files: Collection[str]) -> list[str]:
-    return [n for n in files if not n.startswith("_")]
-
-
 @lru_cache(maxsize=64)
 def _read_builtin(folder: Path, texts: tuple[tuple[str, str], ...]) -> dict[str, Template]:
     """Return our templates; compiling them takes longer than a small stage, and each stage of a job wants them."""
     files = dict(texts)
     places = {n: str(folder / f"{n}{_SUFFIX}") for n in files}
-    return {n: _read_template(n, files, places) for n in _names(files)}
+    return {n: _read_template(n, files, places) for n in files if not n.startswith("_")}
 
 
 def _read_template(

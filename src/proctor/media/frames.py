@@ -293,7 +293,8 @@ class _Cursor:
             self._reenter()
             return False
         if self._current is None and self._entry is not None:
-            self._step_back()
+            assert self._entry is not None
+            self._enter(_shown(self._entry) - 1)
             return False
         return True
 
@@ -353,10 +354,6 @@ class _Cursor:
             self._restart()
         else:
             self._enter(_shown(self._entry))
-
-    def _step_back(self) -> None:
-        assert self._entry is not None
-        self._enter(_shown(self._entry) - 1)
 
     def _advance(self, reach: int, leaving: bool) -> None:
         """Decode until a frame after ``reach`` has come out, or nothing more comes."""

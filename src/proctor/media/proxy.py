@@ -31,7 +31,6 @@ from proctor.media.source import import_av, local_file, open_video
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer, OutputContainer
-    from av.packet import Packet
     from av.stream import Stream
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
@@ -369,18 +368,14 @@ def _copy(
             over = count == wanted
             count += not over
         else:
-            over = _reaches(packet) > end
+            # seconds up to which a packet of AAC holds sound: its window is as long as two blocks
+            over = ((Fraction(packet.pts or 0) + 2 * AUDIO_BLOCK) * Fraction(packet.time_base or 0)) > end
         if over:
             del targets[packet.stream_index]
         else:
             packet.stream = targets[packet.stream_index]
             out.mux(packet)
     return count
-
-
-def _reaches(packet: Packet[Any]) -> Fraction:
-    """Seconds up to which a packet of AAC holds sound: its window is as long as two blocks."""
-    return (Fraction(packet.pts or 0) + 2 * AUDIO_BLOCK) * Fraction(packet.time_base or 0)
 
 
 def _upright(proxy: Path, limits: Limits) -> tuple[int, int]:

@@ -426,7 +426,7 @@ def _interval(
     drawn, draws = draws.size, draws[np.isfinite(draws)]
     if not draws.size:
         return Interval(None, None, name, "no resample has a defined value")
-    if _constant(draws, estimate):
+    if np.ptp(draws) <= 1e-12 * max(1.0, abs(estimate)):
         if draws.size < drawn:  # equal ends would pass for certainty
             share = f"{100 * (1 - draws.size / drawn):.2g} %"
             note = f"no interval: undefined in {share} of the resamples, and the same in the others"
@@ -469,10 +469,6 @@ def interval_tails(confidence: float, clusters: int) -> Floats:
     """
     tail = _widened(confidence, max(2, clusters))
     return np.array([tail, 1 - tail])
-
-
-def _constant(draws: Floats, estimate: float) -> bool:
-    return bool(np.ptp(draws) <= 1e-12 * max(1.0, abs(estimate)))
 
 
 def _bca_tails(tails: Floats, draws: Floats, estimate: float, acceleration: float) -> Floats:

@@ -182,9 +182,6 @@ class TaskGraph:
 
     # -- bitsets ---------------------------------------------------------------------------------------------
 
-    def _bit(self, step_id: str) -> int:
-        return 1 << self.index[step_id]
-
     def mask(self, step_ids: Iterable[str]) -> int:
         """Return the bitset of these steps.
 
@@ -360,7 +357,7 @@ class TaskGraph:
         for step_id in named:
             if self._above[self.index[step_id]] & wanted & ~done:
                 return False
-            done |= self._bit(step_id)
+            done |= 1 << self.index[step_id]
         return True
 
     @cached_property

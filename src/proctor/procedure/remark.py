@@ -57,8 +57,9 @@ def read_remarks(text: str, instruction: str = "") -> tuple[Remark, ...]:
     said = _content(instruction)
     found = []
     for sentence in _sentences(text):
-        if _is_within(_content(sentence), said):
-            continue
+        rest = iter(said)
+        if said and all(w in rest for w in _content(sentence)):
+            continue  # the words stand in the other text in this order: they say nothing of their own
         remark = _read(sentence, instruction)
         if remark is not None and not find_faults(remark.after("")):
             found.append(remark)
@@ -70,12 +71,6 @@ def _content(text: str) -> list[str]:
     return [
         w.rstrip("s") if len(w) > 3 else w for w in words if w not in ("the", "a", "an", "to", "of", "it")
     ]
-
-
-def _is_within(words: list[str], of: list[str]) -> bool:
-    """True when the words stand in the other text in this order, so that they say nothing of their own."""
-    rest = iter(of)
-    return bool(of) and all(w in rest for w in words)
 
 
 def _sentences(text: str) -> Iterator[str]:

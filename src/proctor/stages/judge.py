@@ -19,7 +19,7 @@ from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
-from proctor.exam.verdict import read_verdict
+from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.procedure.graph import TaskGraph

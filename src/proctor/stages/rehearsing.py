@@ -14,12 +14,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
 
 import msgspec
 
-from proctor.corpus.collection import Corpus
 from proctor.errors import MissingExtraError, UserError
 from proctor.llm.model import Model, ModelName
 from proctor.llm.registry import resolve
@@ -28,6 +27,9 @@ from proctor.procedure.recording import Recording
 from proctor.records import read_json, write_json
 from proctor.stages.show import Show
 from proctor.workspace import is_there
+
+if TYPE_CHECKING:
+    from proctor.corpus.collection import Corpus
 
 __all__ = [
     "ENTRY_POINTS",

@@ -17,7 +17,7 @@ from proctor.errors import UserError
 from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.generate.styled.duplicates import normalise_question
 from proctor.llm.fence import escape_text
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 from proctor.records import read_jsonl
 
 __all__ = ["AnswersKnown"]

@@ -17,7 +17,7 @@ from proctor.exam.question import Choice, Item, Pick, Picture, Text, part_of
 from proctor.llm.message import Image, Message, Parameters
 from proctor.llm.message import Text as Said
 from proctor.llm.outcome import Outcome, Reply
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 
 SHOWN = ("picture", "question", "facts")
 PARAMETERS = Parameters(temperature=0.0, max_tokens=60)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from proctor.exam.verdict import Scale, UnscoredReason, maximum, read_verdict
+from proctor.exam.verdict.reading import Scale, UnscoredReason, maximum
+from proctor.exam.verdict.reply import read_verdict
 
 LINES = (Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
 REPLIES = [json.loads(line) for line in LINES]

@@ -16,15 +16,8 @@ from tests.generate.instructional.played import recording
 
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
-from proctor.generate.instructional.clips import (
-    ClipSet,
-    Narration,
-    clips_of,
-    dataset_key,
-    render_step,
-    top_steps,
-)
-from proctor.generate.instructional.record import ShownStep
+from proctor.generate.instructional.clips import ClipSet, Narration, clips_of, dataset_key
+from proctor.generate.instructional.record import ShownStep, render_step, top_steps
 from proctor.procedure.recording import Mistake, Recording, Segment
 from proctor.procedure.trim_rules import variant_rules
 

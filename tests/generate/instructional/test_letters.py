@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from proctor.errors import UserError
 from proctor.generate.instructional.letters import arrange_options, deal_letters, vote_order
-from proctor.metrics.choice import LETTERS, letter_balance
+from proctor.metrics.choice.balance import letter_balance
+from proctor.metrics.choice.letters import LETTERS
 
 
 def ids(n: int) -> list[str]:

@@ -13,7 +13,6 @@ from tests.generate.instructional.played import PROMPTS, SECRET, clip, step
 
 from proctor.errors import UserError
 from proctor.generate.instructional.category import MEANINGS
-from proctor.generate.instructional.clips import render_step
 from proctor.generate.instructional.plan import PairTask, position_of
 from proctor.generate.instructional.prompting import (
     STYLES,
@@ -23,7 +22,7 @@ from proctor.generate.instructional.prompting import (
     show_part,
     template_name,
 )
-from proctor.generate.instructional.record import LEVELS, Level, ShownClip
+from proctor.generate.instructional.record import LEVELS, Level, ShownClip, render_step
 from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.prompt import Rendered
 

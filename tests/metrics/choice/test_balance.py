@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proctor.metrics.choice import balanced_letter_counts, letter_balance
+from proctor.metrics.choice.balance import letter_balance
+from proctor.metrics.choice.letters import balanced_letter_counts
 from proctor.metrics.errors import MetricInputError
 
 

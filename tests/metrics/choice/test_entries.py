@@ -1,4 +1,4 @@
-from proctor.metrics.choice import METRICS
+from proctor.metrics.choice.entries import METRICS
 
 
 def test_entries_of_the_catalogue():

@@ -1,6 +1,6 @@
 import pytest
 
-from proctor.metrics.choice import balanced_letter_counts, letter_counts
+from proctor.metrics.choice.letters import balanced_letter_counts, letter_counts
 from proctor.metrics.errors import MetricInputError
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.metrics.choice import (
+from proctor.metrics.choice.marks import (
     chance_accuracy,
     choice_counts,
     letter_confusion,

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.patience import effort
 
-from proctor.metrics.choice import LETTERS, parse_letter
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.reading import parse_letter
 from proctor.metrics.errors import MetricInputError
 
 OPTIONS = ["Add the salt", "Pour the milk", "Stir the eggs", "A bowl of water", "Turn off the heat"]

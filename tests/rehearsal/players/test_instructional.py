@@ -39,7 +39,7 @@ from proctor.llm.fence import FenceSecret
 from proctor.llm.outcome import Reply
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable
-from proctor.metrics.choice import parse_letter
+from proctor.metrics.choice.reading import parse_letter
 from proctor.records import write_jsonl
 from proctor_rehearsal.players.instructional_answering import KNOWN
 from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support

@@ -18,7 +18,7 @@ from proctor.generate.instructional.filters import FilterModels, FilterRun, Filt
 from proctor.generate.instructional.pair_run import PairRun, generate_pairs
 from proctor.generate.instructional.pairs import PairGenerator, PairModels
 from proctor.generate.instructional.plan import plan_pairs
-from proctor.metrics.choice import letter_counts
+from proctor.metrics.choice.letters import letter_counts
 from proctor.records import canonical_json, write_jsonl
 from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support
 from proctor_rehearsal.players.instructional_reading import read_line

@@ -15,7 +15,8 @@ from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, gold_texts
-from proctor.exam.verdict import Scale, read_verdict
+from proctor.exam.verdict.reading import Scale
+from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor_rehearsal.players.answers import answer_sheet
 from proctor_rehearsal.players.files import Now

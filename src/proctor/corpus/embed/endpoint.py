@@ -220,11 +220,14 @@ class EndpointEmbedder:
                 return reply
             found = parse_vectors(reply.status, reply.headers, reply.body, len(texts), self._dimension)
             if isinstance(found, Failure):
-                return self._hidden(found)
+                message = self._key.hide(found.message) if self._key is not None else found.message
+                return msgspec.structs.replace(found, message=message)
             held.append(found[0])
             return Reply(text="", usage=found[1], model=self._model)
 
-        outcome = await self._flow.run(self._endpoint, _tokens(texts), attempt, self._count)
+        outcome = await self._flow.run(
+            self._endpoint, sum(len(text) // 4 + 1 for text in texts), attempt, self._count
+        )
         if isinstance(outcome, Reply):
             with self._lock:
                 self._dimension = held[0].shape[1] if self._dimension is None else self._dimension
@@ -237,10 +240,6 @@ class EndpointEmbedder:
             first = await self._batch(texts[:half], lease)
             return np.concatenate([first, await self._batch(texts[half:], lease)])
         raise self._error(outcome, texts)
-
-    def _hidden(self, failure: Failure) -> Failure:
-        message = self._key.hide(failure.message) if self._key is not None else failure.message
-        return msgspec.structs.replace(failure, message=message)
 
     def _count(self, record: AttemptRecord) -> None:
         with self._lock:
@@ -268,10 +267,6 @@ class EndpointEmbedder:
             where=self.name,
             hint=hints.get(failure.kind, "run the same command again later; what came is kept"),
         )
-
-
-def _tokens(texts: list[str]) -> int:
-    return sum(len(text) // 4 + 1 for text in texts)
 
 
 def _batches(texts: list[str], most: int) -> list[list[str]]:

@@ -115,7 +115,10 @@ class _Encoder:
         self._folder = folder
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._pad = _padding(self._tokenizer)
+            held = self._tokenizer.padding
+            self._pad = (
+                int(held["pad_id"]) if isinstance(held, dict) and isinstance(held.get("pad_id"), int) else 0
+            )
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(tokens)
             file = next(folder / name for name in _FILES if (folder / name).is_file())
@@ -189,11 +192,6 @@ class _Encoder:
             where=str(self._folder),
             hint="check its files",
         )
-
-
-def _padding(tokenizer: Any) -> int:
-    held = tokenizer.padding
-    return int(held["pad_id"]) if isinstance(held, dict) and isinstance(held.get("pad_id"), int) else 0
 
 
 def _output(session: Any) -> str:

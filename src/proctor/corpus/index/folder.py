@@ -96,7 +96,7 @@ def write_index(folder: Path, index: Index, corpus: str) -> IndexManifest:
         fields = (
             _write_lexical(work, index) if isinstance(index, LexicalIndex) else _write_vectors(work, index)
         )
-        files = {path.name: _described(path) for path in sorted(work.iterdir())}
+        files = {path.name: IndexFile(path.stat().st_size, _digest(path)) for path in sorted(work.iterdir())}
         manifest = IndexManifest(format=FORMAT, corpus=corpus, sources=len(index), files=files, **fields)
         write_json(work / _MANIFEST, manifest)
     return manifest
@@ -145,10 +145,6 @@ def _replaced(folder: Path) -> Iterator[Path]:
     else:
         with atomic_folder(folder) as work:
             yield work
-
-
-def _described(path: Path) -> IndexFile:
-    return IndexFile(path.stat().st_size, _digest(path))
 
 
 def _digest(path: Path) -> str:

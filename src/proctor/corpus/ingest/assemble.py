@@ -47,7 +47,7 @@ class _Assembly:
         self._options = options
         self._blocks = blocks
         titles = [b.text for b in blocks if isinstance(b, Title) and b.text.strip()]
-        self._title = single_spaced(titles[-1]) if titles else _title_from_name(doc_id)
+        self._title = single_spaced(titles[-1]) if titles else caption_from_name(PurePosixPath(doc_id))
         self._numbers: Counter[tuple[Modality, int]] = Counter()
 
     def sources(self) -> Iterator[Source | Dropped]:
@@ -169,10 +169,6 @@ class _Assembly:
             licence=self._options.licence,
             meta=_meta(section, table.page),
         )
-
-
-def _title_from_name(doc_id: str) -> str:
-    return caption_from_name(PurePosixPath(doc_id))
 
 
 def _locator(*parts: str) -> str:

@@ -138,7 +138,8 @@ def html_blocks(text: str, reading: Reading) -> Iterator[Block]:
         return
     if title := _title(tree):
         yield Title(title)
-    yield from _Walk(reading).blocks(_main_part(body))
+    mains = [node for node in body.css("main") if not _is_hidden(node)]
+    yield from _Walk(reading).blocks(mains[0] if len(mains) == 1 and _text_of(mains[0]) else body)
 
 
 def _title(tree: Any) -> str:
@@ -148,11 +149,6 @@ def _title(tree: Any) -> str:
         return said
     title = tree.css_first("head title")
     return single_spaced(title.text(deep=True)) if title is not None else ""
-
-
-def _main_part(body: LexborNode) -> LexborNode:
-    mains = [node for node in body.css("main") if not _is_hidden(node)]
-    return mains[0] if len(mains) == 1 and _text_of(mains[0]) else body
 
 
 class _Walk:

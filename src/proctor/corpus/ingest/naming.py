@@ -26,11 +26,9 @@ def safe_name(name: str) -> str:
 
     Everything else becomes ``%`` and two hex digits a byte, as in addresses, so different names stay different.
     """
-    return "".join(c if c.isalnum() or c in _SAFE else _escaped(c) for c in name)
-
-
-def _escaped(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))
+    return "".join(
+        c if c.isalnum() or c in _SAFE else "".join(f"%{byte:02X}" for byte in os.fsencode(c)) for c in name
+    )
 
 
 def caption_from_name(path: PurePath) -> str:

@@ -260,11 +260,7 @@ def _letters(chars: Sequence[dict[str, Any]]) -> tuple[float, bool]:
     """Return the size of a word, and whether it is bold: what most of its letters are."""
     fonts = Counter((float(char["size"]), str(char["fontname"])) for char in chars)
     (size, font), _ = fonts.most_common(1)[0]
-    return size, _is_bold(font)
-
-
-def _is_bold(font: str) -> bool:
-    return any(mark in font.lower() for mark in ("bold", "black", "heavy", "-semib", "demi", "cmbx"))
+    return size, any(mark in font.lower() for mark in ("bold", "black", "heavy", "-semib", "demi", "cmbx"))
 
 
 def _inside(inner: Box, outer: Box) -> bool:

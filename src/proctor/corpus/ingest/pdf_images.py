@@ -72,7 +72,10 @@ def _image_bytes(image: Any, max_pixels: int, min_side: int) -> bytes:
             "image-too-large",
             f"an image of {width}x{height} pixels, {max_pixels} are allowed. Raise max_pixels.",
         )
-    if list(image.get_filters(skip_simple=True)) == ["DCTDecode"] and _as_viewers_show(image):
+    # true for grey and three colours; a JPEG in four inks is shown in wrong colours outside of a PDF
+    if list(image.get_filters(skip_simple=True)) == ["DCTDecode"] and (
+        image.get_metadata().bits_per_pixel in (8, 24)
+    ):
         return bytes(image.get_data(decode_simple=True))
     picture = image.get_bitmap(render=False).to_pil()
     stream = io.BytesIO()
@@ -80,8 +83,3 @@ def _image_bytes(image: Any, max_pixels: int, min_side: int) -> bytes:
         stream, "PNG"
     )
     return stream.getvalue()
-
-
-def _as_viewers_show(image: Any) -> bool:
-    """True for grey and three colours; a JPEG in four inks is shown in wrong colours outside of a PDF."""
-    return image.get_metadata().bits_per_pixel in (8, 24)

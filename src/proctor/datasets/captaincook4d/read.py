@@ -175,7 +175,8 @@ def _patched(source: RawRecording, mode: Corrections, patches: PatchFile, log: L
     for patch in patches.patches:
         if patch.recording != source.recording_id or mode not in patch.modes:
             continue
-        place = _find(source.step_annotations, patch)
+        places = [i for i, s in enumerate(source.step_annotations) if s.step_id == patch.step]
+        place = places[patch.occurrence - 1] if patch.occurrence <= len(places) else None
         if place is None or _value(source.step_annotations[place], patch) != patch.old:
             log.find("patch", patch.place, f"expected {patch.field} {patch.old!r}; not applied")
             continue
@@ -185,11 +186,6 @@ def _patched(source: RawRecording, mode: Corrections, patches: PatchFile, log: L
             _set(steps[place], patch)
         log.correct(_correction(patch))
     return [s for i, s in enumerate(steps) if i not in removed]
-
-
-def _find(steps: Sequence[RawStep], patch: Patch) -> int | None:
-    places = [i for i, s in enumerate(steps) if s.step_id == patch.step]
-    return places[patch.occurrence - 1] if patch.occurrence <= len(places) else None
 
 
 def _value(step: RawStep, patch: Patch) -> object:

@@ -131,7 +131,8 @@ class Collector:
         if recording.id in self._recordings:
             self.drop(recording.id, "duplicate_id", f"{len(recording.segments)} segment(s) with it")
             return False
-        beyond = _beyond(recording)
+        limit = recording.duration
+        beyond = 0 if limit is None else sum(s.end is not None and s.end > limit for s in recording.segments)
         if beyond:
             self.warn(f"recording '{recording.id[:_SHOWN]}': {beyond} segment(s) end after the video does.")
         self._recordings[recording.id] = replace(recording, segments=in_order(recording.segments))
@@ -150,11 +151,6 @@ class Collector:
     def result(self) -> Imported[Recording]:
         """Return everything that was gathered."""
         return Imported(tuple(self._recordings.values()), tuple(self.warnings), tuple(self.dropped))
-
-
-def _beyond(recording: Recording) -> int:
-    limit = recording.duration
-    return 0 if limit is None else sum(s.end is not None and s.end > limit for s in recording.segments)
 
 
 # -- export ----------------------------------------------------------------------------------------------------

@@ -48,11 +48,12 @@ from proctor.exam.question import (
     part_of,
 )
 from proctor.exam.view import Sampling, View
-from proctor.generate.instructional.clips import render_step
+from proctor.generate.instructional.record import render_step
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply, Truncated
 from proctor.media.sampling import thin
-from proctor.metrics.choice import LETTERS, PARSER
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.reading import PARSER
 
 __all__ = [
     "ANSWER",

@@ -22,7 +22,7 @@ from proctor.exam.library import Prompts
 from proctor.exam.question import Choice, Question
 from proctor.llm.message import Media, Message, Text
 from proctor.llm.prompt import Rendered
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 
 __all__ = [
     "CHOICE_TEMPLATES",

@@ -11,7 +11,7 @@ from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Procedure, gold_texts, part_of
-from proctor.exam.verdict import read_verdict
+from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.message import Parameters
 
 __all__ = ["RubricMarker"]

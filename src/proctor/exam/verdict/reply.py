@@ -58,7 +58,7 @@ def read_verdict(reply: str, scale: Scale) -> VerdictReading:
     try:
         mark = decide(text, maximum(scale))
     except Unscored as why:
-        return _unscored(text, why.reason, why.detail)
+        return VerdictReading(None, _tidy(text), why.reason, detail=why.detail or WHY[why.reason])
     rationale = mark.rationale if mark.rationale is not None else text[: mark.at]
     if not rationale.strip() and mark.rationale is None:
         rationale = text
@@ -72,10 +72,6 @@ _AS_IT_IS: Final[dict[str, UnscoredReason]] = {
     "not_a_reply": "not_a_reply",
     "unfinished_thinking": "unfinished_thinking",
 }
-
-
-def _unscored(text: str, reason: UnscoredReason, detail: str = "") -> VerdictReading:
-    return VerdictReading(None, _tidy(text), reason, detail=detail or WHY[reason])
 
 
 def _tidy(text: str) -> str:

@@ -128,16 +128,12 @@ def render_question(
     if started and tone == "careless":
         tone = "plain"
     lead = rng.choice(LEAD_INS[tone])
-    template = _joined(lead, form.template)
+    keeps_capital = not lead or lead.endswith(". ") or re.match(r"I\b", form.template)
+    template = lead + (form.template if keeps_capital else form.template[0].lower() + form.template[1:])
     if person == "we":
         template = _plural(template)
     question = template.format_map(slots)
     return Rendered(question[0].upper() + question[1:], form, person, tone)
-
-
-def _joined(lead: str, template: str) -> str:
-    keeps_capital = not lead or lead.endswith(". ") or re.match(r"I\b", template)
-    return lead + (template if keeps_capital else template[0].lower() + template[1:])
 
 
 @cache

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeVar, get_args
 
-from proctor.generate.instructional.clips import top_steps
-from proctor.generate.instructional.record import Category, FilterName, Level, ShownClip, ShownStep
+from proctor.generate.instructional.record import Category, FilterName, Level, ShownClip, ShownStep, top_steps
 from proctor.procedure.inflect import gerund
 from proctor.procedure.phrase import Phrase, parse_phrase
 

@@ -21,7 +21,8 @@ from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, find_objects, read_object, spoken_text
-from proctor.metrics.choice import LETTERS, parse_letter
+from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.reading import parse_letter
 
 __all__ = [
     "LONGEST_OPTION",

@@ -46,7 +46,7 @@ from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 from proctor.records import Dropped, content_hash
 
 __all__ = [

@@ -33,8 +33,6 @@ __all__ = [
     "Trimming",
     "clips_of",
     "dataset_key",
-    "render_step",
-    "top_steps",
 ]
 
 TRIMMED: Final = frozenset({"goalstep", "egoexo4d"})
@@ -145,21 +143,6 @@ def clips_of(
     counts = Counter(making.counts)
     counts["clips"], counts["videos"] = len(clips), len(videos)
     return ClipSet(tuple(clips), tuple(making.dropped), dict(sorted(counts.items())))
-
-
-def top_steps(clip: ShownClip) -> tuple[ShownStep, ...]:
-    """Return the steps of a clip without their substeps."""
-    return tuple(step for step in clip.steps if "." not in step.id)
-
-
-def render_step(step: ShownStep) -> str:
-    """Return a step on one line as models read it: id, times in seconds of the clip, text, kind, what is said meanwhile."""
-    parts = [step.id, f"{step.start:.1f}-{step.end:.1f} s", step.text]
-    if step.category:
-        parts.append(f"kind: {step.category}")
-    if step.narration:
-        parts.append(f"said meanwhile: {step.narration}")
-    return " | ".join(parts)
 
 
 # -- making ------------------------------------------------------------------------------------------------------

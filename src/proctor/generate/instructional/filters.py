@@ -290,7 +290,7 @@ class Filters:
             keep = None
         deciding = [vote for vote in votes if vote.keep is keep]
         evidence = {"votes": " ".join(_vote_word(vote.keep) for vote in votes)}
-        evidence["problem"] = _most_common([vote.problem for vote in deciding])
+        evidence["problem"] = Counter([vote.problem for vote in deciding]).most_common(1)[0][0]
         ids = dict.fromkeys(id for vote in deciding if vote.said for id in vote.said.ids)
         unknown = dict.fromkeys(id for vote in deciding if vote.said for id in vote.said.unknown)
         evidence |= _listed("ids", ids) | _listed("unknown_ids", unknown)
@@ -417,11 +417,6 @@ def _cut_off(asked: Asked[str]) -> str | None:
 
 def _vote_word(keep: bool | None) -> str:
     return "postponed" if keep is None else "keep" if keep else "drop"
-
-
-def _most_common(problems: Sequence[str]) -> str:
-    """Return what was said most often, of several the first."""
-    return Counter(problems).most_common(1)[0][0]
 
 
 def _listed(name: str, ids: Mapping[str, None]) -> dict[str, str]:

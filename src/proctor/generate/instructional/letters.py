@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from proctor.errors import UserError
 from proctor.generate.styled.rng import attempt_random
-from proctor.metrics.choice import LETTERS, balanced_letter_counts
+from proctor.metrics.choice.letters import LETTERS, balanced_letter_counts
 
 __all__ = ["arrange_options", "deal_letters", "vote_order"]
 

@@ -316,7 +316,7 @@ class _Work:
         for number, entry in enumerate(entries, 1):
             bad = entry if isinstance(entry, BadEntry) else self._against(entry, asked, len(kept))
             if bad is not None:
-                self._drop(number, bad)
+                self.dropped.append(Dropped(f"{self.task.id}#{number}", bad.reason, bad.detail[:_SHOWN]))
             elif isinstance(entry, RawPair):
                 asked.add(normalise_question(entry.question))
                 kept.append(entry)
@@ -329,9 +329,6 @@ class _Work:
         if bad is None and kept >= len(self.task.wants):
             bad = BadEntry("not_asked_for", pair.question)
         return bad
-
-    def _drop(self, number: int, bad: BadEntry) -> None:
-        self.dropped.append(Dropped(f"{self.task.id}#{number}", bad.reason, bad.detail[:_SHOWN]))
 
     # -- categories ----------------------------------------------------------------------------------------------
 

@@ -157,7 +157,8 @@ def plan_pairs(
     for level, wanted in _per_level(levels, total, per_clip, len(clips)).items():
         counts = _share_out(ordered, wanted, per_clip, per_call)
         cells = _cells(level, categories[level], seed)
-        left = _spread(cells, wanted)
+        share, over = divmod(wanted, len(cells))
+        left = Counter({cell: share + (n < over) for n, cell in enumerate(cells)})
         for clip, count in counts:
             dealt = _deal(clip, count, left)
             quota.update(dealt)
@@ -266,11 +267,6 @@ def _cells(level: Level, categories: Sequence[Category], seed: int) -> list[Cell
     ]
     attempt_random(seed, level, 0, "cells").shuffle(cells)
     return cells
-
-
-def _spread(cells: Sequence[Cell], wanted: int) -> Counter[Cell]:
-    share, over = divmod(wanted, len(cells))
-    return Counter({cell: share + (n < over) for n, cell in enumerate(cells)})
 
 
 def _in_turns(clips: Sequence[ShownClip], seed: int) -> list[ShownClip]:

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 from proctor.errors import UserError
 from proctor.generate.instructional.category import MEANINGS
-from proctor.generate.instructional.clips import render_step
 from proctor.generate.instructional.pair_checks import ANSWER_WORDS
 from proctor.generate.instructional.plan import POSITIONS, PairTask, Position, position_of
-from proctor.generate.instructional.record import Category, Level, ShownClip, ShownStep
+from proctor.generate.instructional.record import Category, Level, ShownClip, ShownStep, render_step
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 

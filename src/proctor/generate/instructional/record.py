@@ -25,6 +25,8 @@ __all__ = [
     "ShownClip",
     "ShownStep",
     "Vote",
+    "render_step",
+    "top_steps",
 ]
 
 Level = Literal["coarse", "fine"]
@@ -206,3 +208,18 @@ class ChoiceItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     votes: tuple[Vote, ...] = ()
     confirmed: bool | None = None
     details: Mapping[str, str] = {}
+
+
+def top_steps(clip: ShownClip) -> tuple[ShownStep, ...]:
+    """Return the steps of a clip without their substeps."""
+    return tuple(step for step in clip.steps if "." not in step.id)
+
+
+def render_step(step: ShownStep) -> str:
+    """Return a step on one line as models read it: id, times in seconds of the clip, text, kind, what is said meanwhile."""
+    parts = [step.id, f"{step.start:.1f}-{step.end:.1f} s", step.text]
+    if step.category:
+        parts.append(f"kind: {step.category}")
+    if step.narration:
+        parts.append(f"said meanwhile: {step.narration}")
+    return " | ".join(parts)

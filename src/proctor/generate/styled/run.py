@@ -139,7 +139,7 @@ def _drop_repeats(
         if repeats is None:
             continue
         result = results[question.id] = _turned_away(results[question.id], repeats)
-        if _tried(result) < most:
+        if sum(attempt.outcome not in UNTRIED for attempt in result.attempts) < most:
             going.append(result.target)
     return going
 
@@ -148,10 +148,6 @@ def _turned_away(result: TargetResult, repeats: Repeats) -> TargetResult:
     *before, last = result.attempts
     last = msgspec.structs.replace(last, outcome="duplicate_question", detail=repeats.detail)
     return replace(result, question=None, attempts=(*before, last))
-
-
-def _tried(result: TargetResult) -> int:
-    return sum(attempt.outcome not in UNTRIED for attempt in result.attempts)
 
 
 def _summary(

@@ -143,7 +143,8 @@ def _is_renumbered(
         notes.append("The label map leaves the labels of the ground truth as they are.")
         return False
     if raw and new:
-        renumbered = _better_renumbered(truth, predictions, label_map)
+        back = truth.relabelled({new: raw for raw, new in label_map.items()})
+        renumbered = _overlapped(back, predictions) > _overlapped(truth, predictions)
         how = "renumbered" if renumbered else "raw"
         notes.append(
             f"The labels of the ground truth fit the label map as raw and as renumbered ones; they were read as "
@@ -163,11 +164,6 @@ def _is_renumbered(
         f"nor as renumbered ones ({_some(no_value)} {_are(no_value)} no value)",
         "give the map {raw: renumbered} that belongs to this ground truth, or none if its labels are raw",
     )
-
-
-def _better_renumbered(truth: Segments, predictions: Segments, label_map: Mapping[Name, Name]) -> bool:
-    back = truth.relabelled({new: raw for raw, new in label_map.items()})
-    return _overlapped(back, predictions) > _overlapped(truth, predictions)
 
 
 def _overlapped(truth: Segments, predictions: Segments) -> int:

@@ -39,10 +39,6 @@ def interchangeable_pairs(gold: Order, series: Sequence[Order]) -> frozenset[Pai
     return frozenset[Pair]().union(*(inverted_pairs(gold, order) for order in series))
 
 
-def _jaccard(a: frozenset[Any], b: frozenset[Any]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0
-
-
 def _set_score(
     name: str,
     instances: Mapping[str, AlternativeInstance],
@@ -55,7 +51,9 @@ def _set_score(
     values = {}
     for key, one in checked_instances(instances).items():
         sets = [as_set(one.gold, series) for series in series_by_name(one)]
-        values[key] = mean_or_none([_jaccard(a, b) for a, b in combinations(sets, 2)])
+        values[key] = mean_or_none(
+            [(len(a & b) / len(a | b) if a or b else 1.0) for a, b in combinations(sets, 2)]
+        )
     signature = bootstrap_signature(name, clusters, confidence, resamples, seed)
     return mean_over_instances(values, signature, clusters, confidence, resamples, seed)
 

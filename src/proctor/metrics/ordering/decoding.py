@@ -76,7 +76,7 @@ def decode_pairwise(probabilities: ArrayLike, *, method: DecodingMethod | None =
         order = _borda(matrix)
         if chosen == "search":
             order = _searched(logs, order)
-    return PairwiseDecoding(tuple(order), _log_probability(logs, order), chosen)
+    return PairwiseDecoding(tuple(order), float(np.triu(logs[np.ix_(order, order)], 1).sum()), chosen)
 
 
 def _symmetric(probabilities: ArrayLike) -> Floats:
@@ -89,10 +89,6 @@ def _symmetric(probabilities: ArrayLike) -> Floats:
         raise MetricInputError(f"P[{i}, {j}] = {matrix[i, j]} is no probability")
     result: Floats = (matrix + 1.0 - matrix.T) / 2.0
     return result
-
-
-def _log_probability(logs: Floats, order: list[int]) -> float:
-    return float(np.triu(logs[np.ix_(order, order)], 1).sum())
 
 
 def _borda(matrix: Floats) -> list[int]:

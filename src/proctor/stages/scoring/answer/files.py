@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from proctor.errors import UserError
 from proctor.metrics.answer import JudgeScale, parse_judge_score
-from proctor.metrics.choice import LETTERS
+from proctor.metrics.choice.letters import LETTERS
 from proctor.stages.scoring.answer import AnswerSettings
 from proctor.stages.scoring.files import Table, read_table
 

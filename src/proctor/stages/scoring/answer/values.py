@@ -20,7 +20,8 @@ from proctor.metrics.answer_text import (
     token_overlap,
 )
 from proctor.metrics.bert_score import Match, bert_score
-from proctor.metrics.choice import PARSER, ParsedLetter, choice_counts, parse_letter
+from proctor.metrics.choice.marks import choice_counts
+from proctor.metrics.choice.reading import PARSER, ParsedLetter, parse_letter
 from proctor.stages.scoring.answer import AnswerSettings
 from proctor.stages.scoring.answer.files import AnswerData, Question
 from proctor.stages.scoring.files import explained
