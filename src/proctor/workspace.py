@@ -3,7 +3,7 @@
 ``proctor.toml`` holds the settings (every flag of a command has a line there, and back: a flag that is given is
 written down when the stage has succeeded, and holds from then on). ``stages.json`` holds what each stage did:
 settings, counts and the hashes of what it read and wrote, so that a file that was changed behind a stage's back
-is noticed.
+is noticed. ``workspace.json`` says the format of the records.
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ from proctor.records import (
 from proctor.settings import Settings, fields_of
 from proctor.version import __version__
 
-__all__ = ["STAGES", "StageRecord", "Workspace", "is_there"]
+__all__ = ["FORMAT", "STAGES", "StageRecord", "Workspace", "format_of", "is_there", "write_format"]
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Settings)
+
+FORMAT: Final = 2
+"""Of the records in a workspace: 1 until October 2026, 2 since items of every kind are one record (``proctor upgrade``)."""
+_FORMAT_FILE: Final = "workspace.json"
 
 STAGES: Final = ("read", "derive", "generate", "verify", "build")
 """The stages that write one file into the workspace, in order; runs come after them."""
@@ -84,6 +88,28 @@ def is_there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
+class _Format(msgspec.Struct, frozen=True):
+    format: int
+
+
+def format_of(root: Path) -> int | None:
+    """Return the format of the records in a folder; None where no stage has written any.
+
+    Raises:
+        UserError: if the file that says so is broken.
+    """
+    path = root / _FORMAT_FILE
+    if is_there(path):
+        said: _Format = read_json(path, _Format)
+        return said.format
+    return 1 if is_there(root / "stages.json") else None
+
+
+def write_format(root: Path) -> None:
+    """Say that the records in a folder are of today's format."""
+    write_json(root / _FORMAT_FILE, _Format(FORMAT))
+
+
 class StageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """What one stage did: with which settings, from what, to what, and the numbers of its closing line."""
 
@@ -96,9 +122,29 @@ class StageRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder with the files of one benchmark in the making."""
+    """A folder with the files of one benchmark in the making.
+
+    Raises:
+        UserError: if its records are of another format.
+    """
 
     root: Path
+
+    def __post_init__(self) -> None:
+        """Refuse a folder of an older or a newer version, whatever is to be done with it."""
+        found = format_of(self.root)
+        if found is not None and found < FORMAT:
+            raise UserError(
+                "this workspace was made by an older version of Proctor.",
+                where=str(self.root),
+                hint=f"bring a copy of it up to date: proctor upgrade {shlex.quote(str(self.root))}",
+            )
+        if found is not None and found > FORMAT:
+            raise UserError(
+                f"this workspace was made by a newer version of Proctor (format {found}; this one knows {FORMAT}).",
+                where=str(self.root),
+                hint="pip install --upgrade proctor-bench",
+            )
 
     # -- places ------------------------------------------------------------------------------------------------
 
@@ -328,6 +374,8 @@ class Workspace:
             outputs={n: file_sha256(self.file(n)) for n in outputs},
         )
         with self._alone():
+            if not is_there(self.file(_FORMAT_FILE)):
+                write_format(self.root)
             others = {name: _without(old, record.outputs) for name, old in self.stages().items()}
             write_json(self.file("stages.json"), {**others, stage: record})
             if stage in STAGES:

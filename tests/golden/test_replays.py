@@ -19,8 +19,7 @@ from tests.golden.now import differences, today
 from tests.golden.playing import Asked, Pictures, Table, collect, moved, replaying, typed_into
 
 from proctor.llm.outcome import Failure
-from proctor.stages.upgrade.moments import upgrade_moments
-from proctor.workspace import Workspace
+from proctor.workspace import format_of
 
 STORED = Path(__file__).parent / "stored"
 
@@ -39,8 +38,11 @@ def unpacked(store: str, home: Path) -> Path:
         exist_ok=True
     )  # nothing that was there has changed since, where the archive has none
     shutil.copytree(home / "before", bench, dirs_exist_ok=True)
-    upgrade_moments(Workspace(bench))
-    return bench
+    if format_of(bench) is None:  # nothing was made yet
+        return bench
+    done = typed_into("upgrade", str(bench), "--output", str(home / "today" / "bench"))
+    assert done.status == 0, done.err
+    return home / "today" / "bench"
 
 
 @pytest.fixture(autouse=True)

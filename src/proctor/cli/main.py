@@ -50,6 +50,7 @@ _COMMANDS: Final = {
     "reproduce": ("reproduce", "Recompute published results from the annotations."),
     "oracle": ("oracle", "Measure the task-graph oracle against people."),
     "calls": ("calls", "List, sum up, export, prune and replay calls of models."),
+    "upgrade": ("upgrade", "Bring a copy of a workspace of an older version up to date."),
     "doctor": ("doctor", "Say what is installed, and what is wrong with a workspace."),
 }
 

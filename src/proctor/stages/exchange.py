@@ -39,12 +39,12 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int
     Raises:
         UserError: if a file is broken, or the workspace holds another benchmark's verdicts.
     """
+    workspace = Workspace(root)
     published = read_promqa(file)
     if not published:
         raise UserError("there are no examples in it.", where=str(file), hint="is it the right file?")
     read = load_dataset("captaincook4d").read(annotations, "published")
     records = import_promqa(published, read.graphs)
-    workspace = Workspace(root)
     workspace.create()
     if workspace.file("verification.sqlite").exists():
         raise UserError(
@@ -84,8 +84,8 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]
     Raises:
         UserError: if there is no such release, a file of it was changed, or the workspace has items already.
     """
+    workspace, _ = Workspace(root), Workspace(Path(name_or_path))  # neither may be of an older version
     benchmark = load_benchmark(name_or_path)
-    workspace = Workspace(root)
     workspace.create()
     if workspace.file("items.jsonl").exists():
         raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")

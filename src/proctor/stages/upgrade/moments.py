@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
+from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_seen, question_about
 from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
@@ -20,7 +22,9 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
+from proctor.stages.calibrate import CalibrationFile
 from proctor.stages.predict import RunInfo, items_hash
+from proctor.stages.upgrade.part import Part
 from proctor.workspace import StageRecord, Workspace, is_there
 
 __all__ = ["upgrade_moments"]
@@ -46,15 +50,15 @@ class _Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     candidate_hash: str = ""
 
 
-def upgrade_moments(workspace: Workspace) -> dict[str, int]:
-    """Rewrite the items of a workspace, so that its runs are gone on with; return what was changed, counted.
+def upgrade_moments(workspace: Workspace) -> Part:
+    """Rewrite the items of a workspace, so that its runs are gone on with; tables of scores are left out.
 
     Raises:
         UserError: if a file is broken.
     """
     path = workspace.file("items.jsonl")
     if not is_there(path):
-        return {}
+        return Part()
     old: list[_Item] = read_jsonl(path, _Item)
     asked = _asked(workspace, {i.candidate_id: i.candidate_hash for i in old})
     items = [_upgraded(i, asked.get(i.candidate_id, "")) for i in old]
@@ -69,7 +73,26 @@ def upgrade_moments(workspace: Workspace) -> dict[str, int]:
         if info.items == before:
             write_json(run, msgspec.structs.replace(info, items=now))
             changed += 1
-    return {"items": len(items), "runs": changed}
+    left_out = _left_out(workspace)
+    again = ("calibrate", "score") if "calibration.json" in left_out else ("score",) if left_out else ()
+    return Part(changed={"items": len(items), "runs about moments": changed}, left_out=left_out, again=again)
+
+
+def _left_out(workspace: Workspace) -> dict[str, int]:
+    """Remove tables that are made from marks, which have another form today; return how many of each name."""
+    folders = [workspace.run_folder(name) for name in workspace.run_names()]
+    tables = [folder / name for folder in folders for name in ("scores.json", "corrected.json")]
+    tables.append(workspace.file("comparisons.json"))
+    calibration = workspace.file("calibration.json")
+    try:
+        if is_there(calibration):
+            read_json(calibration, CalibrationFile)
+    except UserError:
+        tables.append(calibration)
+    there = list(filter(is_there, tables))
+    for table in there:
+        table.unlink()
+    return dict(Counter(table.name for table in there))
 
 
 def _asked(workspace: Workspace, versions: Mapping[str, str]) -> dict[str, str]:
