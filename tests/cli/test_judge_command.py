@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.taking import estimate_judging, judge
 
 from proctor.errors import UserError
 from proctor.exam.judge_prompt import Rubric
-from proctor.stages.judge import estimate_judging, judge
 from proctor_rehearsal.standin import Standin
 
 RULES = {"rules": [{"reply": "The steps differ, as far as can be seen.\nVerdict: 1"}]}
@@ -97,7 +97,7 @@ def test_a_dry_run_prints_it_and_sends_nothing(bench: Path, standin: Standin, pr
     [
         (("--judge", "gpt"), "there is no judge 'gpt'"),
         (("--judge", "compat/x@http://127.0.0.1:9/v1", "--run", "nobody"), "there is no run 'nobody'"),
-        (("--judge", "compat/x@http://127.0.0.1:9/v1", "--scale", "many"), "--scale is 'many'"),
+        (("--judge", "compat/x@http://127.0.0.1:9/v1", "--scale", "many"), "'many' is not one of"),
     ],
 )
 def test_a_dry_run_says_what_cannot_be(

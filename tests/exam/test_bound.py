@@ -3,6 +3,7 @@ import random
 import pytest
 
 from proctor.exam.bound import AnnotationBound, Facts
+from proctor.exam.floors import moment_floor
 from proctor.exam.judge import RuleJudge
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import predict_items
@@ -124,13 +125,19 @@ def test_a_step_done_wrongly(say):
 def test_it_never_looks_at_the_golds(make_item, graphs):
     one = make_item("r", "next", "What now?", ["Tighten the clamp."], next_=["5"])
     two = make_item("r", "next", "What now?", ["Something else."], next_=["5"])
-    told = [p.answer for item in (one, two) for p in predict_items([item], graphs, AnnotationBound())]
+    told = [
+        p.answer
+        for item in (one, two)
+        for p in predict_items([item], moment_floor(AnnotationBound(), graphs))
+    ]
     assert told[0] == told[1]
 
 
 def test_the_bound_satisfies_the_judge(release, graphs, shelf):
     judge = RuleJudge()
-    for prediction, item in zip(predict_items(release, graphs, AnnotationBound()), release, strict=True):
+    for prediction, item in zip(
+        predict_items(release, moment_floor(AnnotationBound(), graphs)), release, strict=True
+    ):
         judgement = judge.judge(item, shelf, prediction)
         assert judgement.score >= 1, (item.question.text, prediction.answer, judgement.rationale)
         empty = Prediction(item_id=item.id, predictor="p", answer="")

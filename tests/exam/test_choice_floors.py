@@ -11,6 +11,7 @@ from proctor.errors import UserError
 from proctor.exam import choice_floors
 from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.kinds.clip import KIND, clip_items
+from proctor.exam.predict import predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
 from proctor.metrics.choice.tells import option_tells
@@ -31,8 +32,9 @@ def varied(count: int = 300, seed: int = 1):
     return made
 
 
-def predict_floor(questions, floor, **options):
-    return choice_floors.predict_floor(clip_items(questions), floor, **options)
+def predict_floor(questions, name, seed=0):
+    items = clip_items(questions)
+    return list(predict_items(items, choice_floors.choice_floor(name, items), seed=seed))
 
 
 def most_frequent_letter(questions):
@@ -96,6 +98,6 @@ def test_names_and_what_is_no_floor() -> None:
         f"floor: {floor}" for floor in CHOICE_FLOORS
     }
     with pytest.raises(UserError, match="no floor 'oracle'"):
-        predict_floor([question(0)], "oracle")  # type: ignore[arg-type]
+        predict_floor([question(0)], "oracle")
     with pytest.raises(UserError, match="no options to guess among"):
         predict_floor([question(0, options=())], "chance")

@@ -10,6 +10,7 @@ from proctor.exam.floors import (
     RandomStepFloor,
     RecipeTextFloor,
     make_floor,
+    moment_floor,
 )
 from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.kinds.moment import KIND
@@ -20,11 +21,11 @@ from proctor.procedure.graph import Step, TaskGraph
 
 
 def answers(predictor, items, graphs, seed=0):
-    return {p.item_id: p.answer for p in predict_items(items, graphs, predictor, seed=seed)}
+    return {p.item_id: p.answer for p in predict_items(items, moment_floor(predictor, graphs), seed=seed)}
 
 
 def score(predictor, items, graphs):
-    predictions = list(predict_items(items, graphs, predictor))
+    predictions = list(predict_items(items, moment_floor(predictor, graphs)))
     judgements = list(judge_predictions(items, graphs, predictions, RuleJudge()))
     return score_run(
         KIND, items, predictions, {"judge": judgements}, benchmark="t",
@@ -137,5 +138,5 @@ def test_floors_stand_in_the_expected_order(release, graphs):
 
 
 def test_echo_without_gold_fails(make_item, graphs):
-    (prediction,) = predict_items([make_item("r", "next", "?", [])], graphs, EchoGold())
+    (prediction,) = predict_items([make_item("r", "next", "?", [])], moment_floor(EchoGold(), graphs))
     assert prediction.failure == "the item has no gold answer"

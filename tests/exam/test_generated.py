@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from tests.exam.controls import CONTROL_KINDS, make_controls
 
-from proctor.exam.floors import EchoGold, make_floor
+from proctor.exam.floors import EchoGold, make_floor, moment_floor
 from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import predict_items
@@ -40,7 +40,7 @@ def made(tmp_path_factory):
 
 def mean_score(predictor, made):
     items, graphs = made
-    predictions = list(predict_items(items, graphs, predictor))
+    predictions = list(predict_items(items, moment_floor(predictor, graphs)))
     scores = [j.score for j in judge_predictions(items, graphs, predictions, RuleJudge())]
     return 50 * sum(scores) / len(scores)
 

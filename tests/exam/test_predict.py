@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.floors import moment_floor
 from proctor.exam.predict import PrivilegedPredictor, Task, item_rng, make_task, predict_items
 from proctor.exam.prediction import Prediction
 
@@ -44,15 +45,16 @@ def test_video_path_is_below_the_media_root(make_item, shelf):
 
 
 def test_order_of_items_and_resuming_never_change_an_answer(release, graphs):
-    forward = {p.item_id: p for p in predict_items(release, graphs, Dice(), seed=7)}
-    backward = {p.item_id: p for p in predict_items(release[::-1], graphs, Dice(), seed=7)}
+    forward = {p.item_id: p for p in predict_items(release, moment_floor(Dice(), graphs), seed=7)}
+    backward = {p.item_id: p for p in predict_items(release[::-1], moment_floor(Dice(), graphs), seed=7)}
     assert forward == backward
-    done = {i.id for i in release[:20]}
     ticks = []
-    rest = list(predict_items(release, graphs, Dice(), seed=7, done=done, progress=lambda: ticks.append(1)))
+    rest = list(
+        predict_items(release[20:], moment_floor(Dice(), graphs), seed=7, progress=lambda: ticks.append(1))
+    )
     assert rest == [forward[i.id] for i in release[20:]]
-    assert len(ticks) == len(release)
-    assert forward != {p.item_id: p for p in predict_items(release, graphs, Dice(), seed=8)}
+    assert len(ticks) == len(rest)
+    assert forward != {p.item_id: p for p in predict_items(release, moment_floor(Dice(), graphs), seed=8)}
 
 
 def test_random_numbers_depend_on_seed_and_item_only():
@@ -62,7 +64,7 @@ def test_random_numbers_depend_on_seed_and_item_only():
 
 def test_exceptions_become_failures_and_the_run_goes_on(release, graphs):
     bad = release[3].id
-    predictions = list(predict_items(release, graphs, Dice(fail={bad}), seed=0))
+    predictions = list(predict_items(release, moment_floor(Dice(fail={bad}), graphs), seed=0))
     failed = [p for p in predictions if p.failure]
     assert [p.item_id for p in failed] == [bad]
     assert failed[0].failure == "ValueError: no\nluck"
@@ -72,13 +74,13 @@ def test_exceptions_become_failures_and_the_run_goes_on(release, graphs):
 
 def test_long_exceptions_are_cut(release, graphs):
     predictor = Dice(fail={release[0].id}, error=RuntimeError("x" * 10_000))
-    assert len(next(predict_items(release, graphs, predictor)).failure) <= 500
+    assert len(next(predict_items(release, moment_floor(predictor, graphs))).failure) <= 500
 
 
 @pytest.mark.parametrize("error", [UserError("no key"), KeyboardInterrupt()])
 def test_what_would_fail_everywhere_stops_the_run(release, graphs, error):
     with pytest.raises(type(error)):
-        list(predict_items(release, graphs, Dice(fail={release[0].id}, error=error)))
+        list(predict_items(release, moment_floor(Dice(fail={release[0].id}, error=error), graphs)))
 
 
 def test_answers_for_others_and_double_ones_are_failures(release, graphs):
@@ -95,11 +97,11 @@ def test_answers_for_others_and_double_ones_are_failures(release, graphs):
             return Prediction(item_id=task.item_id, predictor=self.name)
 
     for predictor, text in ((Liar(), "for 'other'"), (Both(), "or both"), (Nothing(), "neither")):
-        first = next(predict_items(release, graphs, predictor))
+        first = next(predict_items(release, moment_floor(predictor, graphs)))
         assert first.answer is None
         assert text in first.failure
 
 
 def test_missing_graph_is_the_users_to_fix(release):
     with pytest.raises(UserError, match="no task graph for activity 'shelf'"):
-        list(predict_items(release, {}, Dice()))
+        list(predict_items(release, moment_floor(Dice(), {})))

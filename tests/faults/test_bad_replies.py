@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
@@ -25,9 +26,7 @@ from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore, StoredCall
 from proctor.records import Dropped, read_jsonl
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
-from proctor.stages.predict import predict
 from proctor.stages.score import score
 from proctor.stages.settings import GenerateSettings
 from proctor_rehearsal.standin.script import FAULT_KINDS, FaultKind

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.taking import judge, predict
 
 from proctor.exam.judge_prompt import Rubric
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View
 from proctor.records import read_json, read_jsonl
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score
 from proctor.stages.settings import GenerateSettings, ReportSettings

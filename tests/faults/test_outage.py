@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
@@ -23,9 +24,7 @@ from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore
 from proctor.records import read_jsonl
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
-from proctor.stages.predict import predict
 from proctor.stages.score import score
 from proctor.stages.settings import GenerateSettings
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.judge import RuleJudge
@@ -27,8 +28,6 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
 from proctor.stages.inputs import load_items, load_predictions
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify_with_model

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score

@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.cli.calibrate import app
 from proctor.cli.console import run
@@ -21,8 +22,6 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.calibrate import CALIBRATION_FILE, CalibrationFile, calibrate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score
 from proctor.workspace import Workspace

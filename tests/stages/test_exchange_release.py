@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.moments import without_seen
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.question import Item
@@ -15,8 +16,6 @@ from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.exchange import import_release
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.report import report
 from proctor.stages.score import score

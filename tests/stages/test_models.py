@@ -17,6 +17,7 @@ import msgspec
 import pytest
 from tests.media.make_video import make_grey_video
 from tests.stages.asking import ask
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.view import View
@@ -31,9 +32,7 @@ from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.generate import estimate_generation, generate
-from proctor.stages.judge import judge
 from proctor.stages.models import CALLS, Limits
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model

@@ -21,6 +21,7 @@ import av
 import msgspec
 import pytest
 from tests.moments import with_example
+from tests.taking import estimate_prediction, predict
 
 from proctor.errors import UserError
 from proctor.exam.fitting import HEIGHTS
@@ -33,7 +34,7 @@ from proctor.llm.tokens import media_limits
 from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.generate import generate
 from proctor.stages.models import MEDIA, Limits
-from proctor.stages.predict import estimate_prediction, predict, read_run_info
+from proctor.stages.predict import read_run_info
 from proctor.stages.settings import GenerateSettings
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin

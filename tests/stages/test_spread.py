@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.compute import HERE, Outcome, Place, map_items, on_ray, place_of, processes
 from proctor.errors import UserError
@@ -17,8 +18,6 @@ from proctor.stages.build import build
 from proctor.stages.datasets_stats import dataset_statistics
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.score import score
 from proctor.stages.settings import GenerateSettings

@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proctor.errors import UserError
 from proctor.exam.bound import AnnotationBound
+from proctor.exam.kind import Floor
 from proctor.exam.phrasing import as_sentence
-from proctor.exam.predict import Predictor, PrivilegedPredictor, Task
+from proctor.exam.predict import Predictor, PrivilegedPredictor, Task, make_task
 from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item, gold_texts
+from proctor.exam.question import Item, Procedure, gold_texts, part_of
 from proctor.exam.reading import Vocabulary, asks_for_fault, is_yes_no, read_answer, read_question
 from proctor.procedure.graph import Step, TaskGraph, TooManyDownsetsError
 from proctor.procedure.phrase import parse_phrase
@@ -29,6 +31,7 @@ __all__ = [
     "RandomStepFloor",
     "RecipeTextFloor",
     "make_floor",
+    "moment_floor",
 ]
 
 FLOOR_NAMES = ("constant", "recipe-text", "random-step", "annotations")
@@ -49,6 +52,23 @@ def make_floor(name: str, items: Sequence[Item]) -> Predictor | PrivilegedPredic
     if name == "annotations":
         return AnnotationBound()
     raise ValueError(f"there is no floor {name!r}; known: {', '.join(FLOOR_NAMES)}")
+
+
+def moment_floor(who: Predictor | PrivilegedPredictor, graphs: Mapping[str, TaskGraph]) -> Floor:
+    """Return a predictor of questions about moments as a system without a model; it needs each activity's task graph."""
+
+    def answer(item: Item, rng: random.Random) -> Prediction:
+        procedure = part_of(item.question, Procedure)
+        name = "" if procedure is None else procedure.id
+        graph = graphs.get(name)
+        if graph is None:
+            raise UserError(f"there is no task graph for activity '{name}'.", where=item.id)
+        if isinstance(who, PrivilegedPredictor):
+            return who.predict_item(item, graph, rng)
+        return who.predict(make_task(item, graph), rng)
+
+    privilege = str(getattr(who, "privilege", ""))
+    return Floor(who.name, answer, privilege, upper=isinstance(who, AnnotationBound))
 
 
 def _answer(predictor: str, item_id: str, text: str, **details: str) -> Prediction:

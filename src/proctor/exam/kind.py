@@ -266,6 +266,10 @@ class Kind(Generic[V]):
         """
         raise NotImplementedError
 
+    def parameters(self, form: Form) -> Parameters | None:  # noqa: ARG002
+        """Return what the answering calls are made with, where it is always the same; it is told before anything is asked."""
+        return None
+
     def turns(self, item: Item, view: V) -> Sequence[Turn]:  # noqa: ARG002
         """Return the ways in which an item is asked: a single one without a name, or one for each rotation of options."""
         return (Turn(),)

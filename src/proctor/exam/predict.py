@@ -1,4 +1,4 @@
-"""Letting predictors answer: what they may see, one seed an item, resume, failures that stay failures.
+"""Letting systems without a model answer: what they may see, one seed an item, failures that stay failures.
 
 A ``Predictor`` gets a ``Task``: the question, the activity with its task graph, the video and where the clip ends.
 It never sees the question type, the golds or the annotations. A ``PrivilegedPredictor`` sees the whole item; it
@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.procedure.graph import TaskGraph
+
+if TYPE_CHECKING:
+    from proctor.exam.kind import Floor
 
 __all__ = ["Predictor", "PrivilegedPredictor", "Task", "item_rng", "make_task", "predict_items"]
 
@@ -94,64 +97,40 @@ def make_task(item: Item, graph: TaskGraph, *, media_root: Path | None = None) -
 
 def predict_items(
     items: Iterable[Item],
-    graphs: Mapping[str, TaskGraph],
-    predictor: Predictor | PrivilegedPredictor,
+    floor: Floor,
     *,
     seed: int = 0,
-    done: Collection[str] = (),
-    media_root: Path | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Iterator[Prediction]:
-    """Answer the items one after the other.
+    """Have a system without a model answer items, one after the other.
 
-    An exception of the predictor becomes a prediction with a ``failure``; it is never an answer and never counts
+    An exception of the system becomes a prediction with a ``failure``; it is never an answer and never counts
     as wrong. A ``UserError`` is passed on, because it would be the same for every item.
 
     Args:
-        items: the benchmark.
-        graphs: task graph of each activity id.
-        predictor: who answers.
+        items: what to answer.
+        floor: who answers.
         seed: of the run.
-        done: ids of items that are answered already and are skipped.
-        media_root: folder that the items' video paths are relative to.
-        progress: called after each item, the skipped ones included.
-
-    Raises:
-        UserError: if an item's activity has no graph.
+        progress: called after each item.
     """
-    answered = frozenset(done)
     for item in items:
-        if item.id not in answered:
-            activity = moment_example(item.question).activity_id
-            graph = graphs.get(activity)
-            if graph is None:
-                raise UserError(f"there is no task graph for activity '{activity}'.", where=item.id)
-            yield _predict(item, graph, predictor, item_rng(seed, item.id), media_root)
+        yield _predict(item, floor, item_rng(seed, f"{floor.salt}{item.question.parent or item.id}"))
         if progress is not None:
             progress()
 
 
-def _predict(
-    item: Item,
-    graph: TaskGraph,
-    predictor: Predictor | PrivilegedPredictor,
-    rng: random.Random,
-    media_root: Path | None,
-) -> Prediction:
+def _predict(item: Item, floor: Floor, rng: random.Random) -> Prediction:
     try:
-        if isinstance(predictor, PrivilegedPredictor):
-            prediction = predictor.predict_item(item, graph, rng)
-        else:
-            prediction = predictor.predict(make_task(item, graph, media_root=media_root), rng)
+        prediction = floor.answer(item, rng)
     except UserError:
         raise
     except Exception as error:
         text = f"{type(error).__name__}: {error}"[:_FAILURE_LIMIT]
-        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
-    if prediction.item_id != item.id or prediction.predictor != predictor.name:
+        return Prediction(item_id=item.id, predictor=floor.name, failure=text)
+    if prediction.item_id != item.id or prediction.predictor != floor.name:
         text = f"the predictor answered as '{prediction.predictor[:80]}' for '{prediction.item_id[:80]}'"
-        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
+        return Prediction(item_id=item.id, predictor=floor.name, failure=text)
     if (prediction.answer is None) == (prediction.failure is None):
         text = "the predictor gave neither an answer nor a failure, or both"
-        return Prediction(item_id=item.id, predictor=predictor.name, failure=text)
+        return Prediction(item_id=item.id, predictor=floor.name, failure=text)
     return prediction

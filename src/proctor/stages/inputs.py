@@ -22,7 +22,7 @@ import numpy as np
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT, moment_example, question_about
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Item, Text
+from proctor.exam.question import Choice, Item, Pick, Text, check_questions
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
@@ -34,6 +34,7 @@ __all__ = [
     "PlacedExamples",
     "iter_examples",
     "iter_recordings",
+    "load_all_items",
     "load_asked",
     "load_candidates",
     "load_examples",
@@ -150,12 +151,36 @@ def load_asked(workspace: Workspace, graphs: _Graphs) -> tuple[list[Candidate], 
 
 
 def load_items(workspace: Workspace, graphs: _Graphs) -> list[Item]:
-    """Return the items of a workspace.
+    """Return the items of a workspace that are about moments.
+
+    Raises:
+        UserError: if there are none, the file is missing or broken, or a record contradicts itself or the task graphs.
+    """
+    found = [item for item in load_all_items(workspace, graphs) if item.question.kind == MOMENT]
+    _require_records(workspace.file("items.jsonl"), found, _anew(workspace, "items.jsonl"))
+    return found
+
+
+def load_all_items(workspace: Workspace, graphs: _Graphs | None = None) -> list[Item]:
+    """Return the items of a workspace, of every kind.
+
+    Args:
+        workspace: that has them.
+        graphs: its task graphs; read where an item needs one.
 
     Raises:
         UserError: if the file is missing, broken or empty, or a record contradicts itself or the task graphs.
     """
-    return _load(workspace, "items.jsonl", Item, lambda i: _wrong_with_item(i, graphs))
+    known: list[_Graphs] = [] if graphs is None else [graphs]
+
+    def wrong(item: Item) -> Iterator[str]:
+        if item.question.kind != MOMENT:
+            return _wrong_with_any_item(item)
+        if not known:
+            known.append(workspace.graphs())
+        return _wrong_with_item(item, known[0])
+
+    return _load(workspace, "items.jsonl", Item, wrong)
 
 
 def load_predictions(folder: Path, items: Collection[Item]) -> list[Prediction]:
@@ -204,7 +229,13 @@ def _load_answers(
         else:
             yield from wrong(record, item)
 
-    return list(_sound(path, ((r.item_id, r) for r in records), check, hint))
+    return list(_sound(path, ((_turn(r), r) for r in records), check, hint))
+
+
+def _turn(record: Prediction | Judgement) -> str:
+    """Return what names a record among those of its run: its item and, of a circular run, the rotation of the options."""
+    rotation = record.details.get("rotation")
+    return record.item_id if rotation is None else f"{record.item_id} (rotation {rotation})"
 
 
 def _sound(
@@ -298,8 +329,6 @@ def _wrong_with_candidate(candidate: Candidate, examples: Mapping[str, Example])
 
 def _wrong_with_item(item: Item, graphs: _Graphs) -> Iterator[str]:
     question = item.question
-    if question.kind != MOMENT:
-        yield f"its kind is '{question.kind[:80]}'; {MOMENT} was expected"
     try:
         example = moment_example(question)
     except msgspec.ValidationError as error:
@@ -317,6 +346,19 @@ def _wrong_with_item(item: Item, graphs: _Graphs) -> Iterator[str]:
     for gold in item.golds:
         if not isinstance(gold.value, Text):
             yield "a gold answer is no text"
+
+
+def _wrong_with_any_item(item: Item) -> Iterator[str]:
+    try:
+        check_questions([item.question])
+    except UserError as error:
+        yield error.message.removesuffix(".")
+    if not item.golds:
+        yield "it has no gold answer"
+    options = item.question.form.options if isinstance(item.question.form, Choice) else ()
+    for gold in item.golds:
+        if isinstance(gold.value, Pick) and not 0 <= gold.value.option < len(options):
+            yield f"option {gold.value.option} is right, which it does not have"
 
 
 def _wrong_with_prediction(prediction: Prediction, _: Item) -> Iterator[str]:

@@ -1,37 +1,43 @@
-"""The stage ``judge``: predictions to judgements."""
+"""The stage ``judge``: predictions to judgements, by rules or by models, of every kind."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.judge_prompt import SCALES, Rubric
-from proctor.exam.kinds.moment_marker import RubricMarker
+from proctor.exam.kind import RuleMarker, kind_named
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library, Prompts
-from proctor.exam.marker import ModelMarker
+from proctor.exam.marker import Marker, ModelMarker
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Item
+from proctor.exam.question import Item, Open
 from proctor.exam.verdict.reply import read_verdict
-from proctor.llm.estimate import Estimate
-from proctor.llm.message import Request
-from proctor.procedure.graph import TaskGraph
+from proctor.generate.promqa_prompt import generation_prompts
+from proctor.llm.media import MediaStore
 from proctor.records import iter_jsonl, write_jsonl
-from proctor.stages.inputs import load_items, load_predictions
+from proctor.stages.exam_library import exam_library
+from proctor.stages.exam_settings import JudgeSettings
+from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
-from proctor.stages.predict import items_hash, read_run_info
+from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info, run_inputs
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.workspace import Workspace
 
-__all__ = ["chosen_runs", "estimate_judging", "judge", "model_judges", "read_replies"]
+if TYPE_CHECKING:
+    from proctor.llm.estimate import Estimate
+    from proctor.llm.message import Request
+
+__all__ = ["Judged", "chosen_runs", "estimate_judging", "judge", "read_replies"]
 
 
 class _Given(msgspec.Struct, frozen=True):
@@ -77,17 +83,30 @@ _AT_ONCE: Final = 200
 """Answers that are sent to a worker together."""
 
 
+class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of marking.
+
+    Attributes:
+        judge: name on the marks; of several runs by rule those of all kinds.
+        runs: how many marks of each sort every run got.
+        skipped: runs that were not named and are not marked in this way, with the reason.
+        calls: of a model; None for rules.
+    """
+
+    judge: str
+    runs: dict[str, dict[str, int]]
+    skipped: dict[str, str] = {}
+    calls: dict[str, Any] | None = None
+
+
 def judge(
     root: Path,
-    runs: Sequence[str] = (),
+    settings: JudgeSettings | None = None,
     *,
-    judge: str = "rules",
-    rubric: Rubric | None = None,
-    repeats: int = 1,
     limits: Limits | None = None,
     place: Place = HERE,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
+) -> Judged:
     """Mark the answers of runs and write ``runs/<run>/judgements.jsonl``.
 
     A model's marks are also kept under ``runs/<run>/judgements/<judge>.jsonl``, one file a judge, rubric and repetition,
@@ -95,99 +114,88 @@ def judge(
 
     Args:
         root: the workspace.
-        runs: names; all runs by default.
-        judge: ``rules``, or the name of a model (``openai/gpt-4o``).
-        rubric: how a model is asked; ternary with the performed steps by default, as published.
-        repeats: how many times a model is asked the same.
+        settings: who marks which runs, and how.
         limits: what a model's calls may cost, and where they are kept.
         place: where the rules run; their marks are the same everywhere.
         seen: called after each answer, or each call of a model.
 
     Raises:
-        UserError: if there are no runs, no such judge, or a run answered other items.
+        UserError: if there are no runs, no such judge, a run answered other items, or it cannot be marked in this way.
     """
-    workspace = Workspace(root)
-    graphs = workspace.graphs()
-    items = load_items(workspace, graphs)
-    if _is_model(judge):
-        return _judge_with_model(
-            workspace, graphs, items, runs, judge, rubric or Rubric(), repeats, limits, seen
-        )
-    marker, result, by_id = RuleJudge(), {}, {item.id: item for item in items}
-    mark = partial(_marked, marker, pack_graphs(graphs))
-    for name in chosen_runs(workspace, runs):
-        folder = workspace.run_folder(name)
-        _require_same_items(folder, items)
-        predictions = load_predictions(folder, items)
+    workspace, settings = Workspace(root), settings or JudgeSettings()
+    runs, skipped = _marked_runs(workspace, settings)
+    if "/" in settings.judge:
+        return _judge_with_model(workspace, runs, skipped, settings, limits, seen)
+    result: dict[str, dict[str, int]] = {}
+    for run in runs:
+        library = exam_library(workspace, run.items, MediaStore())
+        mark = partial(_marked, run.info.kind, run.marker, pack_graphs(library.graphs))
+        by_id = {item.id: item for item in run.items}
         marks: list[Judgement] = []
-        answers = batches(((by_id[p.item_id], p) for p in predictions), _AT_ONCE)
+        answers = batches(((by_id[p.item_id], p) for p in run.predictions), _AT_ONCE)
         for outcome in map_items(mark, (Packed(batch, _Answers) for batch in answers), place):
             marks += outcome.value.value
             if seen is not None:
                 for _ in outcome.item.value:
                     seen()
-        write_jsonl(folder / "judgements.jsonl", marks)
-        result[name] = _count(marks)
-        workspace.record(
-            f"judge/{name}",
-            settings={"judge": marker.name},
-            counts=result[name],
-            inputs=("items.jsonl", "graphs.json", f"runs/{name}/predictions.jsonl"),
-            outputs=(f"runs/{name}/judgements.jsonl",),
-        )
-    return {"judge": marker.name, "runs": result}
+        name = kind_named(run.info.kind).marker(run.marker).name
+        _write(workspace, run, marks, {"judge": name}, result)
+    names = dict.fromkeys(kind_named(run.info.kind).marker(run.marker).name for run in runs)
+    return Judged(judge=", ".join(names), runs=result, skipped=skipped)
 
 
 _Answers = tuple[tuple[Item, Prediction], ...]
 
 
-def _marked(marker: RuleJudge, graphs: bytes, answers: Packed[_Answers]) -> Packed[list[Judgement]]:
-    items, predictions = zip(*answers.value, strict=True)
-    marks = list(judge_predictions(items, unpack_graphs(graphs), predictions, marker))
-    return Packed(marks, list[Judgement])
+def _marked(kind: str, marker: str, graphs: bytes, answers: Packed[_Answers]) -> Packed[list[Judgement]]:
+    by_rule = cast("RuleMarker", kind_named(kind).marker(marker))
+    library = Library(media=MediaStore(), graphs=unpack_graphs(graphs))
+    return Packed([by_rule.mark(item, p, library) for item, p in answers.value], list[Judgement])
 
 
 def _judge_with_model(
     workspace: Workspace,
-    graphs: Mapping[str, TaskGraph],
-    items: Sequence[Item],
-    runs: Sequence[str],
-    model: str,
-    rubric: Rubric,
-    repeats: int,
+    runs: Sequence[_Run],
+    skipped: dict[str, str],
+    settings: JudgeSettings,
     limits: Limits | None,
     seen: Callable[[], None] | None,
-) -> dict[str, Any]:
+) -> Judged:
     result: dict[str, dict[str, int]] = {}
+    names: dict[str, None] = {}
     with open_models(workspace, limits) as models:
-        judges, asked = model_judges(models, model, rubric, graphs, repeats), items
-        for name in chosen_runs(workspace, runs):
-            folder = workspace.run_folder(name)
-            _require_same_items(folder, items)
-            predictions = load_predictions(folder, items)
+        for run in runs:
+            judges = _model_judges(models, workspace, run, settings, limits)
             for who in reversed(judges):  # the first one is the one that scores are made of
-                marks = who.mark(asked, predictions, models.ask(f"judge/{name}", seen))
-                write_jsonl(folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
-            write_jsonl(folder / "judgements.jsonl", marks)
-            result[name] = _count(marks)
-            workspace.record(
-                f"judge/{name}",
-                settings={"judge": judges[0].name, "repeats": repeats},
-                counts={**result[name], **models.remarks()},
-                inputs=("items.jsonl", "graphs.json", f"runs/{name}/predictions.jsonl"),
-                outputs=(f"runs/{name}/judgements.jsonl",),
-            )
-        return {"judge": judges[0].name, "runs": result, "calls": models.closing()}
+                marks = who.mark(run.items, run.predictions, models.ask(f"judge/{run.name}", seen))
+                write_jsonl(run.folder / "judgements" / f"{file_name(who.name)}.jsonl", marks)
+            names[judges[0].name] = None
+            settled = {"judge": judges[0].name, "repeats": settings.repeats}
+            _write(workspace, run, marks, settled, result, models.remarks())
+        return Judged(judge=", ".join(names), runs=result, skipped=skipped, calls=models.closing())
+
+
+def _write(
+    workspace: Workspace,
+    run: _Run,
+    marks: Sequence[Judgement],
+    settings: Mapping[str, Any],
+    result: dict[str, dict[str, int]],
+    remarks: Mapping[str, Any] | None = None,
+) -> None:
+    write_jsonl(run.folder / "judgements.jsonl", marks)
+    result[run.name] = _count(marks)
+    workspace.record(
+        f"judge/{run.name}",
+        settings=settings,
+        counts={**result[run.name], **(remarks or {})},
+        inputs=(*run_inputs(workspace), f"runs/{run.name}/predictions.jsonl"),
+        outputs=(f"runs/{run.name}/judgements.jsonl",),
+    )
 
 
 def estimate_judging(
-    root: Path,
-    runs: Sequence[str] = (),
-    *,
-    judge: str = "rules",
-    rubric: Rubric | None = None,
-    repeats: int = 1,
-    limits: Limits | None = None,
+    root: Path, settings: JudgeSettings | None = None, *, limits: Limits | None = None
 ) -> Estimate | None:
     """Say what a model's marks would take, from the real prompts; nothing is sent. None for rules: they ask nobody.
 
@@ -196,60 +204,117 @@ def estimate_judging(
     Raises:
         UserError: as ``judge``.
     """
-    workspace = Workspace(root)
-    graphs = workspace.graphs()
-    items = load_items(workspace, graphs)
-    if not _is_model(judge):
+    workspace, settings = Workspace(root), settings or JudgeSettings()
+    runs, _ = _marked_runs(workspace, settings)
+    if "/" not in settings.judge:
         return None
     with open_models(workspace, limits) as models:
-        judges, asked = model_judges(models, judge, rubric or Rubric(), graphs, repeats), items
 
         def stages() -> Iterator[tuple[str, Iterable[Request]]]:
-            for name in chosen_runs(workspace, runs):
-                folder = workspace.run_folder(name)
-                _require_same_items(folder, items)
-                predictions = load_predictions(folder, items)
-                for who in judges:
-                    yield f"judge/{name}", who.requests(asked, predictions)
+            for run in runs:
+                for who in _model_judges(models, workspace, run, settings, limits):
+                    yield f"judge/{run.name}", who.requests(run.items, run.predictions)
 
         return models.estimate(stages())
 
 
-def model_judges(
-    models: Models, model: str, rubric: Rubric, graphs: Mapping[str, TaskGraph], repeats: int = 1
-) -> list[ModelMarker]:
-    """Return a model as judge of this workspace, once for each repetition.
+# -- which runs are marked how -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run with what marks it: the name of a marker of its kind."""
+
+    name: str
+    folder: Path
+    info: RunInfo
+    items: list[Item]
+    predictions: list[Prediction]
+    marker: str
+
+
+def _marked_runs(workspace: Workspace, settings: JudgeSettings) -> tuple[list[_Run], dict[str, str]]:
+    """Return the runs that the settings mark, and why others that were not named are left alone.
 
     Raises:
-        UserError: if there is no repetition.
+        UserError: if there is no such judge, or a run that was named, or all of them, cannot be marked so.
     """
-    if repeats < 1:
-        raise UserError(f"{repeats} repeats were asked for, but at least one is needed.")
-    library, prompts = Library(media=models.media, graphs=graphs), Prompts(models.prompts, models.secret)
+    if "/" not in settings.judge and settings.judge != "rules":
+        raise UserError(
+            f"there is no judge '{settings.judge}'.",
+            hint="known: rules, or a model such as openai/gpt-4o-2024-08-06",
+        )
+    every = load_all_items(workspace)
+    found: list[_Run] = []
+    skipped: dict[str, str] = {}
+    for name in chosen_runs(workspace, settings.runs):
+        folder = workspace.run_folder(name)
+        info = read_run_info(folder)
+        items = items_of_run(every, info)
+        try:
+            marker = _marker_of(info, items, settings)
+        except UserError as error:
+            if name in settings.runs:
+                raise
+            skipped[name] = error.message
+            continue
+        _require_same_items(folder, info, items)
+        found.append(_Run(name, folder, info, items, load_predictions(folder, items), marker))
+    if not found:
+        first = next(iter(skipped.values()))
+        raise UserError(f"no run can be marked in this way: {first}", hint="name a model: --judge MODEL")
+    return found, skipped
+
+
+def _marker_of(info: RunInfo, items: Sequence[Item], settings: JudgeSettings) -> str:
+    """Return the name of the marker of a run's kind that the settings mean.
+
+    Raises:
+        UserError: if it has none.
+    """
+    kind = kind_named(info.kind)
+    form = items[0].question.form if items else Open()
+    by_model = "/" in settings.judge
+    known = [name for name in kind.markers(form) if hasattr(kind.marker(name), "prompt") == by_model]
+    wanted = settings.rubric
+    if by_model and wanted is None and info.kind == MOMENT:
+        wanted = Rubric(settings.scale, settings.context, settings.mistakes, settings.form).name
+        if wanted not in known:
+            wanted = None
+    if not known:
+        raise UserError(
+            f"answers to {'these' if by_model else 'open-ended'} questions of the kind '{info.kind}' are marked by "
+            + ("rules alone." if by_model else "models alone."),
+            hint="mark them by rule: --judge rules" if by_model else "name a model: --judge MODEL",
+        )
+    if wanted is not None and wanted not in known:
+        raise UserError(
+            f"there is no rubric {wanted!r:.80} for questions of the kind '{info.kind}'.",
+            hint=f"there are {', '.join(known)}",
+        )
+    return wanted or known[0]
+
+
+def _model_judges(
+    models: Models, workspace: Workspace, run: _Run, settings: JudgeSettings, limits: Limits | None
+) -> list[ModelMarker]:
+    """Return a model as judge of a run, once for each repetition."""
+    marker = cast("Marker", kind_named(run.info.kind).marker(run.marker))
+    library = exam_library(workspace, run.items, models.media)
+    templates = models.prompts
+    if marker.template not in templates.names:
+        templates = generation_prompts(limits.prompts if limits else None)
     return [
         ModelMarker(
-            model=model,
-            marker=RubricMarker(rubric),
+            model=settings.judge,
+            marker=marker,
             library=library,
-            prompts=prompts,
+            prompts=Prompts(templates, models.secret),
             repeat=k,
             price=models.price,
         )
-        for k in range(repeats)
+        for k in range(settings.repeats)
     ]
-
-
-def _is_model(judge: str) -> bool:
-    """Tell a model from the rules.
-
-    Raises:
-        UserError: if it is neither.
-    """
-    if "/" not in judge and judge != "rules":
-        raise UserError(
-            f"there is no judge '{judge}'.", hint="known: rules, or a model such as openai/gpt-4o-2024-08-06"
-        )
-    return "/" in judge
 
 
 def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
@@ -273,8 +338,8 @@ def chosen_runs(workspace: Workspace, names: Sequence[str]) -> list[str]:
     return list(names) or known
 
 
-def _require_same_items(folder: Path, items: Sequence[Item]) -> None:
-    if read_run_info(folder).items != items_hash(items):
+def _require_same_items(folder: Path, info: RunInfo, items: Sequence[Item]) -> None:
+    if info.items != items_hash(items):
         raise UserError(
             f"the run '{folder.name}' answered other items than items.jsonl holds now.",
             where=str(folder),

@@ -1,46 +1,55 @@
-"""The stage ``predict``: a predictor answers the benchmark."""
+"""The stage ``predict``: models, and systems without one, answer the items of a workspace, of every kind."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.floors import FLOOR_NAMES, make_floor
-from proctor.exam.kinds.moment import KIND, PUBLISHED
-from proctor.exam.library import Library, Prompts
+from proctor.exam.floors import FLOOR_NAMES
+from proctor.exam.kind import Kind, View, ViewOptions, kind_named
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.library import Prompts
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
-from proctor.exam.question import Item
-from proctor.exam.view import View
+from proctor.exam.question import Choice, Item
+from proctor.exam.view import View as MomentView
 from proctor.llm.estimate import Estimate
+from proctor.llm.media import MediaStore
 from proctor.llm.prices import PriceTable
-from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash, read_json, write_json, write_jsonl
-from proctor.stages.inputs import load_items, load_predictions
+from proctor.stages.exam_library import exam_library
+from proctor.stages.exam_settings import PredictSettings
+from proctor.stages.inputs import load_all_items, load_predictions
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
-from proctor.stages.videos import workspace_videos
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "PREDICTORS",
+    "Predicted",
     "RunInfo",
     "estimate_prediction",
+    "floor_names",
     "items_hash",
+    "items_of_run",
     "predict",
     "read_run_info",
+    "run_inputs",
     "run_name",
 ]
 
 PREDICTORS: Final = FLOOR_NAMES
+"""Systems without a model of questions about moments."""
+
+Form = Literal["open", "choice"]
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +63,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         seed: of the run.
         items: hash of the items that were asked; a run of other items is not gone on with.
         proctor: version of Proctor, because its own predictors may answer differently in another one.
-        view: what a model was shown; None for predictors that are no models.
+        view: what a model was shown of moments; None for predictors that are no models, and for other kinds.
+        kind: of the items.
+        form: of the items: answered in words, or by one of their options.
+        questions: the set that the items are of; empty for all.
+        show: what a model was shown, where the kind is another one: the label of its view.
     """
 
     predictor: str
@@ -63,7 +76,39 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     items: str = ""
     proctor: str = ""
-    view: View | None = None
+    view: MomentView | None = None
+    kind: str = MOMENT
+    form: Form = "open"
+    questions: str = ""
+    show: str = ""
+
+
+class Predicted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a run.
+
+    Attributes:
+        run: its name.
+        kind: of its items.
+        items: how many it has.
+        answered: how many predictions there are, failed ones included; of a circular run one for each rotation.
+        asked_now: how many items were asked this time.
+        failed: how many predictions are failures.
+        failures: how many for each reason.
+        note: where another run had the name.
+        calls: of models; None where none was asked.
+        shrunk: how many were shrunk, for each way.
+    """
+
+    run: str
+    kind: str
+    items: int
+    answered: int
+    asked_now: int
+    failed: int
+    failures: dict[str, int]
+    note: str = ""
+    calls: dict[str, Any] | None = None
+    shrunk: dict[str, int] = {}
 
 
 def items_hash(items: Sequence[Item]) -> str:
@@ -81,106 +126,195 @@ def read_run_info(folder: Path) -> RunInfo:
     return info
 
 
+def items_of_run(items: Sequence[Item], info: RunInfo) -> list[Item]:
+    """Return those of a workspace's items that a run is about."""
+    return [item for item in items if _is_of(item, info.kind, info.form, info.questions)]
+
+
+def _form(item: Item) -> Form:
+    return "choice" if isinstance(item.question.form, Choice) else "open"
+
+
+def _is_of(item: Item, kind: str, form: str, questions: str) -> bool:
+    asked = item.question
+    wanted = not questions or asked.provenance.get("set", "") == questions
+    return asked.kind == kind and _form(item) == form and wanted
+
+
+# -- who answers what ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Items of one kind and form."""
+
+    kind: Kind[Any]
+    form: Form
+    questions: str
+    items: list[Item]
+
+    def name(self, who: str) -> str:
+        """Return the name of a run over these items; those of moments need not say so."""
+        if self.kind.name == MOMENT and self.form == "open":
+            return who
+        parts = [self.kind.name, *(["choice"] if self.form == "choice" else []), self.questions, who]
+        return file_name("-".join(part for part in parts if part))
+
+
+def _groups(workspace: Workspace, settings: PredictSettings) -> list[_Group]:
+    """Return the items that are asked for, by kind and form, in the order of the items."""
+    items = load_all_items(workspace)
+    which = settings.questions or ""
+    found: dict[tuple[str, Form], list[Item]] = {}
+    for item in items:
+        if _is_of(item, settings.kind or item.question.kind, settings.form or _form(item), which):
+            found.setdefault((item.question.kind, _form(item)), []).append(item)
+    if not found:
+        there = ", ".join(sorted({f"{item.question.kind} ({_form(item)})" for item in items}))
+        raise UserError(
+            "there are no items of this kind, form and set.",
+            where=str(workspace.file("items.jsonl")),
+            hint=f"there are {there}",
+        )
+    return [_Group(kind_named(kind), form, which, there) for (kind, form), there in found.items()]
+
+
+def floor_names(root: Path, settings: PredictSettings | None = None) -> list[str]:
+    """Return the systems without a model that can answer a workspace's items.
+
+    Raises:
+        UserError: if there are no such items.
+    """
+    groups = _groups(Workspace(root), settings or PredictSettings())
+    return list(dict.fromkeys(name for group in groups for name in group.kind.floors(group.items)))
+
+
+def _with_view(groups: Iterable[_Group], settings: PredictSettings) -> list[tuple[_Group, View]]:
+    """Return the groups whose kind has the view that is asked for.
+
+    Raises:
+        UserError: if none has.
+    """
+    options = ViewOptions(**{name: getattr(settings, name) for name in ViewOptions.__struct_fields__})
+    found: list[tuple[_Group, View]] = []
+    errors: list[UserError] = []
+    for group in groups:
+        try:
+            text = settings.show or group.kind.views(group.items)[0]
+            found.append((group, group.kind.view(text, options)))
+        except UserError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return found
+
+
+def run_name(model: str, view: View) -> str:
+    """Return the name of a model's run: the model without its address, and what it is shown; other kinds stand before it."""
+    return file_name(f"{model} {view.label}")
+
+
 def predict(
     root: Path,
     predictor: str,
+    settings: PredictSettings | None = None,
     *,
-    run: str | None = None,
-    seed: int | None = None,
-    limit: int | None = None,
-    view: View | None = None,
     limits: Limits | None = None,
-    videos: Path | None = None,
-    shrink: bool = True,
     seen: Callable[[], None] | None = None,
-) -> dict[str, Any]:
-    """Answer the items of a workspace and write ``runs/<run>/predictions.jsonl``.
+) -> list[Predicted]:
+    """Answer the items of a workspace and write ``runs/<run>/predictions.jsonl``, one run for each kind and form.
 
-    Items that the run has answered already are not asked again, unless the items changed. When a model's run ends early
+    Items that a run has answered already are not asked again, unless the items changed. When a model's run ends early
     (Ctrl-C), what it has answered is kept.
 
     Args:
         root: the workspace.
-        predictor: one of ``PREDICTORS``, or the name of a model (``openai/gpt-4o``).
-        run: name of the run; by default the predictor's own, or the model's with its view.
-        seed: of the run.
-        limit: answer at most so many items.
-        view: what a model is shown; question and recipe by default.
+        predictor: one of ``floor_names``, or the name of a model (``openai/gpt-4o``).
+        settings: which items, what is shown of them, and how they are asked.
         limits: what a model's calls may cost, and where they are kept.
-        videos: folder of the recordings' videos (``proctor.stages.videos``); the data set's by default.
-        shrink: what is too large for a model's provider is shrunk by a stated rule (``proctor.exam.fitting``), which
-            is told in the prediction; False makes it an error before anything is sent.
         seen: called after each item, or each call of a model.
-
-    Returns:
-        ``run``, ``items``, ``answered``, ``asked_now``, ``failed``, ``failures`` (how many for each reason), and ``note``
-        where another run had the name; for models also ``calls`` and ``shrunk`` (how many for each way).
 
     Raises:
         UserError: if there are no items or no such predictor, or a model's provider cannot take the view.
     """
-    if "/" in predictor:
-        options = _ModelOptions(view or View(kind="recipe"), limits, videos, shrink)
-        return _predict_with_model(root, predictor, options, run=run, limit=limit, seen=seen)
     workspace = Workspace(root)
-    graphs = workspace.graphs()
-    items = load_items(workspace, graphs)
-    if predictor not in PREDICTORS:
-        raise UserError(f"there is no predictor '{predictor}'.", hint=f"known: {', '.join(PREDICTORS)}")
-    settings = workspace.settings("predict", {"seed": seed}, {"seed": 0})
-    who = make_floor(predictor, items)
+    settings = settings or workspace.resolve(PredictSettings)
+    groups = _groups(workspace, settings)
+    if "/" in predictor:
+        chosen = _with_view(groups, settings)
+        _require_one(settings, chosen)
+        limits = (limits or Limits()).shared()
+        return [
+            _predict_with_model(workspace, g, view, predictor, settings, limits, seen) for g, view in chosen
+        ]
+    fitting = [group for group in groups if predictor in group.kind.floors(group.items)]
+    if not fitting:
+        known = dict.fromkeys(name for group in groups for name in group.kind.floors(group.items))
+        raise UserError(
+            f"there is no predictor '{predictor}'.", hint=f"known: {', '.join(known) or 'models'}"
+        )
+    _require_one(settings, fitting)
+    return [_predict_with_floor(workspace, group, predictor, settings, seen) for group in fitting]
+
+
+def _require_one(settings: PredictSettings, runs: Sequence[object]) -> None:
+    if settings.run is not None and len(runs) > 1:
+        raise UserError(
+            f"--run names one run, but there would be {len(runs)}.", hint="say of which --kind and --form"
+        )
+
+
+def _predict_with_floor(
+    workspace: Workspace,
+    group: _Group,
+    name: str,
+    settings: PredictSettings,
+    seen: Callable[[], None] | None,
+) -> Predicted:
+    floor = group.kind.fit(name, group.items, exam_library(workspace, group.items, MediaStore()))
     info = RunInfo(
-        predictor=who.name,
-        role="upper" if predictor == "annotations" else "floor",
-        privilege=str(getattr(who, "privilege", "")),
-        seed=settings["seed"],
-        items=items_hash(items),
+        predictor=floor.name,
+        role="upper" if floor.upper else "floor",
+        privilege=floor.privilege,
+        seed=settings.seed,
+        items=items_hash(group.items),
         proctor=__version__,
+        kind=group.kind.name,
+        form=group.form,
+        questions=group.questions,
     )
-    begun = _Run.begin(workspace, run or predictor, info, items)
-    asked = begun.unanswered(limit)
-    fresh = predict_items(asked, graphs, who, seed=settings["seed"], progress=seen)
-    answers = begun.write(fresh, {"predictor": predictor, **settings})
-    workspace.keep("predict", settings)
+    begun = _Run.begin(workspace, settings.run or group.name(name), info, group.items)
+    asked = begun.unanswered(settings.limit)
+    fresh = predict_items(asked, floor, seed=settings.seed, progress=seen)
+    answers = begun.write(fresh, {"predictor": name, "seed": settings.seed})
+    workspace.keep("predict", {"seed": settings.seed})
     return begun.told(answers, len(asked))
 
 
-class _ModelOptions(NamedTuple):
-    """What a model's run has beside the others."""
-
-    view: View
-    limits: Limits | None
-    videos: Path | None
-    shrink: bool
-
-
 def _predict_with_model(
-    root: Path,
+    workspace: Workspace,
+    group: _Group,
+    view: View,
     model: str,
-    options: _ModelOptions,
-    *,
-    run: str | None,
-    limit: int | None,
+    settings: PredictSettings,
+    limits: Limits,
     seen: Callable[[], None] | None,
-) -> dict[str, Any]:
-    workspace = Workspace(root)
-    graphs = workspace.graphs()
-    items = load_items(workspace, graphs)
-    begun = _begin_model(workspace, model, options, run, items)
-    asked = begun.unanswered(limit)
-    settings: dict[str, Any] = {"predictor": model, "view": options.view.label}
-    with open_models(workspace, options.limits) as models:
-        who = _predictor(models, workspace, model, options, graphs, items)
+) -> Predicted:
+    with open_models(workspace, limits) as models:
+        who = _predictor(models, workspace, group, view, model, settings, limits)
+        begun = _begin_model(workspace, group, who, settings)
+        asked = begun.unanswered(settings.limit)
         stage = f"predict/{begun.folder.name}"
-        models.expect(stage, model, PUBLISHED)
-        if options.view.kind == "captions" and asked:
-            models.require_prices(options.view.captioner, model)  # before one of them is paid
-        settings |= models.remarks()
+        if asked and len(set(who.models.values())) > 1:
+            models.require_prices(*who.models.values())  # before one of them is paid
+        if parameters := group.kind.parameters(group.items[0].question.form):
+            models.expect(stage, model, parameters)
+        done = {"predictor": model, "view": view.label, **models.remarks()}
         ask = models.ask(stage, seen)
-        fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, settings))
+        fresh = who.predict(asked, ask, interrupted=lambda there: begun.keep(there, done))
         calls = models.closing()
-    answers = begun.write(fresh, settings)
-    return {**begun.told(answers, len(asked)), "calls": calls, "shrunk": _shrunk(answers)}
+    answers = begun.write(fresh, done)
+    return begun.told(answers, len(asked), calls=calls, shrunk=_shrunk(answers))
 
 
 def _shrunk(predictions: Iterable[Prediction]) -> dict[str, int]:
@@ -198,83 +332,84 @@ def _shrunk(predictions: Iterable[Prediction]) -> dict[str, int]:
 def estimate_prediction(
     root: Path,
     model: str,
+    settings: PredictSettings | None = None,
     *,
-    run: str | None = None,
-    limit: int | None = None,
-    view: View | None = None,
     limits: Limits | None = None,
-    videos: Path | None = None,
-    shrink: bool = True,
 ) -> Estimate:
     """Say what a model's predictions would take, from the real prompts; nothing is sent.
 
     Args:
         root: the workspace.
         model: its name.
-        run: as ``predict``, and so are all others.
-        limit: answer at most so many items.
-        view: what the model is shown.
+        settings: as ``predict``.
         limits: where calls and prices are kept.
-        videos: folder of the recordings' videos.
-        shrink: whether what is too large is shrunk.
 
     Raises:
         UserError: as ``predict``.
     """
     workspace = Workspace(root)
-    graphs = workspace.graphs()
-    items = load_items(workspace, graphs)
-    options = _ModelOptions(view or View(kind="recipe"), limits, videos, shrink)
-    begun = _begin_model(workspace, model, options, run, items)
+    settings = settings or workspace.resolve(PredictSettings)
+    chosen = _with_view(_groups(workspace, settings), settings)
+    _require_one(settings, chosen)
+    limits = limits or Limits()
     with open_models(workspace, limits) as models:
-        who = _predictor(models, workspace, model, options, graphs, items)
-        return models.estimate([(f"predict/{begun.folder.name}", who.requests(begun.unanswered(limit)))])
-
-
-def run_name(model: str, view: View) -> str:
-    """Return the name of a model's run: the model without its address, and what it is shown."""
-    return file_name(f"{model} {view.label}")
-
-
-def _begin_model(
-    workspace: Workspace, model: str, options: _ModelOptions, run: str | None, items: Sequence[Item]
-) -> _Run:
-    view = options.view
-    info = RunInfo(
-        predictor=f"{model} ({view.label})",
-        # Who sees nothing of the recording is a blind floor, whatever the model: the report draws scores against it.
-        role="system" if view.sees_video else "floor",
-        privilege=view.privilege,
-        items=items_hash(items),
-        view=view,
-    )
-    return _Run.begin(workspace, run or run_name(model, view), info, items, shrunk=options.shrink)
+        stages = []
+        for group, view in chosen:
+            who = _predictor(models, workspace, group, view, model, settings, limits)
+            begun = _begin_model(workspace, group, who, settings)
+            stages.append((f"predict/{begun.folder.name}", who.requests(begun.unanswered(settings.limit))))
+        return models.estimate(stages)
 
 
 def _predictor(
     models: Models,
     workspace: Workspace,
+    group: _Group,
+    view: View,
     model: str,
-    options: _ModelOptions,
-    graphs: Mapping[str, TaskGraph],
-    items: Sequence[Item],
-) -> ModelPredictor[View]:
+    settings: PredictSettings,
+    limits: Limits,
+) -> ModelPredictor[Any]:
     """Return a model as a predictor of this workspace."""
-    own = options.limits.prices if options.limits is not None else None
-    prices = PriceTable.load(own) if own else PriceTable.load()
-    videos = workspace_videos(workspace, options.videos, {i.question.cluster for i in items})
-    library = Library(media=models.media, graphs=graphs, videos=videos)
-    KIND.require([], options.view, library, model)
+    prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
+    library = exam_library(workspace, group.items, models.media, videos=settings.videos)
+    group.kind.require(group.items, view, library, model)
+    others = {"lmm": settings.image_model, "captioner": settings.captioner}
+    roles = {role: name for role in group.kind.roles if (name := others.get(role))}
     return ModelPredictor(
-        kind=KIND,
-        view=options.view,
-        models={"answer": model} | ({"captioner": options.view.captioner} if options.view.captioner else {}),
+        kind=group.kind,
+        view=view,
+        models={"answer": model, **roles},
         library=library,
         prompts=Prompts(models.prompts, models.secret),
-        shrink=options.shrink,
+        shrink=settings.shrink,
         price=models.price,
         context=lambda name: found.context if (found := prices.find(name)) is not None else None,
     )
+
+
+def _begin_model(
+    workspace: Workspace, group: _Group, who: ModelPredictor[Any], settings: PredictSettings
+) -> _Run:
+    view: View = who.view
+    info = RunInfo(
+        predictor=who.name,
+        # Who sees nothing of the evidence is a blind floor, whatever the model: the report draws scores against it.
+        role="floor" if view.blind else "system",
+        privilege=view.privilege,
+        items=items_hash(group.items),
+        view=view if isinstance(view, MomentView) else None,
+        kind=group.kind.name,
+        form=group.form,
+        questions=group.questions,
+        show="" if isinstance(view, MomentView) else view.label,
+    )
+    turns = {item.id: len(group.kind.turns(item, view)) for item in group.items}
+    name = settings.run or group.name(run_name(who.name.removesuffix(f" ({view.label})"), view))
+    return _Run.begin(workspace, name, info, group.items, turns, shrunk=settings.shrink)
+
+
+# -- the folder of a run -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +421,8 @@ class _Run:
         folder: of the run.
         info: what it is.
         items: what is to be answered.
-        before: predictions that it has, failed ones included.
+        turns: how many predictions an item has, where it is more than one.
+        before: predictions that it has, by item, failed ones included.
         note: what the user should know of files that were there.
     """
 
@@ -294,12 +430,20 @@ class _Run:
     folder: Path
     info: RunInfo
     items: Sequence[Item]
-    before: Mapping[str, Prediction]
+    turns: Mapping[str, int]
+    before: Mapping[str, Sequence[Prediction]]
     note: str = ""
 
     @classmethod
     def begin(
-        cls, workspace: Workspace, name: str, info: RunInfo, items: Sequence[Item], *, shrunk: bool = True
+        cls,
+        workspace: Workspace,
+        name: str,
+        info: RunInfo,
+        items: Sequence[Item],
+        turns: Mapping[str, int] | None = None,
+        *,
+        shrunk: bool = True,
     ) -> _Run:
         """Look for what the run has answered: nothing when it was a run of something else.
 
@@ -308,31 +452,36 @@ class _Run:
             name: of the run.
             info: what it is.
             items: what is to be answered.
+            turns: how many predictions an item has; one each by default.
             shrunk: False for a run that does not go on with answers to what was shrunk.
 
         Raises:
             UserError: if its files cannot be read.
         """
-        folder = workspace.run_folder(name)
+        folder, turns = workspace.run_folder(name), turns or {}
         if not is_there(folder / "predictions.jsonl") or not is_there(folder / "run.json"):
-            return cls(workspace, folder, info, items, {})
+            return cls(workspace, folder, info, items, turns, {})
         there = read_run_info(folder)
         if there != info:
-            return cls(workspace, folder, info, items, {}, _replaced(name, there, info))
+            return cls(workspace, folder, info, items, turns, {}, _replaced(name, there, info))
         found = load_predictions(folder, items)
         # A run that was killed may have written its answers and not yet what it is.
         mine = [p for p in found if p.predictor == info.predictor and (shrunk or "shrunk" not in p.details)]
-        return cls(workspace, folder, info, items, {p.item_id: p for p in mine})
+        return cls(workspace, folder, info, items, turns, _by_item(mine))
 
     def unanswered(self, limit: int | None) -> list[Item]:
-        """Return the items that have no answer yet; failed ones are asked again."""
-        done = {item_id for item_id, p in self.before.items() if p.failure is None}
+        """Return the items that have not all their answers yet; failed ones are asked again."""
+        done = {
+            name
+            for name, made in self.before.items()
+            if len(made) >= self.turns.get(name, 1) and all(p.failure is None for p in made)
+        }
         return [item for item in self.items if item.id not in done][:limit]
 
     def write(self, fresh: Iterable[Prediction], settings: Mapping[str, Any]) -> list[Prediction]:
         """Write what was answered before and now, and what the run is; return all predictions."""
-        by_id = {**self.before, **{p.item_id: p for p in fresh}}
-        answers = [by_id[item.id] for item in self.items if item.id in by_id]
+        by_item = {**self.before, **_by_item(fresh)}
+        answers = [prediction for item in self.items for prediction in by_item.get(item.id, ())]
         # The answers come first: a run that is killed in between is then begun anew, not gone on with as another's.
         write_jsonl(self.folder / "predictions.jsonl", answers)
         write_json(self.folder / "run.json", self.info)
@@ -340,7 +489,7 @@ class _Run:
             f"predict/{self.folder.name}",
             settings=dict(settings),
             counts={"answered": len(answers)},
-            inputs=("items.jsonl", "graphs.json"),
+            inputs=run_inputs(self.workspace),
             outputs=(f"runs/{self.folder.name}/predictions.jsonl",),
         )
         return answers
@@ -350,18 +499,40 @@ class _Run:
         if fresh:
             self.write(fresh, settings)
 
-    def told(self, answers: Sequence[Prediction], asked: int) -> dict[str, Any]:
+    def told(
+        self,
+        answers: Sequence[Prediction],
+        asked: int,
+        *,
+        calls: dict[str, Any] | None = None,
+        shrunk: dict[str, int] | None = None,
+    ) -> Predicted:
         """Return the closing line."""
         failures = Counter(p.failure.partition(":")[0][:40] for p in answers if p.failure is not None)
-        told: dict[str, Any] = {
-            "run": self.folder.name,
-            "items": len(self.items),
-            "answered": len(answers),
-            "asked_now": asked,
-            "failed": failures.total(),
-            "failures": dict(failures.most_common()),
-        }
-        return told | ({"note": self.note} if self.note else {})
+        return Predicted(
+            run=self.folder.name,
+            kind=self.info.kind,
+            items=len(self.items),
+            answered=len(answers),
+            asked_now=asked,
+            failed=failures.total(),
+            failures=dict(failures.most_common()),
+            note=self.note,
+            calls=calls,
+            shrunk=shrunk or {},
+        )
+
+
+def run_inputs(workspace: Workspace) -> Iterator[str]:
+    """Yield the names of the workspace's files that a run depends on."""
+    return (name for name in ("items.jsonl", "graphs.json") if is_there(workspace.file(name)))
+
+
+def _by_item(predictions: Iterable[Prediction]) -> dict[str, list[Prediction]]:
+    found: dict[str, list[Prediction]] = {}
+    for prediction in predictions:
+        found.setdefault(prediction.item_id, []).append(prediction)
+    return found
 
 
 def _replaced(name: str, there: RunInfo, now: RunInfo) -> str:

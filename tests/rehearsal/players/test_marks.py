@@ -7,13 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement
 from proctor.records import read_jsonl
 from proctor.stages.calibrate import calibrate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor_rehearsal.players import write_marks
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.taking import judge, predict
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
@@ -19,8 +20,6 @@ from proctor.stages.derive import derive
 from proctor.stages.experiment import Source
 from proctor.stages.experiment.sheet import COLUMNS, write_sheet
 from proctor.stages.generate import generate
-from proctor.stages.judge import judge
-from proctor.stages.predict import predict
 from proctor.stages.read import read
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify

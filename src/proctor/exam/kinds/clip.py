@@ -22,7 +22,7 @@ from proctor.exam.choice_reading import read_choice, right_letter
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import DIVISORS, ClipView, frame_indices
 from proctor.exam.fitting import ever_smaller
-from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Kind, Shown, Talk, Turn, ViewOptions
+from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Shown, Talk, Turn, ViewOptions
 from proctor.exam.kinds.clip_prompt import (
     STYLES,
     ChoicePrompt,
@@ -37,6 +37,7 @@ from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.question import (
     Choice,
     Footage,
+    Form,
     Gold,
     Item,
     Open,
@@ -166,6 +167,18 @@ class _Clip(Kind[ClipAsking]):
             view=ClipView.parse(text), style=style, shuffle=options.shuffle, circular=options.circular
         )
 
+    def floors(self, items: Sequence[Item]) -> Sequence[str]:
+        """Of questions with options: chance, the longest option, the most frequent letter."""
+        from proctor.exam.choice_floors import CHOICE_FLOORS
+
+        return CHOICE_FLOORS if any(isinstance(item.question.form, Choice) for item in items) else ()
+
+    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:  # noqa: ARG002
+        """Return one of them."""
+        from proctor.exam.choice_floors import choice_floor
+
+        return choice_floor(name, items)
+
     def turns(self, item: Item, view: ClipAsking) -> Sequence[Turn]:
         """Return the orders of the options; a single turn for open-ended questions."""
         form = item.question.form
@@ -179,6 +192,10 @@ class _Clip(Kind[ClipAsking]):
             Turn(str(n), {**style, "order": spell_order(turned), "rotation": str(n)})
             for n, turned in enumerate(rotations(order))
         )
+
+    def parameters(self, form: Form) -> Parameters:
+        """Greedy; a letter takes fewer tokens than an answer."""
+        return CHOICE if isinstance(form, Choice) else ANSWER
 
     def exhibits(self, item: Item, view: ClipAsking, library: Library) -> Exhibits:
         """Yield the frames of the published rule, fewer or smaller ones where they are too much; nothing for text-only views."""

@@ -131,6 +131,10 @@ class _Documents(Kind[DocumentsAsking]):
         kind = next((known for known in JUDGE_KINDS if known == name), None)
         return super().marker(name) if kind is None else SourceMarker(kind)
 
+    def parameters(self, form: Form) -> Parameters:  # noqa: ARG002
+        """Greedy, as published."""
+        return GREEDY
+
     def exhibits(self, item: Item, view: DocumentsAsking, library: Library) -> Exhibits:
         """Yield the sources; a question without any has failed (``no_source``, ``no_ranking``)."""
         found = _ranked(item, view, library) if view.retriever else _cited(item, library)

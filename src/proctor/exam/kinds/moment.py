@@ -22,6 +22,7 @@ from proctor.exam.kind import (
     Call,
     Exhibit,
     Exhibits,
+    Floor,
     Kind,
     RuleMarker,
     Shown,
@@ -41,7 +42,7 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.exam.question import Choice, Footage, Form, Item, Procedure, Text, part_of
+from proctor.exam.question import Choice, Footage, Form, Item, Open, Procedure, Text, part_of
 from proctor.exam.view import VIEWS, View, frame_times
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.llm.limits import takes
@@ -132,18 +133,36 @@ class _Moment(Kind[View]):
         given = {name: value for name, value in given.items() if value is not None}
         return View(kind=kind, captioner=options.captioner, **given)
 
+    def floors(self, items: Sequence[Item]) -> Sequence[str]:
+        """Three floors, and the bound that is told the annotations."""
+        from proctor.exam.floors import FLOOR_NAMES
+
+        return FLOOR_NAMES if any(isinstance(item.question.form, Open) for item in items) else ()
+
+    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
+        """Return one of them."""
+        from proctor.exam.floors import make_floor, moment_floor
+
+        return moment_floor(make_floor(name, items), library.graphs)
+
     def markers(self, form: Form) -> Sequence[str]:
-        """The rubrics of judge models, the published one first."""
+        """Rules that know the task graph, then the rubrics of judge models, the published one first."""
         if isinstance(form, Choice):
             return super().markers(form)
-        return tuple(dict.fromkeys((Rubric().name, *(rubric.name for rubric in rubrics()))))
+        return tuple(dict.fromkeys(("rules", Rubric().name, *(rubric.name for rubric in rubrics()))))
 
     def marker(self, name: str) -> Marker | RuleMarker:
         """Return one of them."""
-        from proctor.exam.kinds.moment_marker import RubricMarker
+        from proctor.exam.kinds.moment_marker import RubricMarker, RulesMarker
 
+        if name == "rules":
+            return RulesMarker()
         known = {rubric.name: rubric for rubric in rubrics()}
         return RubricMarker(known[name]) if name in known else super().marker(name)
+
+    def parameters(self, form: Form) -> Parameters:  # noqa: ARG002
+        """As published: greedy and short."""
+        return PUBLISHED
 
     def exhibits(self, item: Item, view: View, library: Library) -> Exhibits:
         """Yield frames or the clip, smaller where they are too much; nothing for views without the recording."""

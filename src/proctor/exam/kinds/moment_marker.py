@@ -5,19 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from proctor.exam.judge import RuleJudge
 from proctor.exam.judge_prompt import Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import MarkPrompt, Reading
-from proctor.exam.prediction import Prediction
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Procedure, gold_texts, part_of
 from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.message import Parameters
 
-__all__ = ["RubricMarker"]
+__all__ = ["RubricMarker", "RulesMarker"]
 
 _TOKENS: Final = 512
 """The published limit of 256 cuts rationales off before their verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesMarker:
+    """Rules that know the task graph (``proctor.exam.judge``)."""
+
+    rules: RuleJudge = field(default_factory=RuleJudge)
+
+    @property
+    def name(self) -> str:
+        """With version and thresholds."""
+        return self.rules.name
+
+    def mark(self, item: Item, prediction: Prediction, library: Library) -> Judgement:
+        """Mark one answer by the best of the item's golds."""
+        return self.rules.judge(item, library.graph(item.question), prediction)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.records import write_json
 from proctor.stages.build import build
 from proctor.stages.calibrate import Calibrated, calibrate, load_evidence, require_marked_items
 from proctor.stages.derive import derive
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings
 from proctor.stages.exchange import import_published
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
 from proctor.stages.experiment.sheet import write_sheet
@@ -257,13 +258,12 @@ def _questions(root: Path, plan: Plan, limits: Limits, done: Done, show: Show, n
 def _answers(root: Path, plan: Plan, videos: Path | None, limits: Limits, done: Done, show: Show) -> bool:
     for name in PREDICTORS:
         with show(f"answering: {name}") as seen:
-            done.add(f"predict/{name}", predict(root, name, seed=plan.seed, seen=seen))
+            (made,) = predict(root, name, PredictSettings(seed=plan.seed, kind=MOMENT), seen=seen)
+            done.add(f"predict/{name}", msgspec.to_builtins(made))
     for system in plan.systems:
         with show(f"answering: {system.run}") as seen:
-            counts = predict(
-                root, system.model, run=system.run, view=system.view, videos=videos, limits=limits, seen=seen
-            )
-        if not done.add(f"predict/{system.run}", counts):
+            (made,) = predict(root, system.model, system.settings(videos), limits=limits, seen=seen)
+        if not done.add(f"predict/{system.run}", msgspec.to_builtins(made)):
             return False
     return True
 
@@ -272,11 +272,12 @@ def _marks(root: Path, plan: Plan, limits: Limits, done: Done, show: Show) -> bo
     """Have all answers marked; say whether everybody came to the end."""
     if not plan.judges:
         with show("marking the answers") as seen:
-            return done.add("judge/rules", judge(root, seen=seen))
+            return done.add("judge/rules", msgspec.to_builtins(judge(root, seen=seen)))
     for model, rubric in plan.markings:
         with show(f"marking: {model} · {rubric.name}") as seen:
-            marked = judge(root, judge=model, rubric=rubric, repeats=plan.repeats, limits=limits, seen=seen)
-        if not done.add(f"judge/{model} · {rubric.name}", marked):
+            settings = JudgeSettings(judge=model, rubric=rubric.name, repeats=plan.repeats)
+            marked = judge(root, settings, limits=limits, seen=seen)
+        if not done.add(f"judge/{model} · {rubric.name}", msgspec.to_builtins(marked)):
             return False
     return True
 

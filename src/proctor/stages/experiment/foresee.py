@@ -16,11 +16,13 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.prediction import Prediction
 from proctor.llm.estimate import Estimate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import write_jsonl
 from proctor.stages.build import build
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings
 from proctor.stages.experiment.conduct import (
     FORMER_RUNS,
     Done,
@@ -97,18 +99,17 @@ def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
         for name in plan.verifiers:
             yield estimate_verification(root, name, limits=limits)
     for system in plan.systems:
-        yield estimate_prediction(
-            root, system.model, view=system.view, videos=plan.video_folder, limits=limits
-        )
+        yield estimate_prediction(root, system.model, system.settings(plan.video_folder), limits=limits)
     if not plan.judges:
         return
     set_former_runs_aside(workspace, plan)
     for name in PREDICTORS:
-        predict(root, name, seed=plan.seed)
+        predict(root, name, PredictSettings(seed=plan.seed, kind=MOMENT))
     for system in plan.systems:
         _answers_in_place_of(root, system.run)
     for model, rubric in plan.markings:
-        marking = estimate_judging(root, judge=model, rubric=rubric, repeats=plan.repeats, limits=limits)
+        settings = JudgeSettings(judge=model, rubric=rubric.name, repeats=plan.repeats)
+        marking = estimate_judging(root, settings, limits=limits)
         if marking is not None:
             yield marking
 
@@ -141,7 +142,7 @@ def _answers_in_place_of(root: Path, run: str) -> None:
         given = {p.item_id: p for p in load_predictions(folder, items) if p.failure is None}
     if len(given) == len(items):
         return
-    predict(root, _PROXY, run=run)
+    predict(root, _PROXY, PredictSettings(run=run, kind=MOMENT))
     answers = [
         given.get(p.item_id) or msgspec.structs.replace(p, answer=p.answer and f"{p.answer} ({run})")
         for p in load_predictions(folder, items)

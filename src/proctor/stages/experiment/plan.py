@@ -11,10 +11,12 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.view import View
 from proctor.generate.promqa_prompt import DEFAULT_TEMPLATE
 from proctor.llm.model import ModelName
 from proctor.records import read_json
+from proctor.stages.exam_settings import PredictSettings
 from proctor.stages.naming import file_name
 from proctor.stages.predict import run_name
 from proctor.stages.settings import GenerateSettings
@@ -54,6 +56,16 @@ class System(msgspec.Struct, frozen=True):
     def run(self) -> str:
         """Name of its run."""
         return run_name(self.model, self.view)
+
+    def settings(self, videos: Path | None) -> PredictSettings:
+        """Return how it is asked; videos are looked for in the folder."""
+        return PredictSettings(
+            run=self.run,
+            kind=MOMENT,
+            show=self.view.spec,
+            captioner=self.view.captioner,
+            videos=videos,
+        )
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice_floors import CHOICE_FLOORS, PRIVILEGES, predict_floor
+from proctor.exam.choice_floors import CHOICE_FLOORS, choice_floor
 from proctor.exam.clip_question import ClipQuestion, choice_questions, open_questions
 from proctor.exam.clip_view import ClipView
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items, require_a_video
@@ -19,6 +19,7 @@ from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.kinds.clip_prompt import ChoiceStyle
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
+from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.question import Footage
@@ -188,13 +189,14 @@ def floors(root: Path, *, resamples: int = 10_000, seed: int = 0) -> list[dict[s
     workspace = Workspace(root)
     questions = questions_of_form(workspace, "choice")
     items, found = clip_items(questions), []
-    for floor in CHOICE_FLOORS:
-        predictions = predict_floor(items, floor, seed=seed)
+    for name in CHOICE_FLOORS:
+        floor = choice_floor(name, items)
+        predictions = list(predict_items(items, floor, seed=seed))
         table = score_run(
             KIND, items, predictions, benchmark=_benchmark(workspace, "choice", questions),
-            privilege=PRIVILEGES[floor], resampling=Resampling(resamples=resamples, seed=seed),
+            privilege=floor.privilege, resampling=Resampling(resamples=resamples, seed=seed),
         )  # fmt: skip
-        folder = _folder(workspace, "choice", f"floor-{floor}")
+        folder = _folder(workspace, "choice", f"floor-{name}")
         write_jsonl(folder / "predictions.jsonl", predictions)
         write_json(folder / "table.json", table)
         found.append({"system": table.predictor, "table": msgspec.to_builtins(table)})

@@ -1,0 +1,68 @@
+"""What the items of a run name and do not hold, from the workspace: task graphs, videos, the corpus, rankings, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proctor.exam.library import Library
+from proctor.exam.question import Footage, Item, Procedure, Source
+from proctor.llm.media import MediaStore
+from proctor.stages.videos import workspace_videos
+from proctor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.exam.retrieval import Ranking
+
+__all__ = ["exam_library"]
+
+
+def exam_library(
+    workspace: Workspace, items: Sequence[Item], media: MediaStore, *, videos: Path | None = None
+) -> Library:
+    """Return the library of some items; nothing is read that none of them names.
+
+    Args:
+        workspace: that holds it.
+        items: of one kind.
+        media: where pictures and clips are kept.
+        videos: folder of the recordings' videos; the data set's by default.
+
+    Raises:
+        UserError: if a file is missing or broken.
+    """
+    parts = [part for item in items for part in item.question.evidence]
+    footage = {part.recording for part in parts if isinstance(part, Footage)}
+    library = Library(
+        media=media,
+        graphs=workspace.graphs() if any(isinstance(part, Procedure) for part in parts) else {},
+        videos=workspace_videos(workspace, videos, footage) if footage else None,
+        root=workspace.root,
+    )
+    if any(isinstance(part, Source) for part in parts):
+        _with_corpus(library, workspace, items)
+    return library
+
+
+def _with_corpus(library: Library, workspace: Workspace, items: Sequence[Item]) -> None:
+    from proctor.exam.source_showing import CorpusPictures
+    from proctor.stages.styled.corpus import corpus_of
+    from proctor.stages.styled.questions import QUESTION_SETS, load_questions
+    from proctor.stages.styled.retrieve import find_run
+
+    sets = {item.question.provenance.get("set") for item in items}
+
+    @cache
+    def rankings(retriever: str) -> Mapping[str, Ranking]:
+        found: dict[str, Ranking] = {}
+        for which in QUESTION_SETS:
+            if which in sets:
+                run = find_run(workspace, load_questions(workspace, which), which, retriever)
+                found |= {ranking.qid: ranking for ranking in run.rankings}
+        return found
+
+    library.corpus = corpus_of(workspace)
+    library.picture = CorpusPictures(library.corpus, library.media)
+    library.rankings = rankings

@@ -1,0 +1,124 @@
+"""Options of taking and marking an exam."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from proctor.settings import Settings, option
+
+__all__ = ["JudgeSettings", "PredictSettings"]
+
+
+class PredictSettings(Settings, frozen=True, kw_only=True):
+    """Which items are answered, what a model is shown of them, and how it is asked."""
+
+    section: ClassVar[str] = "predict"
+
+    run: Annotated[
+        str | None, option("Name of the run (default: the predictor's; with the kind, but for moments).")
+    ] = None
+    kind: Annotated[
+        str | None,
+        option("Kind of the questions: moment, clip, documents, … (default: all that have the view)."),
+    ] = None
+    form: Annotated[
+        Literal["open", "choice"] | None, option("Only open-ended questions, or only those with options.")
+    ] = None
+    questions: Annotated[
+        str | None,
+        option("Of questions about documents only those generated (styled), or the data's own (data)."),
+    ] = None
+    show: Annotated[
+        str | None,
+        option(
+            "What a model sees. Moments: question, recipe (default), captions (a captioner describes frames), frames, or video "
+            "(the clip itself), or all in one, such as frames:50@765p:published. Clips: frames:8 (default), frames:16, "
+            "frames:fps1, frames:8@quarter-side, question (blind) or steps. Documents: gold (default; the cited sources), or "
+            "RETRIEVER@k such as bm25@5."
+        ),
+    ] = None
+    frames: Annotated[int | None, option("Moments: frames at most (default 50).", ge=1)] = None
+    height: Annotated[int | None, option("Moments: of frames or clip, in pixels (default 360).", ge=16)] = (
+        None
+    )
+    sampling: Annotated[
+        str | None,
+        option(
+            "Moments: of the frames: published (default; 1 a second, counted back), uniform, fps, or steps (middles of the "
+            "annotated steps; the run is marked, for it is told what others are not)."
+        ),
+    ] = None
+    captioner: Annotated[str, option("Moments: model that describes frames, for --show captions.")] = ""
+    style: Annotated[
+        str | None,
+        option(
+            "Clips: of prompts with frames: a, b (an opened bracket), c, or d (default; a series of frames)."
+        ),
+    ] = None
+    shuffle: Annotated[
+        int | None, option("Seed of an own order of the options for each question (default: as printed).")
+    ] = None
+    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    image_model: Annotated[
+        str | None,
+        option(
+            "Documents: who answers where a source is an image, as in the paper (default: the same model)."
+        ),
+    ] = None
+    shrink: Annotated[
+        bool,
+        option(
+            "What is too large for a provider is shrunk, and this is reported: as many frames as it takes by the same sampling; "
+            "then, for bytes, a lower height. --no-shrink makes it an error."
+        ),
+    ] = True
+    videos: Annotated[
+        Path | None,
+        option(
+            "Folder of the recordings' videos: by the path that the data set gives, else by the recording's id "
+            "(1_7.mp4, 1_7_360p.mp4). Default: the data set's folder."
+        ),
+    ] = None
+    seed: Annotated[int, option("Of the run.")] = 0
+    limit: Annotated[int | None, option("Answer at most so many items.", ge=1)] = None
+
+
+class JudgeSettings(Settings, frozen=True, kw_only=True):
+    """Who marks which runs, and how a model is asked."""
+
+    runs: Annotated[
+        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
+    ] = ()
+    judge: Annotated[
+        str,
+        option(
+            "Who marks: 'rules' (no model), or a model such as openai/gpt-4o-2024-08-06.", "--judge", "-j"
+        ),
+    ] = "rules"
+    rubric: Annotated[
+        str | None,
+        option(
+            "How a model is asked: consistency (clips: does it mean the same), source or reference (documents: with the cited "
+            "sources, or by the reference alone), or of moments a name such as ternary-step-mistakes in place of the options below."
+        ),
+    ] = None
+    scale: Annotated[
+        Literal["ternary", "binary"], option("Moments: a model's scale, ternary (0, 1, 2) or binary.")
+    ] = "ternary"
+    context: Annotated[
+        Literal["none", "recipe", "step"],
+        option(
+            "Moments: what a model sees beside question and golds: none, recipe or step (performed steps)."
+        ),
+    ] = "step"
+    mistakes: Annotated[
+        bool,
+        option(
+            "Moments: show annotated mistakes below the steps, as the released code does and the paper's figure does not."
+        ),
+    ] = False
+    form: Annotated[
+        Literal["text", "json"], option("Moments: of the verdict, text or json (structured output).")
+    ] = "text"
+    repeats: Annotated[int, option("Ask a model so many times.", ge=1)] = 1
