@@ -12,7 +12,7 @@ from proctor.benchmark.build import RULES, BuildRules, build_items, parse_rules
 from proctor.benchmark.promqa import PromqaRecords
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_example, moment_question, moment_seen
-from proctor.exam.question import Gold, Text, gold_texts
+from proctor.exam.question import Gold, Question, Text, gold_texts
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.records import content_hash
@@ -67,13 +67,16 @@ def says(
     )
 
 
+def asked(candidates: list[Candidate], example: Example | None = None) -> list[Question]:
+    return [moment_question(c, example or moment()) for c in candidates]
+
+
 def build(
     about: Candidate, *verdicts: Verdict, rules: BuildRules | str = "humans", **more: Any
 ) -> tuple[list[str], list[str]]:
     """Return the gold texts of the one item, and the reasons of what was dropped."""
     items, dropped = build_items(
-        [about],
-        more.pop("examples", [moment()]),
+        asked([about], more.pop("example", moment())),
         verdicts,
         parse_rules(rules) if isinstance(rules, str) else rules,
     )
@@ -86,11 +89,11 @@ def build(
 def test_an_item_holds_what_was_accepted_and_where_it_came_from() -> None:
     about = candidate()
     items, dropped = build_items(
-        [about], [moment()], [says(about, "ana", "+ +-"), says(about, "ben", "+ +-")], RULES["humans"]
+        asked([about]), [says(about, "ana", "+ +-"), says(about, "ben", "+ +-")], RULES["humans"]
     )
     assert dropped == []
     (item,) = items
-    assert (item.id, item.seen) == ("c1", moment_seen(about, moment()))
+    assert (item.id, item.seen) == ("c1", moment_seen(moment_question(about, moment())))
     assert item.question.provenance == {"candidate": "c1", "version": content_hash(about)}
     assert moment_example(item.question) == moment()
     assert item.golds == (
@@ -184,7 +187,7 @@ def test_the_oracle_is_taken_where_it_is_sure() -> None:
     sure = says(about, "oracle", "+ +-", confidence=0.9, kind="oracle")
     doubtful = says(about, "oracle", "+ +-", confidence=0.5, kind="oracle")
     lenient = parse_rules({"name": "oracle", "every_answer": False})
-    items, _ = build_items([about], [moment()], [sure], lenient)
+    items, _ = build_items(asked([about]), [sure], lenient)
     assert items[0].golds[0].approved_by == "oracle"
     assert gold_texts(items[0]) == ("Yes.",)
     assert items[0].approved_by == "oracle"
@@ -253,7 +256,7 @@ def test_a_minimum_of_golds() -> None:
 def test_at_most_so_many_of_one_example() -> None:
     made = [candidate(f"c{n}") for n in range(3)]
     verdicts = [says(c, "ana", "+ ++") for c in made]
-    items, dropped = build_items(made, [moment()], verdicts, BuildRules(per_example=2))
+    items, dropped = build_items(asked(made), verdicts, BuildRules(per_example=2))
     assert [i.id for i in items] == ["c0", "c1"]
     assert [(d.id, d.reason) for d in dropped] == [("c2", "example-has-enough")]
 
@@ -261,11 +264,10 @@ def test_at_most_so_many_of_one_example() -> None:
 # -- what does not fit ---------------------------------------------------------------------------------------
 
 
-def test_an_example_that_changed_or_is_gone() -> None:
+def test_an_example_that_changed() -> None:
     about = candidate()
     verdict = says(about, "ana", "+ ++")
-    assert build(about, verdict, examples=[]) == ([], ["example-unknown"])
-    assert build(about, verdict, examples=[moment(video="other.mp4")]) == ([], ["example-changed"])
+    assert build(about, verdict, example=moment(video="other.mp4")) == ([], ["example-changed"])
 
 
 def test_a_candidate_that_was_edited_after_the_verdict() -> None:
@@ -276,15 +278,13 @@ def test_a_candidate_that_was_edited_after_the_verdict() -> None:
 
 def test_a_verdict_on_nothing_is_told() -> None:
     about = candidate()
-    items, dropped = build_items([], [], [says(about, "ana", "+ ++")])
+    items, dropped = build_items([], [says(about, "ana", "+ ++")])
     assert (items, [d.reason for d in dropped]) == ([], ["candidate-unknown"])
 
 
 def test_ids_must_be_unique() -> None:
     with pytest.raises(UserError, match="candidates: the id 'c1' occurs more than once"):
-        build_items([candidate(), candidate()], [], [])
-    with pytest.raises(UserError, match="examples: the id 'e1'"):
-        build_items([], [moment(), moment()], [])
+        build_items(asked([candidate(), candidate()]), [])
 
 
 def test_a_verdict_of_another_length_is_refused() -> None:
@@ -293,15 +293,15 @@ def test_a_verdict_of_another_length_is_refused() -> None:
         build(about, says(about, "ana", "+ +"))
 
 
-def test_the_order_of_verdicts_and_examples_changes_nothing() -> None:
+def test_the_order_of_verdicts_changes_nothing() -> None:
     made = [candidate(f"c{n}", "a", "b", "c") for n in range(20)]
     verdicts = [says(c, who, "+ ++-", f"{who}'s") for c in made for who in ("ana", "ben")]
     rules = BuildRules(own_answers="accept")
-    expected = build_items(made, [moment()], verdicts, rules, seed=5)
+    expected = build_items(asked(made), verdicts, rules, seed=5)
     random.Random(1).shuffle(verdicts)
-    assert build_items(made, [moment()], verdicts, rules, seed=5) == expected
+    assert build_items(asked(made), verdicts, rules, seed=5) == expected
     assert [i.id for i in expected[0]] == [c.id for c in made]
-    assert build_items(made, [moment()], verdicts, rules, seed=6) != expected
+    assert build_items(asked(made), verdicts, rules, seed=6) != expected
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
@@ -347,10 +347,10 @@ def test_acceptance_is_part_of_the_rules() -> None:
 @pytest.mark.shared
 def test_the_published_items_follow_from_the_verdicts(dev_records: PromqaRecords) -> None:
     rules = RULES["published"]
-    items, dropped = build_items(dev_records.candidates, dev_records.examples, dev_records.verdicts, rules)
+    items, dropped = build_items(dev_records.questions, dev_records.verdicts, rules)
     assert items == list(dev_records.items)
     assert dropped == []
-    blind, _ = build_items(dev_records.candidates, dev_records.examples, dev_records.verdicts)
+    blind, _ = build_items(dev_records.questions, dev_records.verdicts)
     assert [sorted(i.golds, key=str) for i in blind] == [sorted(i.golds, key=str) for i in items]
     assert [i.golds for i in blind] != [i.golds for i in items]
 
@@ -369,7 +369,7 @@ def written_by(generator: str, *answers: str, question: str = "Did I forget anyt
 
 def test_what_is_not_english_is_dropped_with_its_reason() -> None:
     for about in (written_by("rules", BAD), written_by("rules", GOOD, question="Did I used the the bowl?")):
-        items, dropped = build_items([about], [moment()], [says(about, "a", "+ +"), says(about, "b", "+ +")])
+        items, dropped = build_items(asked([about]), [says(about, "a", "+ +"), says(about, "b", "+ +")])
         assert not items
         assert dropped[0].reason == "language"
         assert "“" in dropped[0].detail

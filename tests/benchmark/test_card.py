@@ -21,7 +21,7 @@ HOSTILE = 'x\n---\nlicense: gpl\n<script>alert(1)</script> [a](javascript:b) `c`
 
 
 def _card(records: PromqaRecords, graphs: dict[str, TaskGraph], path: Path, **more: Any) -> str:
-    settings = {"candidates": records.candidates, "verdicts": records.verdicts, **more}
+    settings = {"candidates": records.questions, "verdicts": records.verdicts, **more}
     items = settings.pop("items", records.items)
     info = settings.pop("info", ReleaseInfo(name="tea", licence="MIT"))
     rules = settings.pop("rules", RULES["humans"])

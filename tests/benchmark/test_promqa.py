@@ -28,8 +28,8 @@ from proctor.benchmark.promqa import (
 )
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_candidate, moment_example
+from proctor.exam.question import Question
 from proctor.examples.promqa import PromqaExample, read_promqa
-from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 from proctor.verify.verdict import Verdict
@@ -38,7 +38,7 @@ MERGED = ("adjudication", "question", "question_approved_by", "answers", "answer
 
 
 def _export(records: PromqaRecords) -> list[dict[str, Any]]:
-    return export_promqa(records.items, records.candidates, records.verdicts, records.origins)
+    return export_promqa(records.items, records.questions, records.verdicts, records.origins)
 
 
 # -- round trip ----------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_the_round_trip_survives_the_disk(tiny_path: Path, records: PromqaRecord
 
     objects = export_promqa(
         records.items,
-        through_disk(records.candidates, Candidate),
+        through_disk(records.questions, Question),
         through_disk(records.verdicts, Verdict),
         origins,
     )
@@ -110,7 +110,7 @@ def test_whatever_else_the_file_says_comes_back_too(
 
 def test_an_edit_of_our_records_is_exported(records: PromqaRecords) -> None:
     item = msgspec.structs.replace(with_example(records.items[1], "Anything missing?"), golds=(gold("Tea."),))
-    objects = export_promqa([item], records.candidates, records.verdicts, records.origins)
+    objects = export_promqa([item], records.questions, records.verdicts, records.origins)
     assert objects[0]["question"] == "Anything missing?"
     assert objects[0]["answers"] == ["Tea."]
     assert objects[0]["verification"]["question"] == "Did I forget anything?"
@@ -120,7 +120,7 @@ def test_an_edit_of_our_records_is_exported(records: PromqaRecords) -> None:
 def test_our_own_items_export_in_the_published_form(
     records: PromqaRecords, tmp_path: Path, graphs: dict[str, TaskGraph]
 ) -> None:
-    objects = export_promqa(records.items, records.candidates, records.verdicts)
+    objects = export_promqa(records.items, records.questions, records.verdicts)
     path = tmp_path / "ours.json"
     for one in objects:
         one["generation"].update(prompt="", response="")

@@ -60,7 +60,7 @@ def write(records: PromqaRecords, graphs: dict[str, TaskGraph]) -> Write:
             "graphs": graphs,
             "info": INFO,
             "rules": RULES["humans"],
-            "candidates": records.candidates,
+            "candidates": records.questions,
             "verdicts": records.verdicts,
             "dropped": [Dropped("x", "question-rejected")],
             "seeds": {"run": 7},
@@ -550,7 +550,7 @@ def test_all_195_are_released_and_read_again(
         dev_graphs,
         ReleaseInfo(name="promqa-dev", licence="Apache-2.0"),
         RULES["humans"],
-        candidates=dev_records.candidates,
+        candidates=dev_records.questions,
         verdicts=dev_records.verdicts,
     )
     benchmark = load_benchmark(path)

@@ -99,7 +99,7 @@ def judged(records: PromqaRecords, graphs: dict[str, TaskGraph]) -> list[Verdict
     oracle = Oracle(clock=lambda: "2026-01-01T00:00:00Z")
     by_name = {graph.name: graph for graph in graphs.values()}
     return [
-        oracle.judge(candidate, example, by_name[example.activity_name])
+        oracle.judge(moment_question(candidate, example), by_name[example.activity_name])
         for candidate, example in zip(records.candidates, records.examples, strict=True)
     ]
 
@@ -181,9 +181,7 @@ def test_final_answer_sets_are_the_published_ones_in_any_blind_order(
 def test_what_is_built_from_the_verdicts_are_the_published_sets(
     raw: list[Raw], records: PromqaRecords
 ) -> None:
-    items, dropped = build_items(
-        records.candidates, records.examples, records.verdicts, RULES["humans"], seed=5
-    )
+    items, dropped = build_items(records.questions, records.verdicts, RULES["humans"], seed=5)
     assert dropped == []
     for one, item in zip(raw, items, strict=True):
         assert Counter(gold_texts(item)) == Counter(one["answers"])

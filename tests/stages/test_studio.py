@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.question import gold_texts
+from proctor.exam.question import Footage, gold_texts, part_of
 from proctor.samples import copy_sample
 from proctor.stages.derive import derive
 from proctor.stages.generate import generate
@@ -154,7 +154,9 @@ def test_an_open_studio_has_all_it_needs(bench: Path) -> None:
         assert studio.clips is not None
         listed = studio.desk.read(lambda c: items.list_items(c, limit=1))
         item = studio.desk.read(lambda c: items.get_item(c, listed[0].id))
-        assert studio.find_video(item.example) is None  # the sample's videos are rendered on demand
+        assert (
+            studio.find_video(part_of(item.question, Footage)) is None
+        )  # the sample's videos are rendered on demand
 
 
 def test_the_store_of_the_settings_is_used(bench: Path) -> None:

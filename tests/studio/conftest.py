@@ -13,6 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from proctor.drawing.layout import Layouts
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.studio.app import build_app
@@ -52,7 +54,7 @@ class Office:
         )
         self.app = build_app(self.studio)
         self.clients: dict[int, TestClient] = {}
-        self.pairs: list[tuple[Candidate, Example]] = []
+        self.pairs: list[Question] = []
 
     def close(self) -> None:
         for client in self.clients.values():
@@ -97,7 +99,7 @@ class Office:
         self.do(sync_items, self.pairs, {}, actor="cli")
 
     @staticmethod
-    def _pair(n: int, kind: str, recording: str) -> tuple[Candidate, Example]:
+    def _pair(n: int, kind: str, recording: str) -> Question:
         example = Example(
             id=f"e{n}",
             clip_id=recording,
@@ -118,7 +120,7 @@ class Office:
             answers=(Answer(f"Stir {n}."), Answer(f"Pour {n}.")),
             provenance=Provenance(generator="hand", version="1"),
         )
-        return candidate, example
+        return moment_question(candidate, example)
 
     def oracle(self, name: str, judged: str) -> None:
         """Let the oracle say ``"+ +-"`` of an item: the question, then the answers."""

@@ -474,7 +474,7 @@ def test_consent_then_guideline_then_work(site: Site) -> None:
     assert browser.post("/guideline", {"version": "1", "read": "1"}).headers["location"] == "/"
     assert browser.get("/").status_code == 200
     now = site.now(ana)
-    assert (now.consent_version, now.guideline_version) == (1, 1)
+    assert (now.consent_version, now.guidelines) == (1, {"moment": 1})
     assert "You agreed on" in browser.get("/consent").text
     assert "You ticked this version on" in browser.get("/guideline").text
 
@@ -500,7 +500,7 @@ def test_one_agrees_to_what_one_was_shown(site: Site, path: str, version: str) -
     response = browser.post(f"/{path}", {"version": version, "agree": "1", "read": "1"})
     assert response.status_code == 409
     assert "newer version" in response.text
-    assert (site.now(ana).consent_version, site.now(ana).guideline_version) == (0, 0)
+    assert (site.now(ana).consent_version, site.now(ana).guidelines) == (0, {})
 
 
 def test_a_new_consent_is_asked_for_again_and_a_new_guideline_is_not(site: Site) -> None:

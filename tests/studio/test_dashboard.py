@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.studio.pages import dashboard
 from proctor.verify.agreement import agreement_report
 from proctor.verify.desk import roster
@@ -43,7 +42,7 @@ def judged(office: Any) -> dict[str, Person]:
 def test_numbers_on_the_page_are_those_of_the_pure_functions(office: Any, words: Any, judged: Any) -> None:
     page = office.get(judged["carla"], "/dashboard")
     assert page.status_code == 200
-    candidates = [moment_question(pair[0]) for pair in office.pairs]
+    candidates = list(office.pairs)
     verdicts = office.desk.read(latest_verdicts)
     report = agreement_report(candidates, verdicts)
     text = words(page)
@@ -71,7 +70,7 @@ def test_numbers_on_the_page_are_those_of_the_pure_functions(office: Any, words:
 
 def test_policies_are_those_of_the_pure_function(office: Any, words: Any, judged: Any) -> None:
     text = words(office.get(judged["carla"], "/dashboard"))
-    candidates = [moment_question(pair[0]) for pair in office.pairs]
+    candidates = list(office.pairs)
     minutes = median_minutes([row.active_ms for row in office.rows("assignments", state="submitted")], [])
     compared = compare_policies(candidates, office.desk.read(latest_verdicts), minutes)
     assert compared.items > 0

@@ -73,7 +73,7 @@ def test_the_queue_of_a_recording_rises_in_time(
     crew = [office.hire(h) for h in ("ana", "ben", "cyd")]
     page = _look(office, carla, _form(*crew))
     office.post(carla, "/deal", **_form(*crew), digest=hidden(page, "digest"))
-    ends = {row.id: (row.recording_id, row.ends_at) for row in office.rows("items")}
+    ends = {row.id: (row.cluster, row.place) for row in office.rows("items")}
     for person in crew:
         mine = [ends[row.item_id] for row in office.open_work(person)]
         for recording in {r for r, _ in mine}:
@@ -146,7 +146,7 @@ def test_limits_and_barred_recordings_hold(
     page = _look(office, carla, form)
     assert "Your limits are kept" in words(page)
     assert office.post(carla, "/deal", **form, digest=hidden(page, "digest")).status_code == 303
-    recording = {row.id: row.recording_id for row in office.rows("items")}
+    recording = {row.id: row.cluster for row in office.rows("items")}
     assert not any(recording[row.item_id] == "r0" for row in office.open_work(ana))
     assert len(office.open_work(ben)) <= 15
     leaving = office.get(carla, f"/people/{cyd.pid}/leave")  # and they hold when somebody goes

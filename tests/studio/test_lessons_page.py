@@ -108,9 +108,9 @@ def test_a_changed_item_asks_for_another_look(
     _add(office, carla, "c000")
     import msgspec
 
-    candidate, example = office.pairs[0]
-    other = msgspec.structs.replace(candidate, question="Another question?")
-    office.do(sync_items, [(other, example), *office.pairs[1:]], {}, actor="cli")
+    provenance = {"generator": "hand"}
+    other = msgspec.structs.replace(office.pairs[0], text="Another question?", provenance=provenance)
+    office.do(sync_items, [other, *office.pairs[1:]], {}, actor="cli")
     assert office.item("c000").state == "training"  # not work of a sudden
     assert "text changed after this was written" in words(office.get(carla, "/training"))
     office.do(sync_items, office.pairs[1:], {}, actor="cli")

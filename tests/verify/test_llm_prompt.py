@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.llm.fence import FenceSecret
@@ -62,6 +63,7 @@ CANDIDATE = Candidate(
     answers=(Answer("Wait."), Answer("Add milk.")),
     provenance=Provenance(generator="g", version="1"),
 )
+QUESTION = moment_question(CANDIDATE, EXAMPLE)
 
 
 def reply(*verdicts: str, own=(), **criteria: str) -> str:
@@ -76,7 +78,7 @@ def reply(*verdicts: str, own=(), **criteria: str) -> str:
 
 
 def test_the_model_sees_what_annotators_see_and_no_target() -> None:
-    made = review_prompt(CANDIDATE, EXAMPLE, GRAPH, PROMPTS, SECRET, frames=frame_labels([1.0], [30]))
+    made = review_prompt(QUESTION, GRAPH, PROMPTS, SECRET, frames=frame_labels([1.0], [30]))
     assert made.fences == ("activity", "procedure", "performed steps", "question", "answer 1", "answer 2")
     text = made.messages[1].text
     assert "- Boil milk\n    - [preparation] milk, not water\n    - [other]\n- Add tea\n" in text
@@ -95,7 +97,7 @@ def test_without_frames_and_at_the_very_start() -> None:
     start = Example(
         **{f: getattr(EXAMPLE, f) for f in EXAMPLE.__struct_fields__} | {"previous": (), "current": None}
     )
-    made = review_prompt(CANDIDATE, start, GRAPH, PROMPTS, SECRET)
+    made = review_prompt(moment_question(CANDIDATE, start), GRAPH, PROMPTS, SECRET)
     assert "No step had been done yet." in made.text
     assert "pictures" not in made.text
 
@@ -108,7 +110,7 @@ def test_a_good_reply_is_read_and_becomes_a_verdict() -> None:
         2,
     )
     assert isinstance(review, Review)
-    verdict = to_verdict(review, CANDIDATE, annotator="m", at="2026-01-01T00:00:00+00:00")
+    verdict = to_verdict(review, QUESTION, annotator="m", at="2026-01-01T00:00:00+00:00")
     assert verdict.question.value == "right"
     assert dict(verdict.question.evidence) == dict.fromkeys(CRITERIA, "yes")
     assert [a.value for a in verdict.answers] == ["right", "wrong"]
@@ -122,13 +124,13 @@ def test_a_good_reply_is_read_and_becomes_a_verdict() -> None:
 def test_every_criterion_can_reject_the_question(criterion: str) -> None:
     rejected = to_verdict(
         read_review(reply("right", "right", own=["x"], **{criterion: "no"}), 2),
-        CANDIDATE,
+        QUESTION,
         annotator="m",
         at="t",
     )
     assert (rejected.question.value, rejected.answers, rejected.own_answers) == ("wrong", (), ())
     unsure = to_verdict(
-        read_review(reply("right", "unsure", **{criterion: "unsure"}), 2), CANDIDATE, annotator="m", at="t"
+        read_review(reply("right", "unsure", **{criterion: "unsure"}), 2), QUESTION, annotator="m", at="t"
     )
     assert unsure.question.value == "unsure"
     assert len(unsure.answers) == 2
@@ -158,7 +160,7 @@ def test_another_reply_is_unreadable(text: str, reason: str) -> None:
 def test_a_review_of_another_candidate_is_refused() -> None:
     review = read_review(reply("right"), 1)
     with pytest.raises(ValueError, match="1 reviews for 2 answers"):
-        to_verdict(review, CANDIDATE, annotator="m", at="t")
+        to_verdict(review, QUESTION, annotator="m", at="t")
 
 
 def test_the_schema_and_a_reply_agree() -> None:

@@ -38,9 +38,9 @@ def _rises(order: tuple[str, ...], clips: list[Clip]) -> bool:
     reached: dict[str, float] = {}
     for item in order:
         clip = by_item[item]
-        if clip.recording and clip.end < reached.get(clip.recording, 0.0):
+        if clip.cluster and clip.place < reached.get(clip.cluster, 0.0):
             return False
-        reached[clip.recording] = clip.end
+        reached[clip.cluster] = clip.place
     return True
 
 
@@ -55,7 +55,7 @@ def test_end_times_rise_inside_every_recording_which_stays_in_one_piece(
     order = queue_order(clips, "ana", seed)
     assert sorted(order) == sorted(c.item for c in clips)
     assert _rises(order, clips)
-    recordings = [c.recording for item in order for c in clips if c.item == item and c.recording]
+    recordings = [c.cluster for item in order for c in clips if c.item == item and c.cluster]
     changes = sum(a != b for a, b in pairwise(recordings))
     assert changes == max(0, len(set(recordings)) - 1)
     rng.shuffle(clips)
@@ -85,8 +85,8 @@ def test_nobody_is_shown_the_past_after_the_future_unless_it_is_said(
         assert [i for i in queue.order if i in queue.seen_future] == list(queue.seen_future)
         for item in queue.order:
             clip = pending[item]
-            seen = [w.end for w in watched.values() if clip.recording and w.recording == clip.recording]
-            assert (item in queue.seen_future) == (max(seen, default=0.0) > clip.end)
+            seen = [w.place or 0 for w in watched.values() if clip.cluster and w.cluster == clip.cluster]
+            assert (item in queue.seen_future) == (max(seen, default=0.0) > clip.place)
         if queue.order:
             watched[queue.order[0]] = pending.pop(queue.order[0])
 
@@ -338,3 +338,9 @@ def test_a_renewed_lease_keeps_the_case() -> None:
     renewed = replace(case, lease_until=lease_until(1700.0))
     assert adjudication_order([case], "zoe", secret=SECRET, now=1900.0) == ("c",)
     assert adjudication_order([renewed], "zoe", secret=SECRET, now=1900.0) == ()
+
+
+def test_an_item_without_a_place_gives_nothing_away() -> None:
+    pending = [Clip("early", "r", 1.0), Clip("anywhere", "r", None)]
+    assert requeue(pending, [Clip("late", "r", 9.0)], "ana", 0).seen_future == ("early",)
+    assert requeue(pending, [Clip("other", "r", None)], "ana", 0).seen_future == ()

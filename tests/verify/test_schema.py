@@ -14,17 +14,21 @@ import pytest
 
 from proctor.database import Database
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_seen
+from proctor.exam.kinds.moment_question import moment_question, moment_seen
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.procedure.graph import Step, TaskGraph
 from proctor.records import canonical_json, content_hash
 from proctor.verify import migrations
 from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.items import load_graphs, to_item
+from proctor.verify.desk.people import _person
 from proctor.verify.schema import SCHEMA_VERSION, tables
 from proctor.verify.store import VERDICTS, VerdictStore, seen_versions
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
 PYTHON = sys.executable
+GRAPH = TaskGraph(id="tea", name="Tea", steps=(Step("a", "Boil."),), edges=())
 
 
 def verdict(n: int) -> Verdict:
@@ -141,9 +145,29 @@ def test_what_people_saw_of_the_items_of_an_old_store_is_noted(target: str) -> N
         connection.execute(text("INSERT INTO proctor_verdicts_meta VALUES ('schema_version', '2')"))
         names_, values = ", ".join(item), ", ".join(f":{name}" for name in item)
         connection.execute(text(f"INSERT INTO proctor_items ({names_}) VALUES ({values})"), item)
+        graph = {"activity_id": "tea", "body": canonical_json(GRAPH).decode()}
+        connection.execute(
+            text("INSERT INTO proctor_graphs (activity_id, body) VALUES (:activity_id, :body)"), graph
+        )
+        connection.execute(text(
+            "INSERT INTO proctor_people (pid, handle, name, email, role, state, gate, password, consent_version, "
+            "guideline_version, settings, created_at) VALUES ('p', 'ana', 'Ana', '', 'annotator', 'active', 'open', '', 1, 3, "
+            "'{}', 0.0)"
+        ))  # fmt: skip
     engine.dispose()
     with VerdictStore.open(target) as store, store._database.transaction() as connection:
-        assert seen_versions(connection) == {("c", content_hash(candidate)): moment_seen(candidate, example)}
+        question = moment_question(candidate, example)
+        assert seen_versions(connection) == {("c", content_hash(candidate)): moment_seen(question)}
+        (row,) = connection.execute(tables().items.select()).all()
+        assert to_item(row).question == question
+        assert (row.kind, row.cluster, row.topic, row.title, row.place) == ("moment", "r", "tea", "Tea", 9.0)
+        (ana,) = map(_person, connection.execute(tables().people.select()).all())
+        assert (ana.gate_of("moment"), ana.gate_of("clip"), ana.guidelines) == (
+            "open",
+            "training",
+            {"moment": 3},
+        )
+        assert load_graphs(connection) == {"tea": GRAPH}
 
 
 def test_a_copy_lies_beside_an_upgraded_file_and_works(tmp_path: Path) -> None:
@@ -246,8 +270,8 @@ def test_two_live_rows_of_one_slot_are_impossible(target: str) -> None:
             for h in ("ana", "ben")
         )
         item = {
-            "pid": "i", "candidate_id": "c", "candidate_hash": "", "candidate": "{}", "example": "{}", "stratum": "",
-            "recording_id": "", "activity_id": "", "activity_name": "", "ends_at": 0.0, "state": "judging",
+            "pid": "i", "candidate_id": "c", "candidate_hash": "", "body": "{}", "stratum": "",
+            "cluster": "", "topic": "", "title": "", "state": "judging",
             "changed_at": 0.0,
         }  # fmt: skip
 

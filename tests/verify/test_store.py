@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate
 from proctor.records import content_hash
@@ -406,6 +407,7 @@ def test_a_candidate_that_was_edited_later_is_noticed(
     seen = make_candidate("c1", "yes")
     edited = msgspec.structs.replace(seen, answers=(Answer("no"),))
     verdict = make_verdict("c1", "ana", "+ +", candidate_hash=content_hash(seen))
+    seen, edited = moment_question(seen), moment_question(edited)
     unhashed, unknown = make_verdict("c1", "ben", "+ +"), make_verdict("c2", "ana", "+ +")
     assert split_stale([verdict], {"c1": seen}) == ([verdict], [])
     good, stale = split_stale([verdict, unhashed, unknown], {"c1": edited})
@@ -431,17 +433,17 @@ def test_peoples_verdicts_hold_while_they_would_see_the_same_and_machines_judge_
         id=first.example_id, clip_id="r1_1", recording_id="r1", activity_id="tea", activity_name="Tea", type="missing",
         end=9.0, state="ongoing", noisy=False,
     )  # fmt: skip
-    examples = {moment.id: moment}
     person = make_verdict("c1", "ana", "+ +", candidate_hash=content_hash(first))
     machine = make_verdict("c1", "oracle", "+ +", candidate_hash=content_hash(first), annotator_kind="oracle")
     with VerdictStore.open(target) as store:
         store.append_many([person, machine])
         for _ in range(2):
-            assert store.latest_on([first], examples) == [person, machine]
-            held, stale = split_stale(store.latest_on([other], examples), {"c1": other})
+            was, new, text = (moment_question(c, moment) for c in (first, other, edited))
+            assert store.latest_on([was]) == [person, machine]
+            held, stale = split_stale(store.latest_on([new]), {"c1": new})
             assert [v.annotator for v in held] == ["ana"]
             assert [s.reason for s in stale] == ["candidate-changed"]
-            held, stale = split_stale(store.latest_on([edited], examples), {"c1": edited})
+            held, stale = split_stale(store.latest_on([text]), {"c1": text})
             assert (held, len(stale)) == ([], 2)
         assert [s.verdict for s in store.history()] == [person, machine]
         with store._database.transaction() as connection:

@@ -11,15 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question, moment_seen, question_about
-from proctor.exam.question import Gold, Item, Text
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate
+from proctor.exam.kinds.moment_question import MOMENT, moment_example
+from proctor.exam.question import Choice, Gold, Item, Question, Text, proposed_texts, version_of
 from proctor.procedure.language import find_faults
 from proctor.records import Dropped, content_hash
 from proctor.verify.adjudicate import (
@@ -34,12 +32,10 @@ from proctor.verify.adjudicate import (
     merge,
     open_case,
 )
-from proctor.verify.store import split_stale
+from proctor.verify.store import seen_of, split_stale
 from proctor.verify.verdict import AnnotatorKind, Verdict
 
 __all__ = ["RULES", "BuildRules", "build_items", "parse_rules"]
-
-_R = TypeVar("_R", Candidate, Example)
 
 EVERYBODY: Final[tuple[AnnotatorKind, ...]] = ("human", "model", "oracle")
 
@@ -157,61 +153,55 @@ def _overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 
 def build_items(
-    candidates: Iterable[Candidate],
-    examples: Iterable[Example],
+    questions: Iterable[Question],
     verdicts: Iterable[Verdict],
     rules: BuildRules | None = None,
     *,
     seed: int = 0,
     unfinished: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[Item], list[Dropped]]:
-    """Let verified candidates in, in their order.
+    """Let verified questions of any kind in, in their order.
 
     Args:
-        candidates: what was generated.
-        examples: what they ask about.
+        questions: what was generated, with what is proposed.
         verdicts: the latest of each annotator and role (``VerdictStore.latest``); their order changes nothing.
         rules: ``RULES["humans"]`` by default.
         seed: of the run; decides the order in which adjudicated answers were shown.
-        unfinished: candidates on which people are still at work, and how far they are; rules under which open things
+        unfinished: questions on which people are still at work, and how far they are; rules under which open things
             wait for an adjudicator do not let them in.
 
     Returns:
-        The items, and what was dropped with one of these reasons: ``example-unknown``, ``example-changed``,
+        The items, and what was dropped with one of these reasons: ``example-changed``,
         ``not-verified``, ``not-finished``, ``question-rejected``, ``question-in-conflict``, ``needs-adjudication``,
         ``adjudication-outdated``, ``no-answer-accepted``, ``too-few-answers``, ``answer-not-accepted``, ``language``,
         ``example-has-enough``; and for verdicts that were given on something else ``candidate-unknown`` and
         ``candidate-changed``.
 
     Raises:
-        UserError: if a candidate's or example's id occurs twice, or a verdict judges another number of answers.
+        UserError: if an id occurs twice, or a verdict judges another number of answers.
     """
     rules = rules or RULES["humans"]
-    by_id = _unique(candidates, "candidate")
-    moments = _unique(examples, "example")
-    hashes: dict[str, str] = {}
+    by_id = _unique(questions)
     good, dropped = split_stale(verdicts, by_id)
     said: dict[str, list[Verdict]] = {}
     for verdict in good:
         said.setdefault(verdict.candidate_id, []).append(verdict)
     items: list[Item] = []
     taken: dict[str, int] = {}
-    for candidate in by_id.values():
-        example = moments.get(candidate.example_id)
-        if example is not None and example.id not in hashes:
-            hashes[example.id] = content_hash(example)
-        given = said.get(candidate.id, [])
-        if candidate.id in unfinished and rules.conflict == "adjudicate":
-            dropped.append(Dropped(candidate.id, "not-finished", unfinished[candidate.id]))
+    for question in by_id.values():
+        given = said.get(question.id, [])
+        if question.id in unfinished and rules.conflict == "adjudicate":
+            dropped.append(Dropped(question.id, "not-finished", unfinished[question.id]))
             continue
-        result = _build_one(candidate, example, hashes, given, _rules_for(given, rules), seed)
-        if isinstance(result, Item) and 0 < rules.per_example <= taken.get(candidate.example_id, 0):
-            result = Dropped(candidate.id, "example-has-enough", f"example {candidate.example_id}")
+        result = _build_one(question, given, _rules_for(given, rules), seed)
+        example = _example_of(question)
+        if isinstance(result, Item) and 0 < rules.per_example <= taken.get(example, 0):
+            result = Dropped(question.id, "example-has-enough", f"example {example}")
         if isinstance(result, Dropped):
             dropped.append(result)
         else:
             items.append(result)
-            taken[candidate.example_id] = taken.get(candidate.example_id, 0) + 1
+            taken[example] = taken.get(example, 0) + 1
     return items, dropped
 
 
@@ -222,62 +212,76 @@ def _rules_for(verdicts: Sequence[Verdict], rules: BuildRules) -> BuildRules:
     return RULES[rules.otherwise]
 
 
+def _example_of(question: Question) -> str:
+    """Return the id of what a question was made from: its example, or the same question in another form."""
+    return moment_example(question).id if question.kind == MOMENT else question.parent or question.id
+
+
 def _build_one(
-    candidate: Candidate,
-    example: Example | None,
-    hashes: Mapping[str, str],
-    verdicts: Sequence[Verdict],
-    rules: BuildRules,
-    seed: int,
+    question: Question, verdicts: Sequence[Verdict], rules: BuildRules, seed: int
 ) -> Item | Dropped:
-    if example is None:
-        return Dropped(candidate.id, "example-unknown", f"example {candidate.example_id}")
-    seen, now = candidate.provenance.example_hash, hashes[example.id]
-    if seen and seen != now:
-        return Dropped(candidate.id, "example-changed", f"made from {seen}, the example is {now} now")
-    outcome = _decide(candidate, verdicts, rules, seed)
+    seen = question.provenance.get("example_hash")
+    if seen and seen != (now := content_hash(moment_example(question))):
+        return Dropped(question.id, "example-changed", f"made from {seen}, the example is {now} now")
+    outcome = _decide(question, verdicts, rules, seed)
     if isinstance(outcome, Dropped):
         return outcome
     accepted = list(outcome.answers)
     if rules.deduplicate:
         accepted = _distinct(accepted)
     known = {answer.index for answer in outcome.answers}
-    lost = [a.text for i, a in enumerate(candidate.answers) if i not in known]
-    if rules.every_answer and lost:
-        return Dropped(
-            candidate.id, "answer-not-accepted", f"{len(lost)} of them, the first: {lost[0][:120]}"
-        )
+    lost = [text for i, text in enumerate(proposed_texts(question)) if i not in known]
+    every = rules.every_answer or isinstance(question.form, Choice)
+    if every and lost:
+        return Dropped(question.id, "answer-not-accepted", f"{len(lost)} of them, the first: {lost[0][:120]}")
     if not accepted:
-        return Dropped(candidate.id, "no-answer-accepted", f"of {len(candidate.answers)}")
-    if rules.language == "drop" and not _was_warned(candidate, verdicts):
-        fault = _fault(candidate, accepted, every=rules.every_answer)
+        return Dropped(question.id, "no-answer-accepted", f"of {len(question.proposals)}")
+    if rules.language == "drop" and not _was_warned(question, verdicts):
+        fault = _fault(question, accepted, every=every)
         if fault:
-            return Dropped(candidate.id, "language", fault)
+            return Dropped(question.id, "language", fault)
         accepted = [answer for answer in accepted if not find_faults(answer.text)]
-    if len(accepted) < rules.minimum_golds:
-        return Dropped(candidate.id, "too-few-answers", f"{len(accepted)} of {rules.minimum_golds}")
-    provenance = {"candidate": candidate.id, "version": content_hash(candidate)}
+    golds = tuple(_gold(answer, question) for answer in accepted if _is_right(answer, question))
+    if len(golds) < rules.minimum_golds:
+        return Dropped(question.id, "too-few-answers", f"{len(golds)} of {rules.minimum_golds}")
     return Item(
-        question=question_about(example, candidate.id, candidate.question, provenance=provenance),
-        golds=tuple(_gold(answer, candidate.answers) for answer in accepted),
+        question=_frozen(question),
+        golds=golds,
         approved_by=outcome.question_approved_by,
-        seen=moment_seen(candidate, example),
+        seen=seen_of(question),
     )
 
 
-def _was_warned(candidate: Candidate, verdicts: Sequence[Verdict]) -> bool:
+def _frozen(question: Question) -> Question:
+    """Return a question as an item holds it: what an exam needs of the proposals are its golds and the claims of its options."""
+    kept = {} if question.kind == MOMENT else question.provenance
+    return msgspec.structs.replace(
+        question,
+        proposals=question.proposals if isinstance(question.form, Choice) else (),
+        provenance={**kept, "candidate": question.id, "version": version_of(question)},
+    )
+
+
+def _is_right(accepted: Accepted, question: Question) -> bool:
+    """True for what counts as right: a proposal that claims to be wrong, and is upheld, is no gold."""
+    return accepted.index is None or question.proposals[accepted.index].claim == "right"
+
+
+def _was_warned(question: Question, verdicts: Sequence[Verdict]) -> bool:
     """True for what no rule wrote and a person judged, with the linter's objections before their eyes."""
-    return candidate.provenance.generator != "rules" and any(v.annotator_kind == "human" for v in verdicts)
+    return question.provenance.get("generator") != "rules" and any(
+        v.annotator_kind == "human" for v in verdicts
+    )
 
 
-def _fault(candidate: Candidate, accepted: Sequence[Accepted], *, every: bool) -> str:
+def _fault(question: Question, accepted: Sequence[Accepted], *, every: bool) -> str:
     """Return why the language keeps a candidate out; empty when the question and enough answers are English.
 
     With ``every`` the accepted answers are meant to be all right answers, so that none may be left out by itself.
     """
-    of_question = find_faults(candidate.question)
+    of_question = find_faults(question.text)
     if of_question:
-        return f"{of_question[0]} in the question: {candidate.question[:120]}"
+        return f"{of_question[0]} in the question: {question.text[:120]}"
     faulty = [(answer.text, found[0]) for answer in accepted if (found := find_faults(answer.text))]
     if faulty and (every or len(faulty) == len(accepted)):
         text, fault = faulty[0]
@@ -288,15 +292,13 @@ def _fault(candidate: Candidate, accepted: Sequence[Accepted], *, every: bool) -
 # -- verdicts to an outcome ----------------------------------------------------------------------------------
 
 
-def _decide(
-    candidate: Candidate, verdicts: Sequence[Verdict], rules: BuildRules, seed: int
-) -> Merge | Dropped:
+def _decide(question: Question, verdicts: Sequence[Verdict], rules: BuildRules, seed: int) -> Merge | Dropped:
     voters = {*rules.question.by, *rules.answers.by}
-    given = [v for v in verdicts if v.role == "annotator" and v.annotator_kind in voters]
+    given = [v for v in verdicts if v.role == "annotator" and v.voice in voters]
     if not given:
-        return Dropped(candidate.id, "not-verified", f"by {' or '.join(sorted(voters))}")
+        return Dropped(question.id, "not-verified", f"by {' or '.join(sorted(voters))}")
     opened = open_case(
-        moment_question(candidate),
+        question,
         given,
         question=rules.question,
         answers=rules.answers,
@@ -311,15 +313,15 @@ def _decide(
         adjudication = msgspec.structs.replace(adjudication, case_hash="")
     outcome = merge(case, adjudication)
     if outcome.state == "rejected":
-        return Dropped(candidate.id, "question-rejected", f"by the {outcome.question_approved_by}")
+        return Dropped(question.id, "question-rejected", f"by the {outcome.question_approved_by}")
     if outcome.state == "accepted":
         return outcome
     if outdated and rules.conflict == "adjudicate":
-        return Dropped(candidate.id, "adjudication-outdated", outdated)
+        return Dropped(question.id, "adjudication-outdated", outdated)
     if rules.conflict == "adjudicate":
-        return Dropped(candidate.id, "needs-adjudication", f"{outcome.open_rows} answers are open")
+        return Dropped(question.id, "needs-adjudication", f"{outcome.open_rows} answers are open")
     if case.question_init is None:
-        return Dropped(candidate.id, "question-in-conflict", f"among {case.annotators} annotators")
+        return Dropped(question.id, "question-in-conflict", f"among {case.annotators} annotators")
     return outcome
 
 
@@ -335,12 +337,8 @@ def _with_own_answers(case: Case, rules: BuildRules) -> Case:
 # -- outcome to golds ----------------------------------------------------------------------------------------
 
 
-def _gold(accepted: Accepted, answers: Sequence[Answer]) -> Gold:
-    if accepted.index is None:
-        value = Text(text=accepted.text)
-    else:
-        answer = answers[accepted.index]
-        value = Text(text=answer.text, kind=answer.kind, cites=answer.step_ids)
+def _gold(accepted: Accepted, question: Question) -> Gold:
+    value = Text(text=accepted.text) if accepted.index is None else question.proposals[accepted.index].value
     return Gold(value=value, written_by=accepted.source, approved_by=accepted.approved_by)
 
 
@@ -355,10 +353,10 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().rstrip(".!").casefold()
 
 
-def _unique(records: Iterable[_R], what: str) -> dict[str, _R]:
-    found: dict[str, _R] = {}
-    for record in records:
-        if record.id in found:
-            raise UserError(f"the id '{record.id[:120]}' occurs more than once.", where=f"{what}s")
-        found[record.id] = record
+def _unique(questions: Iterable[Question]) -> dict[str, Question]:
+    found: dict[str, Question] = {}
+    for question in questions:
+        if question.id in found:
+            raise UserError(f"the id '{question.id[:120]}' occurs more than once.", where="candidates")
+        found[question.id] = question
     return found

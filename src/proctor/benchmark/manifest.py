@@ -15,9 +15,8 @@ import msgspec
 from proctor.benchmark.build import BuildRules
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_candidate, moment_example
-from proctor.exam.question import Item
+from proctor.exam.question import Item, Question
 from proctor.examples.example import QUESTION_TYPES
-from proctor.generate.candidate import Candidate
 from proctor.records import Dropped, content_hash
 from proctor.verify.verdict import Verdict
 
@@ -199,11 +198,11 @@ def _counted(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items()))
 
 
-def describe_generators(items: Iterable[Item], candidates: Iterable[Candidate]) -> list[dict[str, str]]:
+def describe_generators(items: Iterable[Item], candidates: Iterable[Question]) -> list[dict[str, str]]:
     """Say which generators, versions and models made the candidates behind these items, and how many each."""
     used = {moment_candidate(item.question) for item in items}
     made: Counter[tuple[str, str, str]] = Counter(
-        (c.provenance.generator, c.provenance.version, c.provenance.model or "")
+        (c.provenance.get("generator", ""), c.provenance.get("version", ""), c.provenance.get("model", ""))
         for c in candidates
         if c.id in used
     )

@@ -28,7 +28,7 @@ from proctor.exam.kinds.moment_question import (
     moment_seen,
     question_about,
 )
-from proctor.exam.question import Gold, Item, Text, gold_texts
+from proctor.exam.question import Gold, Item, Question, Text, gold_texts, proposed_texts
 from proctor.examples.example import Example, Performed, StepRef
 from proctor.examples.promqa import (
     START_ID,
@@ -96,6 +96,11 @@ class PromqaRecords:
     items: tuple[Item, ...]
     origins: tuple[Origin, ...]
 
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The candidates with their examples."""
+        return tuple(map(moment_question, self.candidates, self.examples))
+
 
 # -- in ------------------------------------------------------------------------------------------------------
 
@@ -122,7 +127,7 @@ def import_promqa(
         candidate = to_candidate(one, example)
         said = to_verdicts(one, candidate, (annotators or {}).get(one.question_id))
         item = to_item(one, example, candidate)
-        rebuilt = _render_object(item, candidate, said, "published", 0)
+        rebuilt = _render_object(item, moment_question(candidate, example), said, "published", 0)
         examples.append(example)
         candidates.append(candidate)
         verdicts += said
@@ -239,7 +244,7 @@ def to_item(published: PromqaExample, example: Example, candidate: Candidate) ->
         question=question_about(example, published.question_id, published.question, provenance=provenance),
         golds=tuple(golds),
         approved_by=published.question_approved_by,
-        seen=moment_seen(candidate, example),
+        seen=moment_seen(moment_question(candidate, example)),
     )
 
 
@@ -303,7 +308,7 @@ def _render_merge(case: Case, result: Merge) -> dict[str, Any]:
 
 def export_promqa(
     items: Iterable[Item],
-    candidates: Iterable[Candidate],
+    questions: Iterable[Question],
     verdicts: Iterable[Verdict],
     origins: Iterable[Origin] = (),
     *,
@@ -312,18 +317,18 @@ def export_promqa(
 ) -> list[dict[str, Any]]:
     """Return the published objects of these items, in their order.
 
-    Items that were not imported have no origin: ``generation`` then holds what the candidate's provenance tells,
-    and the blocks ``verification`` and ``adjudication`` are left out where the candidate is not given.
+    Items that were not imported have no origin: ``generation`` then holds what the question's provenance tells,
+    and the blocks ``verification`` and ``adjudication`` are left out where the question is not given.
 
     Args:
         items: the benchmark.
-        candidates: what was verified.
+        questions: what was verified.
         verdicts: the latest of each annotator and role.
         origins: of an earlier import.
         order: in which adjudication showed the answers; ``published`` for what was imported.
         seed: of a blind order.
     """
-    by_id = {candidate.id: candidate for candidate in candidates}
+    by_id = {question.id: question for question in questions}
     said: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         said.setdefault(verdict.candidate_id, []).append(verdict)
@@ -344,7 +349,7 @@ def _restore(rebuilt: dict[str, Any], origin: Origin | None) -> dict[str, Any]:
 
 
 def _render_object(
-    item: Item, candidate: Candidate | None, verdicts: Sequence[Verdict], order: Order, seed: int
+    item: Item, asked: Question | None, verdicts: Sequence[Verdict], order: Order, seed: int
 ) -> dict[str, Any]:
     example = moment_example(item.question)
     now = example.current
@@ -360,7 +365,7 @@ def _render_object(
         **_render_target(example),
         "question_id": item.id,
         "is_noisy": example.noisy,
-        **(_render_verification(candidate, verdicts, order, seed) if candidate is not None else {}),
+        **(_render_verification(asked, verdicts, order, seed) if asked is not None else {}),
         "question": item.question.text,
         "question_approved_by": item.approved_by,
         "answers": list(gold_texts(item)),
@@ -394,21 +399,21 @@ def _number(step_id: str) -> int | str:
 
 
 def _render_verification(
-    candidate: Candidate, verdicts: Sequence[Verdict], order: Order, seed: int
+    question: Question, verdicts: Sequence[Verdict], order: Order, seed: int
 ) -> dict[str, Any]:
-    answers = [answer.text for answer in candidate.answers]
+    answers, made = list(proposed_texts(question)), question.provenance
     by_name = sorted((v for v in verdicts if v.role == "annotator"), key=lambda v: v.annotator)
     adjudicators = [v for v in verdicts if v.role == "adjudicator"]
-    case = open_case(moment_question(candidate), by_name, order=order, seed=seed)
+    case = open_case(question, by_name, order=order, seed=seed)
     return {
         "generation": {
-            "model_id": candidate.provenance.model or candidate.provenance.generator,
-            "template_type": candidate.provenance.form or "",
-            "qas": [{"question": candidate.question, "answers": answers}],
+            "model_id": made.get("model") or made["generator"],
+            "template_type": made.get("form", ""),
+            "qas": [{"question": question.text, "answers": answers}],
         },
         "adjudication": _render_case(case, adjudicators[-1] if adjudicators else None),
         "verification": {
-            "question": candidate.question,
+            "question": question.text,
             "answers": answers,
             "judges": [_render_judge(v, [_truth(a) for a in v.answers]) for v in by_name],
         },

@@ -40,9 +40,8 @@ from proctor.benchmark.manifest import (
 )
 from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.moment_question import moment_example, moment_question
-from proctor.exam.question import Item
-from proctor.generate.candidate import Candidate
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Item, Question
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
     Dropped,
@@ -108,7 +107,7 @@ def write_release(
     info: ReleaseInfo,
     rules: BuildRules,
     *,
-    candidates: Sequence[Candidate] = (),
+    candidates: Sequence[Question] = (),
     verdicts: Sequence[Verdict] = (),
     dropped: Sequence[Dropped] = (),
     seeds: Mapping[str, int] | None = None,
@@ -122,7 +121,7 @@ def write_release(
         graphs: task graphs by activity id; only those that the items need are written.
         info: what only people can say.
         rules: that let the items in.
-        candidates: behind the items, for provenance and statistics.
+        candidates: questions behind the items, with what was proposed, for provenance and statistics.
         verdicts: the latest of each annotator and role, for the statistics of the verification.
         dropped: what building left out.
         seeds: name to seed, for the manifest.
@@ -162,7 +161,7 @@ def write_release(
             seeds=dict(sorted((seeds or {}).items())),
             generators=describe_generators(shown, candidates),
             verification=describe_verification(
-                shown, standing, verification_statistics(map(moment_question, candidates), standing)
+                shown, standing, verification_statistics(candidates, standing)
             ),
             files=data,
         )

@@ -16,7 +16,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.measured import Measured, Slices, facet_slices
-from proctor.exam.question import Choice, Form, Item, Open, Value
+from proctor.exam.question import Choice, Form, Item, Open, Question, Value, seen_hash
 from proctor.llm.limits import Excess
 from proctor.llm.message import Media, Message, Parameters
 from proctor.plugins import load_plugin
@@ -237,6 +237,16 @@ class Kind(Generic[V]):
     name: str = ""
     roles: tuple[str, ...] = ()
     measured: Measured = Measured(judge="consistency", share=True)
+
+    # -- verifying -----------------------------------------------------------------------------------------
+
+    def seen(self, question: Question) -> str:
+        """Return the hash of what people see when they verify a question; people's verdicts hold as long as it is the same.
+
+        By default that is its text, form, evidence and proposals; a kind that shows people more of the facts adds it
+        (``exam.question.seen_hash``).
+        """
+        return seen_hash(question)
 
     # -- asking --------------------------------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ __all__ = [
     "part_of",
     "proposed_texts",
     "seen_hash",
+    "type_of",
+    "version_of",
 ]
 
 
@@ -271,6 +273,25 @@ def seen_hash(question: Question, *shown: object) -> str:
     proposed = [(p.value, p.claim) for p in question.proposals]
     seen = (question.text, question.form, question.evidence, proposed, *shown)
     return content_hash(msgspec.to_builtins(seen))
+
+
+def version_of(question: Question) -> str:
+    """Return the hash of exactly this question, facts and provenance included, on which machines' verdicts hang.
+
+    A question that was made from a record of generation has that record's (``provenance["candidate_hash"]``).
+    """
+    return question.provenance.get("candidate_hash") or content_hash(question)
+
+
+def type_of(question: Question) -> str:
+    """Return what people's lists, deals and tables of agreement slice a question by: its type, category or style; else its kind.
+
+    Example:
+        >>> type_of(Question(id="q", kind="clip", text="?", form=Open(), facets={"category": "ordering"}))
+        'ordering'
+    """
+    names = ("type", "category", "style")
+    return next((question.facets[name] for name in names if name in question.facets), question.kind)
 
 
 # -- checks that need no kind --------------------------------------------------------------------------------------

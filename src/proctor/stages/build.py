@@ -14,7 +14,7 @@ from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.question import Item
 from proctor.records import write_jsonl
-from proctor.stages.inputs import load_asked
+from proctor.stages.questions import required_questions
 from proctor.stages.verify import open_store
 from proctor.workspace import STAGES, Workspace
 
@@ -59,7 +59,7 @@ def build(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    candidates, examples = load_asked(workspace, graphs)
+    questions = required_questions(workspace)
     given = {
         "accept": accept,
         "min_confidence": min_confidence,
@@ -72,10 +72,8 @@ def build(
     settings = workspace.settings("build", given, DEFAULTS)
     rules = build_rules(settings)
     with open_store(workspace, create=False) as store:
-        verdicts, unfinished = store.latest_on(candidates, examples), store.unfinished()
-    items, dropped = build_items(
-        candidates, examples.values(), verdicts, rules, seed=settings["seed"], unfinished=unfinished
-    )
+        verdicts, unfinished = store.latest_on(questions), store.unfinished()
+    items, dropped = build_items(questions, verdicts, rules, seed=settings["seed"], unfinished=unfinished)
     reasons = workspace.write_dropped("build", dropped)
     if not items:
         seen = ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "there were no candidates"
@@ -93,14 +91,14 @@ def build(
         {i: g for i, g in graphs.items() if i in used},
         _release(workspace, settings),
         rules,
-        candidates=candidates,
+        candidates=questions,
         verdicts=verdicts,
         dropped=dropped,
         seeds=_seeds(workspace, settings),
         parquet=settings["parquet"],
     )
     counts = {
-        "candidates": len(candidates),
+        "candidates": len(questions),
         "items": len(items),
         "golds": sum(len(item.golds) for item in items),
         "recordings": len({item.question.cluster for item in items}),

@@ -16,9 +16,11 @@ from proctor.benchmark.promqa import (
 from proctor.benchmark.release import load_benchmark
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.examples.promqa import read_promqa
 from proctor.records import atomic_write, read_bytes, write_jsonl
-from proctor.stages.inputs import load_asked, load_items
+from proctor.stages.inputs import load_items
+from proctor.stages.questions import workspace_questions
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
@@ -60,7 +62,7 @@ def import_published(file: Path, annotations: Path, root: Path) -> dict[str, int
     write_origins(workspace.file(ORIGINS), records.origins, detect_layout(read_bytes(file)))
     with VerdictStore.open(workspace.file("verification.sqlite")) as store:
         store.append_many(records.verdicts)
-        store.latest_on(records.candidates, {e.id: e for e in records.examples})  # notes what people saw
+        store.latest_on(records.questions)  # notes what people saw
     counts = {
         "examples": len(records.examples),
         "candidates": len(records.candidates),
@@ -114,12 +116,12 @@ def export_published(root: Path, file: Path) -> dict[str, int | str]:
     workspace = Workspace(root)
     graphs = workspace.graphs()
     items = load_items(workspace, graphs)
-    candidates, _ = load_asked(workspace, graphs)
+    questions = [q for q in workspace_questions(workspace) if q.kind == MOMENT]
     with open_store(workspace, create=False) as store:
         verdicts = store.latest()
     kept = workspace.file(ORIGINS)
     origins, layout = read_origins(kept) if kept.exists() else ((), Layout())
-    objects = export_promqa(items, candidates, verdicts, origins, order="published" if origins else "blind")
+    objects = export_promqa(items, questions, verdicts, origins, order="published" if origins else "blind")
     with atomic_write(file) as stream:
         stream.write(render_promqa(objects, layout))
     return {"file": str(file), "examples": len(items)}

@@ -29,7 +29,14 @@ from proctor.stages.styled.corpus import questions_of
 from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace
 
-__all__ = ["IMPORTED", "Imported", "import_questions", "pairs_of_choices", "workspace_questions"]
+__all__ = [
+    "IMPORTED",
+    "Imported",
+    "import_questions",
+    "pairs_of_choices",
+    "required_questions",
+    "workspace_questions",
+]
 
 IMPORTED: Final = "imported.jsonl"
 """Questions from elsewhere, of any kind; ``questions.jsonl`` holds those that came with a corpus."""
@@ -52,6 +59,18 @@ def workspace_questions(workspace: Workspace) -> list[Question]:
         *_imported(workspace),
     ]
     check_questions(found)
+    return found
+
+
+def required_questions(workspace: Workspace) -> list[Question]:
+    """Return the questions of a workspace; see ``workspace_questions``.
+
+    Raises:
+        UserError: also if there is none.
+    """
+    found = workspace_questions(workspace)
+    if not found:
+        workspace.require("candidates.jsonl")
     return found
 
 

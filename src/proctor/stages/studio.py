@@ -15,11 +15,9 @@ import msgspec
 
 from proctor.drawing.layout import Layouts
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Footage, Question, part_of
 from proctor.records import Dropped, iter_jsonl
-from proctor.stages.inputs import load_asked
+from proctor.stages.questions import required_questions
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
@@ -104,11 +102,10 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
     if _meta(desk, _SYNCED) == signs:
         return None
     graphs = workspace.graphs()
-    candidates, examples = load_asked(workspace, graphs)
+    questions = required_questions(workspace)
 
     def job(connection: Any) -> Synced:
-        pairs = ((c, examples[c.example_id]) for c in candidates)
-        result = items.sync_items(desk, connection, pairs, graphs, actor="proctor", seen=seen)
+        result = items.sync_items(desk, connection, questions, graphs, actor="proctor", seen=seen)
         take_over_verdicts(desk, connection)
         documents.ensure_defaults(desk, connection)
         _set_meta(desk, connection, _SYNCED, signs)
@@ -255,13 +252,13 @@ def _clip_shop(workspace: Workspace) -> ClipShop | None:
     return None
 
 
-def _video_finder(workspace: Workspace, folder: Path | None) -> Callable[[Example], Path | None]:
-    """Return a function that finds an example's recording; what was looked for once is remembered."""
+def _video_finder(workspace: Workspace, folder: Path | None) -> Callable[[Footage], Path | None]:
+    """Return a function that finds the recording of footage; what was looked for once is remembered."""
     videos = workspace_videos(workspace, folder)
     known: dict[tuple[str, str | None], Path | None] = {}
 
-    def find(example: Example) -> Path | None:
-        key = (example.recording_id, example.video)
+    def find(footage: Footage) -> Path | None:
+        key = (footage.recording, footage.video or None)
         if key not in known:
             try:
                 known[key] = videos.find(*key)
@@ -299,9 +296,9 @@ def prepare_clips(
 
     workspace = Workspace(root)
     find = _video_finder(workspace, videos)
-    candidates, examples = load_asked(workspace, workspace.graphs())
-    shown = [examples[c.example_id] for c in candidates if only is None or c.id in only]
-    found = [(find(e), e.end) for e in shown]
+    questions = required_questions(workspace)
+    shown = [part_of(q, Footage) for q in questions if only is None or q.id in only]
+    found = [(find(footage), footage.end) if footage is not None else (None, 0.0) for footage in shown]
     wanted = [(path, end) for path, end in found if path is not None and end > 0]
     told = 0
 
@@ -340,11 +337,11 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> d
     given = list(_read_verdicts(file))
     with open_desk(root, database) as desk:
         sync_desk(root, desk)
-        candidates = {c.id: c for c, _ in desk.read(lambda c: list(items.iter_candidates(c)))}
-        current, stale = split_stale(given, candidates, desk.read(alike_versions))
+        questions = {q.id: q for q in desk.read(lambda c: list(items.iter_questions(c)))}
+        current, stale = split_stale(given, questions, desk.read(alike_versions))
         good: list[Verdict] = []
         for verdict in current:
-            if _fits(verdict, candidates[verdict.candidate_id]):
+            if _fits(verdict, questions[verdict.candidate_id]):
                 good.append(verdict)
             else:
                 stale.append(Dropped(verdict.candidate_id, "answers-do-not-fit", verdict.annotator))
@@ -359,10 +356,10 @@ def import_verdicts(root: Path, file: Path, *, database: str | None = None) -> d
     return {"verdicts": len(given), "new": new, "dropped": dropped, "items": told}
 
 
-def _fits(verdict: Verdict, candidate: Candidate) -> bool:
+def _fits(verdict: Verdict, question: Question) -> bool:
     """True when a case can be opened from a verdict; one that cannot would stand in the way of all others."""
     try:
-        open_case(moment_question(candidate), [verdict])
+        open_case(question, [verdict])
     except UserError:
         return False
     return True

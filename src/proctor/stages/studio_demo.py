@@ -17,7 +17,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from proctor.errors import MissingExtraError, UserError
+from proctor.examples.example import Example
 from proctor.samples import copy_sample
 from proctor.stages.demo import render_videos
 from proctor.stages.derive import derive
@@ -236,8 +239,8 @@ class _Weeks:
         if returned is not None:
             self.write(lambda c: work.cant_judge(self.desk, c, pid, person, reason=returned))
             return
-        rng = _rng(self.seed, person.handle, item.candidate.id)
-        sheet = _reading(item, said.get(item.candidate.id), rng, _WRONG_SHARE[person.handle])
+        rng = _rng(self.seed, person.handle, item.question.id)
+        sheet = _reading(item, said.get(item.question.id), rng, _WRONG_SHARE[person.handle])
         spent = int(1000 * rng.lognormvariate(4.1, 0.4))
         self.write(
             lambda c: work.submit(
@@ -281,8 +284,8 @@ class _Weeks:
             note = "The clip ends in the middle of the step."
             self.write(lambda c: work.cant_judge(desk, c, pid, person, reason="other", note=note))
             return
-        rng = _rng(self.seed, person.handle, found.item.candidate.id)
-        sheet = _decision(found, said.get(found.item.candidate.id), rng)
+        rng = _rng(self.seed, person.handle, found.item.question.id)
+        sheet = _decision(found, said.get(found.item.question.id), rng)
         spent = int(1000 * rng.lognormvariate(3.7, 0.4))
         self.write(
             lambda c: work.submit(
@@ -317,11 +320,12 @@ def _reading(item: Item, oracle: Verdict | None, rng: random.Random, wrong: floa
         _mostly(
             oracle.answers[n].value if oracle is not None and n < len(oracle.answers) else "right", rng, wrong
         )
-        for n in range(len(item.candidate.answers))
+        for n in range(len(item.question.proposals))
     )
     if rng.random() < wrong / 2:
         return Sheet(question="wrong", note="I cannot tell which moment is meant.")
-    missing = item.example.all_missing[:1] or item.example.all_next[:1]
+    example = msgspec.convert(item.question.facts, Example)
+    missing = example.all_missing[:1] or example.all_next[:1]
     own = (f"You should {missing[0].text[:1].lower()}{missing[0].text[1:].rstrip('.')}.",) if missing else ()
     return Sheet(question="right", answers=answers, own_answers=own if rng.random() < 0.15 else ())
 

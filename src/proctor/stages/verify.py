@@ -12,18 +12,20 @@ import msgspec
 
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.library import Library
+from proctor.exam.question import Question, version_of
 from proctor.exam.view import View
 from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.generate.model_generator import Attached
 from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
+from proctor.llm.media import MediaStore
 from proctor.procedure.graph import TaskGraph
-from proctor.records import content_hash
-from proctor.stages.inputs import load_asked
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.pictures import ExamplePictures
+from proctor.stages.questions import required_questions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.stages.videos import workspace_videos
 from proctor.verify.llm_prompt import verification_prompts
@@ -81,7 +83,7 @@ def verify(
     """
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    candidates, examples = load_asked(workspace, graphs)
+    questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
@@ -89,16 +91,16 @@ def verify(
     how = f"threshold {settings['threshold']:g}, proctor {__version__}"
     with open_store(workspace, settings) as verdicts:
         known = _judged_by(oracle.name, how, verdicts)
-        todo = [c for c in candidates if known.get(c.id) != content_hash(c)][:limit]
-        asked = batches(((c, examples[c.example_id]) for c in todo), _SAVE_EVERY)
-        work = (Packed(batch, _Asked) for batch in asked)
+        mine = (q for q in questions if q.kind == MOMENT)
+        todo = [q for q in mine if known.get(q.id) != version_of(q)][:limit]
+        work = (Packed(batch, tuple[Question, ...]) for batch in batches(todo, _SAVE_EVERY))
         for outcome in map_items(partial(_judge, oracle.threshold, how, pack_graphs(graphs)), work, place):
             verdicts.append_many(outcome.value.value)
             if seen is not None:
                 for _ in outcome.item.value:
                     seen()
-        latest, _ = split_stale(verdicts.latest_on(candidates, examples), {c.id: c for c in candidates})
-    counts = {"candidates": len(candidates), **count_verdicts(latest)}
+        latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
+    counts = {"candidates": len(questions), **count_verdicts(latest)}
     workspace.record(
         "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
     )
@@ -149,22 +151,21 @@ def verify_with_model(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    candidates, examples = load_asked(workspace, graphs)
+    questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
-    by_id = {c.id: c for c in candidates}
     stage = f"verify/{file_name(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
         who = model_verifier(models, workspace, model, graphs, **options)
         models.expect(stage, model, who.parameters)
-        todo = _unreviewed(candidates, who, verdicts)[: options.get("limit")]
-        reviewed = who.verify(todo, examples, models.ask(stage, seen))
+        todo = _unreviewed(questions, who, verdicts)[: options.get("limit")]
+        reviewed = who.verify(todo, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
         calls, remarks = models.closing(), models.remarks()
-        latest, _ = split_stale(verdicts.latest_on(candidates, examples), by_id)
+        latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
     mine = [v for v in latest if v.annotator == who.name and v.role == "annotator" and v.note == who.how]
     counts = {
-        "candidates": len(candidates),
-        "funnel": {**_generated(workspace), **acceptance_funnel(len(candidates), mine)},
+        "candidates": len(questions),
+        "funnel": {**_generated(workspace), **acceptance_funnel(len(questions), mine)},
         "dropped": workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
         **remarks,
     }
@@ -172,7 +173,7 @@ def verify_with_model(
     said = count_verdicts(latest)
     # Where something changed, the oracle has yet to see it, and its record must say so.
     if not workspace.changed("verify"):
-        everybody = {"candidates": len(candidates), **said}
+        everybody = {"candidates": len(questions), **said}
         workspace.record("verify", settings=settings, counts=everybody, inputs=inputs)
     workspace.record(stage, settings={"verifier": model, "how": who.how}, counts=counts, inputs=inputs)
     return {**counts, **said, "judged_now": len(reviewed.verdicts), "verifier": model, "calls": calls}
@@ -191,17 +192,15 @@ def estimate_verification(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    candidates, examples = load_asked(workspace, graphs)
+    questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     with open_models(workspace, options.get("limits")) as models:
         who = model_verifier(models, workspace, model, graphs, **options)
-        todo = candidates
+        todo = questions
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
             with open_store(workspace, settings, create=False) as verdicts:
-                todo = _unreviewed(candidates, who, verdicts)
-        return models.estimate(
-            [(f"verify/{file_name(model)}", who.requests(todo[: options.get("limit")], examples))]
-        )
+                todo = _unreviewed(questions, who, verdicts)
+        return models.estimate([(f"verify/{file_name(model)}", who.requests(todo[: options.get("limit")]))])
 
 
 def model_verifier(
@@ -233,9 +232,9 @@ def _require_model(name: str) -> None:
         )
 
 
-def _unreviewed(candidates: Sequence[Candidate], who: ModelVerifier, store: VerdictStore) -> list[Candidate]:
+def _unreviewed(questions: Sequence[Question], who: ModelVerifier, store: VerdictStore) -> list[Question]:
     known = _judged_by(who.name, who.how, store)
-    return [c for c in candidates if known.get(c.id) != content_hash(c)]
+    return [q for q in questions if known.get(q.id) != version_of(q)]
 
 
 def _generated(workspace: Workspace) -> dict[str, int]:
@@ -257,17 +256,16 @@ def _judged_by(annotator: str, how: str, store: VerdictStore) -> dict[str, str]:
     }
 
 
-_Asked = tuple[tuple[Candidate, Example], ...]
-
-
 @lru_cache(maxsize=1)
 def _oracle(threshold: float) -> Oracle:
     return Oracle(threshold=threshold)
 
 
-def _judge(threshold: float, how: str, graphs: bytes, asked: Packed[_Asked]) -> Packed[list[Verdict]]:
-    oracle, known = _oracle(threshold), unpack_graphs(graphs)
-    verdicts = [oracle.judge(c, example, known[example.activity_id]) for c, example in asked.value]
+def _judge(
+    threshold: float, how: str, graphs: bytes, asked: Packed[tuple[Question, ...]]
+) -> Packed[list[Verdict]]:
+    oracle, library = _oracle(threshold), Library(media=MediaStore(), graphs=unpack_graphs(graphs))
+    verdicts = [oracle.judge(question, library.graph(question)) for question in asked.value]
     return Packed([msgspec.structs.replace(verdict, note=how) for verdict in verdicts], list[Verdict])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyio import to_thread
 
 from proctor.drawing.layout import Layouts
-from proctor.examples.example import Example
+from proctor.exam.question import Footage
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import Person
@@ -57,7 +57,7 @@ class Studio:
         desk: people's work.
         settings: see ``Settings``.
         graphs: task graphs by activity.
-        find_video: an example's recording on this machine, None when there is none.
+        find_video: the recording of a piece of footage on this machine, None when there is none.
         clips: cuts and keeps clips; None without the extra ``video``.
         layouts: where the boxes of the task graphs are.
         auth: sign-in and sessions.
@@ -66,7 +66,7 @@ class Studio:
     desk: Desk
     settings: Settings
     graphs: Mapping[str, TaskGraph]
-    find_video: Callable[[Example], Path | None]
+    find_video: Callable[[Footage], Path | None]
     clips: ClipShop | None
     layouts: Layouts
     auth: Any

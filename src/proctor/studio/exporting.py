@@ -16,12 +16,14 @@ import msgspec
 
 from proctor.benchmark.build import RULES, build_items
 from proctor.benchmark.promqa import export_promqa, render_promqa
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.question import proposed_texts, type_of
 from proctor.records import atomic_write, canonical_json, file_sha256
 from proctor.spreadsheet import safe_cell
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
-from proctor.verify.desk.items import iter_candidates
-from proctor.verify.desk.records import GoneError, InvalidError
+from proctor.verify.desk.items import iter_questions
+from proctor.verify.desk.records import GoneError, InvalidError, gate_in
 from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts, unfinished_items
 
@@ -52,7 +54,9 @@ EXPORTS: Final[dict[ExportKind, tuple[str, str, str]]] = {
 """Kinds of exports: what they are called, what is in them, and how their files end."""
 
 _NEVER: Final = frozenset({"password", "email", "handle", "name", "settings", "token_hash", "idem_key"})
-_PEOPLE: Final = ("pid", "role", "state", "gate", "consent_version", "guideline_version", "created_at")
+_OUTSIDE: Final = {"cluster": "recording_id"}
+"""Columns that the rows call as they always did."""
+_PEOPLE: Final = ("pid", "role", "state", "gates", "consent_version", "guidelines", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +159,13 @@ def write_export(desk: Desk, kind: ExportKind, path: Path) -> int:
 
 
 def _write_published(desk: Desk, connection: Connection, path: Path) -> int:
-    pairs = [(c, e) for c, e in iter_candidates(connection)]
-    candidates, examples = [c for c, _ in pairs], {e.id: e for _, e in pairs}
-    named = {c.id for c in candidates}
+    questions = [q for q in iter_questions(connection) if q.kind == MOMENT]
+    named = {q.id for q in questions}
     verdicts = [v for v in latest_verdicts(connection) if v.candidate_id in named]
     rules, waiting = RULES["humans"], unfinished_items(connection)
-    items, _ = build_items(candidates, examples.values(), verdicts, rules, seed=desk.seed, unfinished=waiting)
+    items, _ = build_items(questions, verdicts, rules, seed=desk.seed, unfinished=waiting)
     people = [v for v in verdicts if v.annotator_kind == "human"]
-    objects = export_promqa(items, candidates, people, order="blind", seed=desk.seed)
+    objects = export_promqa(items, questions, people, order="blind", seed=desk.seed)
     with atomic_write(path) as stream:
         stream.write(render_promqa(objects))
     return len(items)
@@ -185,19 +188,23 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
     by_person = {row.id: row.pid for row in connection.execute(t.people.select())}
     by_item = {row.id: row.candidate_id for row in connection.execute(_only(t.items, "id", "candidate_id"))}
     for person in connection.execute(_only(t.people, "id", *_PEOPLE)):
-        yield {"table": "person", **{name: getattr(person, name) for name in _PEOPLE}}
+        yield _person(person)
     items = (
         "pid",
         "candidate_id",
         "candidate_hash",
         "stratum",
-        "recording_id",
+        "cluster",
         "state",
         "wanted",
         "agreement",
+        "kind",
     )
     for item in _stream(connection, _only(t.items, "id", *items)):
-        yield {"table": "item", **{name: getattr(item, name) for name in items}}
+        known = {_OUTSIDE.get(name, name): getattr(item, name) for name in items}
+        if known["kind"] == MOMENT:
+            del known["kind"]
+        yield {"table": "item", **known}
     for name, table in (
         ("assignment", t.assignments),
         ("response", t.responses),
@@ -215,6 +222,15 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
     for row in _stream(connection, t.verdicts.select().order_by(t.verdicts.c.sequence)):
         body = msgspec.json.decode(row.body)
         yield {"table": "verdict", "sequence": row.sequence, "digest": row.digest, "verdict": body}
+
+
+def _person(row: Any) -> dict[str, Any]:
+    """Return a person as rows have them; gates and guidelines of other kinds than moments stand beside."""
+    gates, read = msgspec.json.decode(row.gates), msgspec.json.decode(row.guidelines)
+    more = {} if {*gates, *read} <= {"", MOMENT} else {"gates": gates, "guidelines": read}
+    known = {name: getattr(row, name) for name in _PEOPLE if name not in ("gates", "guidelines")}
+    of_moments = {"gate": gate_in(gates), "guideline_version": read.get(MOMENT, 0)}
+    return {"table": "person", **known, **of_moments, **more}
 
 
 def _only(table: Any, *names: str) -> Any:
@@ -261,29 +277,29 @@ _COLUMNS: Final = (
 
 
 def _write_csv(connection: Connection, path: Path) -> int:
-    candidates = {c.id: c for c, _ in iter_candidates(connection)}
+    questions = {q.id: q for q in iter_questions(connection)}
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(_COLUMNS)
     count = 0
     for verdict in latest_verdicts(connection):
-        candidate = candidates.get(verdict.candidate_id)
-        if candidate is None:
+        question = questions.get(verdict.candidate_id)
+        if question is None:
             continue
         about: tuple[str, ...] = (
-            candidate.id,
-            candidate.type,
-            candidate.recording_id,
+            question.id,
+            type_of(question),
+            question.cluster,
             verdict.annotator,
             verdict.annotator_kind,
             verdict.role,
             verdict.at,
         )
-        lines = [("question", candidate.question, verdict.question.value, verdict.question.reason)]
+        lines = [("question", question.text, verdict.question.value, verdict.question.reason)]
         if verdict.role == "annotator":
             lines += [
-                (f"answer {n + 1}", answer.text, said.value, said.reason)
-                for n, (answer, said) in enumerate(zip(candidate.answers, verdict.answers, strict=False))
+                (f"answer {n + 1}", text, said.value, said.reason)
+                for n, (text, said) in enumerate(zip(proposed_texts(question), verdict.answers, strict=False))
             ]
         lines += [("own answer", text, "right", "") for text in verdict.own_answers]
         writer.writerows([[safe_cell(cell) for cell in (*about, *line)] for line in lines])

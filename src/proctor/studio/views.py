@@ -244,9 +244,11 @@ class ConsentView:
 
 @dataclass(frozen=True, slots=True)
 class GuidelineView:
-    """``guideline``: posts ``version``, ``read=1`` to ``/guideline``.
+    """``guideline``: posts ``kind``, ``version``, ``read=1`` to ``/guideline``.
 
     Attributes:
+        kind: of the questions that it is for.
+        kinds: those that have a guideline, where there are several.
         version: shown.
         html: the text, rendered by the server.
         read: when the person ticked this version, empty when they did not.
@@ -262,6 +264,8 @@ class GuidelineView:
     changed: tuple[tuple[str, str], ...] = ()
     previous: int = 0
     error: str = ""
+    kind: str = "moment"
+    kinds: tuple[Choice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -784,7 +788,7 @@ class Judgement:
 
     Attributes:
         who: display name.
-        kind: how the page calls it ("person", "oracle", "model", "adjudicator").
+        kind: how the page calls it ("person", "oracle", "model", "filter", "adjudicator").
         at: time.
         question: of the question.
         answers: parallel to the statements of the item.
@@ -796,7 +800,7 @@ class Judgement:
     """
 
     who: str
-    kind: Literal["person", "oracle", "model", "adjudicator"]
+    kind: Literal["person", "oracle", "model", "filter", "adjudicator"]
     at: str
     question: JudgementAnswer
     answers: tuple[JudgementAnswer, ...] = ()

@@ -202,11 +202,9 @@ def open_case(
     given = sorted((v for v in verdicts if v.role == "annotator"), key=lambda v: v.annotator)
     for verdict in given:
         _check_fit(asked, verdict)
-    on_question = [v for v in given if v.annotator_kind in question.by]
+    on_question = [v for v in given if v.voice in question.by]
     init = question.settle([question.vote(v.question) for v in on_question])
-    judging = [
-        v for v in given if v.annotator_kind in answers.by and v.question.value != "wrong" and v.answers
-    ]
+    judging = [v for v in given if v.voice in answers.by and v.question.value != "wrong" and v.answers]
     rows = [_machine_row(text, i, judging, answers, init) for i, text in enumerate(proposed_texts(asked))]
     rows += [Row(text, "human", annotator=v.annotator) for v in given for text in v.own_answers]
     return Case(
@@ -233,9 +231,9 @@ def _check_fit(asked: Question, verdict: Verdict) -> None:
 
 
 def _fits(verdict: Verdict, rows: int) -> bool:
-    """True when every answer is judged; who does not accept the question need not judge any."""
+    """True when every answer is judged; who does not accept the question need not judge any, and filters judge none."""
     needless = verdict.question.value == "wrong" or (
-        verdict.question.value == "unsure" and not verdict.answers
+        not verdict.answers and (verdict.question.value == "unsure" or verdict.voice == "filter")
     )
     return needless or len(verdict.answers) == rows
 

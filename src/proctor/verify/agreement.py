@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.errors import UserError
-from proctor.exam.question import Question
+from proctor.exam.question import Question, type_of
 from proctor.metrics.agreement import interval_of_draws, require_resampling
 from proctor.metrics.bootstrap import Floats, iter_draws
 from proctor.metrics.errors import MetricInputError
@@ -426,7 +426,7 @@ def _index(candidates: Iterable[Question]) -> _Items:
         twice = next(a for a, b in pairwise(names) if a == b)
         raise UserError(f"the id '{twice[:120]}' occurs more than once.", where="candidates")
     recordings, recording = _coded([c.cluster or c.id for c in ordered])
-    types, type_ = _coded([c.facets.get("type", c.kind) for c in ordered])
+    types, type_ = _coded([type_of(c) for c in ordered])
     first = np.array([0, *accumulate(len(c.proposals) for c in ordered)], dtype=np.int64)
     return _Items(names, place, recordings, types, recording, type_, first)
 

@@ -14,14 +14,13 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from proctor.exam.question import Question, proposed_texts, version_of
 from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object
 from proctor.procedure.dot import render_dot
 from proctor.procedure.graph import TaskGraph
-from proctor.records import content_hash
 from proctor.verify.verdict import AnswerVerdict, Judgment, Verdict
 
 __all__ = [
@@ -89,24 +88,23 @@ def verification_prompts(own: Path | None = None) -> PromptSet:
 
 
 def review_prompt(
-    candidate: Candidate,
-    example: Example,
+    question: Question,
     graph: TaskGraph,
     prompts: PromptSet,
     secret: FenceSecret,
     *,
     frames: Sequence[str] | None = None,
 ) -> Rendered:
-    """Build the prompt that asks for a review of one candidate.
+    """Build the prompt that asks for a review of one question about a moment.
 
     Args:
-        candidate: question and answers.
-        example: the moment that they are about.
+        question: with its answers and the moment that they are about.
         graph: of the activity.
         prompts: the templates.
         secret: of the workspace.
         frames: labels of frames that will be attached (``proctor.llm.prompt.frame_labels``).
     """
+    example = msgspec.convert(question.facts, Example)
     steps: list[Any] = []
     for step in example.performed:
         steps.append(step.text)
@@ -117,8 +115,8 @@ def review_prompt(
         activity=example.activity_name or graph.name or graph.id,
         dot=render_dot(graph),
         steps=steps or None,
-        question=candidate.question,
-        answers=[answer.text for answer in candidate.answers],
+        question=question.text,
+        answers=list(proposed_texts(question)),
         frames=tuple(frames) if frames else None,
         end=f"{example.end:.2f}",
     )
@@ -171,27 +169,27 @@ def read_review(reply: str, answers: int) -> Review | Unreadable:
     return review
 
 
-def to_verdict(review: Review, candidate: Candidate, *, annotator: str, at: str) -> Verdict:
+def to_verdict(review: Review, asked: Question, *, annotator: str, at: str) -> Verdict:
     """Turn a review into the record that people's verdicts have as well.
 
     Args:
-        review: with as many answers as the candidate has.
-        candidate: what it is about.
+        review: with as many answers as the question has.
+        asked: what it is about.
         annotator: name of the model in its role.
         at: ISO 8601 time with zone.
 
     Raises:
         ValueError: if the numbers of answers differ.
     """
-    if len(review.answers) != len(candidate.answers):
-        raise ValueError(f"{len(review.answers)} reviews for {len(candidate.answers)} answers")
+    if len(review.answers) != len(asked.proposals):
+        raise ValueError(f"{len(review.answers)} reviews for {len(asked.proposals)} answers")
     question = review.question
     accepted = question.value != "wrong"
-    known = {answer.text.strip().casefold() for answer in candidate.answers}
+    known = {text.strip().casefold() for text in proposed_texts(asked)}
     own = dict.fromkeys(" ".join(text.split()) for text in review.own_answers)
     return Verdict(
-        candidate_id=candidate.id,
-        candidate_hash=content_hash(candidate),
+        candidate_id=asked.id,
+        candidate_hash=version_of(asked),
         annotator=annotator,
         annotator_kind="model",
         at=at,

@@ -15,8 +15,8 @@ from typing import Final, Literal
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.question import Procedure, Question, part_of
 from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
@@ -100,91 +100,89 @@ class ModelVerifier:
         seen = f", {self.view}" if self.view else ""
         return f"{template.name}@{template.version} {template.hash}, {self.form}{seen}"
 
-    def verify(self, candidates: Sequence[Candidate], examples: Mapping[str, Example], ask: Ask) -> Reviewed:
-        """Review candidates; those that share a request share its call.
+    def verify(self, questions: Sequence[Question], ask: Ask) -> Reviewed:
+        """Review questions; those that share a request share its call.
 
         Args:
-            candidates: to review, ids unique.
-            examples: by id.
+            questions: to review, ids unique.
             ask: makes the calls.
 
         Raises:
-            UserError: if a candidate has no example, or its activity no task graph.
+            UserError: if the activity of a question has no task graph.
         """
         prompts: dict[str, tuple[Message, ...]] = {}
         blind: dict[str, Dropped] = {}
-        for candidate in candidates:
+        for question in questions:
             try:
-                prompts[candidate.id] = self._prompt(candidate, examples)
+                prompts[question.id] = self._prompt(question)
             except _NotShown as problem:
-                blind[candidate.id] = Dropped(candidate.id, "not_shown", str(problem))
-        first_of = {c.id: self._request(c, prompts[c.id]) for c in candidates if c.id in prompts}
+                blind[question.id] = Dropped(question.id, "not_shown", str(problem))
+        first_of = {q.id: self._request(q, prompts[q.id]) for q in questions if q.id in prompts}
         first = _asked(first_of, ask)
         again = {
-            c.id: self._request(c, messages)
-            for c in candidates
-            if c.id in first and (messages := self._repair(c, prompts[c.id], first[c.id]))
+            q.id: self._request(q, messages)
+            for q in questions
+            if q.id in first and (messages := self._repair(q, prompts[q.id], first[q.id]))
         }
         outcomes = {**first, **_asked(again, ask)} if again else first
         verdicts: list[Verdict] = []
         dropped: list[Dropped] = []
-        for candidate in candidates:
-            result = blind.get(candidate.id) or self._result(candidate, outcomes.get(candidate.id))
+        for question in questions:
+            result = blind.get(question.id) or self._result(question, outcomes.get(question.id))
             if isinstance(result, Verdict):
                 verdicts.append(result)
             else:
                 dropped.append(result)
         return Reviewed(tuple(verdicts), tuple(dropped))
 
-    def requests(self, candidates: Iterable[Candidate], examples: Mapping[str, Example]) -> Iterator[Request]:
+    def requests(self, questions: Iterable[Question]) -> Iterator[Request]:
         """Yield the first round's requests without sending any, for estimates."""
-        for candidate in candidates:
+        for question in questions:
             with suppress(_NotShown):
-                yield self._request(candidate, self._prompt(candidate, examples))
+                yield self._request(question, self._prompt(question))
 
-    def _prompt(self, candidate: Candidate, examples: Mapping[str, Example]) -> tuple[Message, ...]:
-        example = examples.get(candidate.example_id)
-        if example is None:
-            raise UserError(f"there is no example '{candidate.example_id}'.", where=candidate.id)
-        graph = self.graphs.get(example.activity_id)
+    def _prompt(self, question: Question) -> tuple[Message, ...]:
+        procedure = part_of(question, Procedure)
+        name = procedure.id if procedure is not None else ""
+        graph = self.graphs.get(name)
         if graph is None:
-            raise UserError(f"the activity '{example.activity_id}' has no task graph.", where=candidate.id)
+            raise UserError(f"the activity '{name}' has no task graph.", where=question.id)
         if self.attach is None:
-            return review_prompt(candidate, example, graph, self.prompts, self.secret).messages
+            return review_prompt(question, graph, self.prompts, self.secret).messages
         try:
-            attached = self.attach(example, graph)
+            attached = self.attach(msgspec.convert(question.facts, Example), graph)
         except UserError as error:
             raise _NotShown(error.message) from None
-        rendered = review_prompt(candidate, example, graph, self.prompts, self.secret, frames=attached.labels)
+        rendered = review_prompt(question, graph, self.prompts, self.secret, frames=attached.labels)
         return rendered.with_media(attached.images)
 
-    def _request(self, candidate: Candidate, messages: tuple[Message, ...]) -> Request:
+    def _request(self, question: Question, messages: tuple[Message, ...]) -> Request:
         parameters = self.parameters
         if self.form == "json":
-            schema = dict(review_schema(len(candidate.answers)))
+            schema = dict(review_schema(len(question.proposals)))
             parameters = msgspec.structs.replace(parameters, json_schema=schema)
         return Request(model=self.model, messages=messages, parameters=parameters)
 
     def _repair(
-        self, candidate: Candidate, messages: Sequence[Message], outcome: Outcome
+        self, question: Question, messages: Sequence[Message], outcome: Outcome
     ) -> tuple[Message, ...]:
         """Return the messages of the second round for a reply that cannot be read; nothing for any other outcome."""
         if not isinstance(outcome, Reply):
             return ()
-        read = read_review(outcome.text, len(candidate.answers))
+        read = read_review(outcome.text, len(question.proposals))
         return (
             repair_messages(messages, outcome.text, read, REVIEW_FORM) if isinstance(read, Unreadable) else ()
         )
 
-    def _result(self, candidate: Candidate, outcome: Outcome | None) -> Verdict | Dropped:
+    def _result(self, question: Question, outcome: Outcome | None) -> Verdict | Dropped:
         if not isinstance(outcome, Reply):
-            return Dropped(candidate.id, *_why_no_reply(outcome))
-        read = read_review(outcome.text, len(candidate.answers))
+            return Dropped(question.id, *_why_no_reply(outcome))
+        read = read_review(outcome.text, len(question.proposals))
         if not isinstance(read, Review):
             said = outcome.text.strip()[:_SHOWN]
-            return Dropped(candidate.id, read.reason, f"{read.detail}: {said}" if said else read.detail)
+            return Dropped(question.id, read.reason, f"{read.detail}: {said}" if said else read.detail)
         at = self.now().isoformat(timespec="seconds")
-        verdict = to_verdict(read, candidate, annotator=self.name, at=at)
+        verdict = to_verdict(read, question, annotator=self.name, at=at)
         return msgspec.structs.replace(verdict, note=self.how)
 
 

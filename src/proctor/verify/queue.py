@@ -47,13 +47,14 @@ class Clip:
 
     Attributes:
         item: its id.
-        recording: whose future must not be seen; an item without one is a recording of its own if this is empty.
-        end: seconds of the recording that the item shows, not negative.
+        cluster: whose future must not be seen, such as a recording; an item is a cluster of its own if this is empty.
+        place: in the cluster, such as the second up to which the item shows a recording, not negative; None for an item that
+            gives nothing of its cluster away.
     """
 
     item: str
-    recording: str
-    end: float
+    cluster: str
+    place: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +101,27 @@ def requeue(pending: Iterable[Clip], watched: Iterable[Clip], annotator: str, se
     todo, seen = _checked(pending), _checked(watched)
     reached: dict[str, float] = {}
     for clip in seen:
-        reached[_recording(clip)] = max(clip.end, reached.get(_recording(clip), 0.0))
+        reached[_cluster(clip)] = max(clip.place or 0.0, reached.get(_cluster(clip), 0.0))
 
     def place(clip: Clip) -> tuple[bool, bytes, str, float, bytes, str]:
-        recording = _recording(clip)
-        lot = _lot(seed, annotator, "recording", recording)
+        cluster = _cluster(clip)
+        lot = _lot(seed, annotator, "recording", cluster)
         return (
-            recording not in reached,
+            cluster not in reached,
             lot,
-            recording,
-            clip.end,
+            cluster,
+            clip.place or 0.0,
             _lot(seed, annotator, "item", clip.item),
             clip.item,
         )
 
     ordered = sorted(todo, key=place)
-    late = tuple(c.item for c in ordered if c.end < reached.get(_recording(c), 0.0))
+    late = tuple(c.item for c in ordered if c.place is not None and c.place < reached.get(_cluster(c), 0.0))
     return Queue(tuple(c.item for c in ordered), late)
 
 
-def _recording(clip: Clip) -> str:
-    return f"recording\x00{clip.recording}" if clip.recording else f"item\x00{clip.item}"
+def _cluster(clip: Clip) -> str:
+    return f"recording\x00{clip.cluster}" if clip.cluster else f"item\x00{clip.item}"
 
 
 def _checked(clips: Iterable[Clip]) -> list[Clip]:
@@ -128,9 +129,10 @@ def _checked(clips: Iterable[Clip]) -> list[Clip]:
     for clip in clips:
         if clip.item in found:
             raise UserError(f"item '{clip.item}' occurs more than once in a queue.")
-        if isinstance(clip.end, bool) or not math.isfinite(clip.end) or clip.end < 0:
+        place = clip.place
+        if place is not None and (isinstance(place, bool) or not math.isfinite(place) or place < 0):
             raise UserError(
-                f"its clip ends at {clip.end!r}; an end time is a number of seconds from 0 up.",
+                f"its clip ends at {place!r}; an end time is a number of seconds from 0 up.",
                 where=f"item '{clip.item}'",
             )
         found[clip.item] = clip

@@ -2,7 +2,8 @@
 
 Revision 1 had verdicts alone. Revision 2 adds what the studio needs: people and their sessions, items, assignments,
 drafts, responses with their typed rows, cases, and the chain of events. Revision 3 adds what people see of each version of a
-candidate. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
+candidate. Revision 4 lets items be questions of any kind: what cards look up is in a library, and who may begin, and which
+guideline they read, is kept for each kind. Whatever people wrote is appended, never changed: ``verdicts``, ``responses`` with their rows, ``events``. What is void is listed in a table of its own. The rest
 is state, which can be told again from those.
 
 Times are float seconds since 1970 (UTC). Ids that others see (``pid``) are random; numbers stay inside.
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "Tables", "tables"]
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 
 class Tables(NamedTuple):
@@ -32,7 +33,7 @@ class Tables(NamedTuple):
     sessions: Table
     invites: Table
     documents: Table
-    graphs: Table
+    library: Table
     items: Table
     assignments: Table
     drafts: Table
@@ -111,12 +112,14 @@ def _people_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("email", Text, nullable=False, default=""),
         Column("role", Text, nullable=False),
         Column("state", Text, nullable=False),  # active, left, withdrawn
-        Column("gate", Text, nullable=False),  # training, waiting, open
         Column("password", Text, nullable=False, default=""),
         Column("consent_version", Integer, nullable=False, default=0),
-        Column("guideline_version", Integer, nullable=False, default=0),
         Column("settings", Text, nullable=False, default="{}"),
         Column("created_at", Float, nullable=False),
+        Column("gates", Text, nullable=False, server_default="{}"),  # by kind: training, waiting, open
+        Column(
+            "guidelines", Text, nullable=False, server_default="{}"
+        ),  # by kind: the version they have read
         sqlite_autoincrement=True,
     )
     sessions = Table(
@@ -150,7 +153,7 @@ def _people_tables(metadata: MetaData) -> tuple[Table, ...]:
         "proctor_documents",
         metadata,
         Column("id", Integer, primary_key=True, autoincrement=True),
-        Column("kind", Text, nullable=False),  # guideline, consent, protocol
+        Column("kind", Text, nullable=False),  # guideline (of a kind: guideline/clip), consent, protocol
         Column("version", Integer, nullable=False),
         Column("body", Text, nullable=False),
         Column("sha256", Text, nullable=False),
@@ -178,10 +181,11 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         text,
     )
 
-    graphs = Table(
-        "proctor_graphs",
+    library = Table(  # what questions name and do not hold
+        "proctor_library",
         metadata,
-        Column("activity_id", Text, primary_key=True),
+        Column("part", Text, primary_key=True),  # graph, source
+        Column("id", Text, primary_key=True),
         Column("body", Text, nullable=False),
     )
     items = Table(
@@ -191,13 +195,11 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("pid", Text, nullable=False, unique=True),
         Column("candidate_id", Text, nullable=False, unique=True),
         Column("candidate_hash", Text, nullable=False),
-        Column("candidate", Text, nullable=False),
-        Column("example", Text, nullable=False),
+        Column("body", Text, nullable=False),  # the question
         Column("stratum", Text, nullable=False),  # the question's type
-        Column("recording_id", Text, nullable=False),
-        Column("activity_id", Text, nullable=False),
-        Column("activity_name", Text, nullable=False),
-        Column("ends_at", Float, nullable=False),
+        Column("cluster", Text, nullable=False),
+        Column("topic", Text, nullable=False),  # what deals may be even inside of
+        Column("title", Text, nullable=False),  # the topic in words
         Column("wanted", Integer, nullable=False, default=0),  # human verdicts, by the policy
         Column("state", Text, nullable=False),
         Column("reason", Text, nullable=False, default=""),
@@ -205,13 +207,15 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("in_training", Boolean, nullable=False, default=False),
         Column("repeat_lot", Float),  # of an item on which people agree: it is repeated when below the share
         Column("changed_at", Float, nullable=False),
+        Column("kind", Text, nullable=False, server_default="moment"),
+        Column("place", Float),  # nobody is shown a later place of a cluster first
         sqlite_autoincrement=True,
     )
     Index("proctor_items_state", items.c.state, items.c.stratum, items.c.id)
     Index("proctor_items_stratum", items.c.stratum, items.c.id)
     Index("proctor_items_agreement", items.c.agreement, items.c.stratum, items.c.id, items.c.state)
     Index("proctor_items_repeats", items.c.state, items.c.repeat_lot)
-    Index("proctor_items_recording", items.c.recording_id)
+    Index("proctor_items_cluster", items.c.cluster)
     assignments = Table(
         "proctor_assignments",
         metadata,
@@ -377,7 +381,7 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
     )
     Index("proctor_events_subject", events.c.subject)
     return (
-        graphs,
+        library,
         items,
         assignments,
         drafts,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from proctor.exam.question import Question
+from proctor.exam.question import Question, type_of
 from proctor.metrics.agreement import PairAgreement, agreement_by_pair, cohen_kappa, raw_agreement
 from proctor.metrics.score import Score
 from proctor.verify.adjudicate import Acceptance, Case, Merge, find_adjudication, merge, open_case
@@ -167,7 +167,7 @@ def _count_answers(outcomes: Sequence[tuple[Question, Case, Merge]], source: str
     kept_by: Counter[str] = Counter()
     for candidate, case, result in outcomes:
         rows = [row for row in case.rows if row.source == source]
-        kind = candidate.facets.get("type", candidate.kind)
+        kind = type_of(candidate)
         kept = [a for a in result.answers if a.source == tag] if result.state == "accepted" else []
         proposed_by[kind] += len(rows)
         kept_by[kind] += len(kept)

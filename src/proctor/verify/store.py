@@ -27,10 +27,10 @@ import msgspec
 
 from proctor.database import Database, StoreKind, fetch_all, fetch_together, run
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_seen
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
-from proctor.records import Dropped, canonical_json, content_hash, decode
+from proctor.exam.kind import kind_named
+from proctor.exam.kinds.moment_question import MOMENT, moment_seen
+from proctor.exam.question import Question, version_of
+from proctor.records import Dropped, canonical_json, decode
 from proctor.verify.schema import SCHEMA_VERSION, tables
 from proctor.verify.verdict import Verdict
 
@@ -45,6 +45,7 @@ __all__ = [
     "append_verdicts",
     "latest_verdicts",
     "note_seen",
+    "seen_of",
     "seen_versions",
     "split_stale",
     "unfinished_items",
@@ -73,22 +74,22 @@ Alike: TypeAlias = Mapping[tuple[str, str], str]
 
 def split_stale(
     verdicts: Iterable[Verdict],
-    candidates: Mapping[str, Candidate],
+    questions: Mapping[str, Question],
     alike: Alike = MappingProxyType({}),
 ) -> tuple[list[Verdict], list[Dropped]]:
-    """Split off the verdicts that were given on something else than today's candidates.
+    """Split off the verdicts that were given on something else than today's questions.
 
     Args:
-        verdicts: of any candidates.
-        candidates: today's, by id.
+        verdicts: of any questions.
+        questions: today's, by id.
         alike: versions of which people see the same as today (``alike_versions``); only for verdicts that were not
             read by ``VerdictStore.latest`` or ``VerdictStore.latest_on``.
 
     Returns:
         The verdicts that hold, and for each of the others the reason: ``candidate-unknown`` or
-        ``candidate-changed`` (its content hash is not the one that the annotator saw).
+        ``candidate-changed`` (its hash, ``version_of``, is not the one that the annotator saw).
     """
-    hashes = {name: content_hash(candidate) for name, candidate in candidates.items()}
+    hashes = {name: version_of(question) for name, question in questions.items()}
     good: list[Verdict] = []
     stale: list[Dropped] = []
     for verdict in verdicts:
@@ -190,22 +191,18 @@ class VerdictStore:
         with self._database.transaction() as connection:
             return latest_verdicts(connection, candidate_id, place=self._database.place)
 
-    def latest_on(self, candidates: Iterable[Candidate], examples: Mapping[str, Example]) -> list[Verdict]:
-        """Note what people see of these candidates, and return the verdicts that hold, as ``latest`` does.
+    def latest_on(self, questions: Iterable[Question]) -> list[Verdict]:
+        """Note what people see of today's questions, and return the verdicts that hold, as ``latest`` does.
 
-        A person's verdict on another version of a candidate of which people see the same comes under the hash of this one.
-
-        Args:
-            candidates: today's.
-            examples: that they ask about, by id.
+        A person's verdict on another version of a question of which people see the same comes under the hash of this one.
 
         Raises:
-            UserError: if candidates are new to the store and it cannot be written.
+            UserError: if questions are new to the store and it cannot be written.
         """
-        versions = {(c.id, content_hash(c)): c for c in candidates}
+        versions = {(q.id, version_of(q)): q for q in questions}
         with self._database.transaction() as connection:
             known = seen_versions(connection)
-        new = [(c, examples[c.example_id]) for version, c in versions.items() if version not in known]
+        new = [question for version, question in versions.items() if version not in known]
         if new:
             with self._database.transaction(write=True) as connection:
                 known = note_seen(self._database, connection, new)
@@ -275,18 +272,25 @@ def seen_versions(connection: Connection) -> dict[tuple[str, str], str]:
 
 
 def note_seen(
-    database: Database, connection: Connection, pairs: Iterable[tuple[Candidate, Example]]
+    database: Database, connection: Connection, questions: Iterable[Question]
 ) -> dict[tuple[str, str], str]:
-    """Note what people see of candidates that are new, in a writing transaction of the caller; see ``seen_versions``."""
+    """Note what people see of questions that are new, in a writing transaction of the caller; see ``seen_versions``."""
     known, rows = seen_versions(connection), []
-    for candidate, example in pairs:
-        version = (candidate.id, content_hash(candidate))
+    for question in questions:
+        version = (question.id, version_of(question))
         if version not in known:
-            known[version] = moment_seen(candidate, example)
+            known[version] = seen_of(question)
             rows.append({"candidate_id": version[0], "candidate_hash": version[1], "seen": known[version]})
     if rows:
         connection.execute(database.insert_new(tables().seen), rows)
     return known
+
+
+def seen_of(question: Question) -> str:
+    """Return the hash of what people see of a question; a kind may show more of the facts (``Kind.seen``)."""
+    if question.kind == MOMENT:  # without loading how such questions are asked
+        return moment_seen(question)
+    return kind_named(question.kind).seen(question)
 
 
 def alike_versions(connection: Connection) -> Alike:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["Annotator", "AnnotatorKind", "AnswerVerdict", "Judgment", "Verdict"]
 
 Judgment = Literal["right", "wrong", "unsure"]
-AnnotatorKind = Literal["human", "model", "oracle"]
+AnnotatorKind = Literal["human", "model", "oracle", "filter"]
+FILTER_PREFIX: Final = "filter:"
+"""How the names of filters begin among annotators."""
 
 
 class AnswerVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,11 +41,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         candidate_id: what it is about.
         candidate_hash: content hash of the candidate that was seen, so that a later edit is noticed.
         annotator: name; unique among annotators.
-        annotator_kind: human, model or oracle.
+        annotator_kind: human, model, oracle or filter.
         role: ``annotator`` works blind and independently, ``adjudicator`` settles conflicts.
         at: ISO 8601 time with zone.
         question: is the question acceptable?
-        answers: parallel to ``Candidate.answers``; empty when the question is rejected. An adjudicator's go on
+        answers: parallel to ``Question.proposals``; empty when the question is rejected. An adjudicator's go on
             with the answers that the annotators wrote, in the case's source order (``verify.adjudicate``).
         own_answers: answers that the annotator wrote.
         case_hash: content hash of the case that an adjudicator saw, so that a later verdict is noticed.
@@ -62,6 +63,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
     case_hash: str = ""
 
+    @property
+    def voice(self) -> AnnotatorKind:
+        """Whose word it is when votes are counted: stores before revision 4 have filters as models."""
+        return "filter" if self.annotator.startswith(FILTER_PREFIX) else self.annotator_kind
+
 
 class Annotator(Protocol):
     """Anyone who gives verdicts without a page: the task-graph oracle, later an LLM verifier."""
@@ -76,6 +82,6 @@ class Annotator(Protocol):
         """Human, model or oracle."""
         ...
 
-    def judge(self, candidate: Candidate, example: Example, graph: TaskGraph) -> Verdict:
-        """Give the verdict on one candidate."""
+    def judge(self, question: Question, graph: TaskGraph) -> Verdict:
+        """Give the verdict on one question about a moment."""
         ...

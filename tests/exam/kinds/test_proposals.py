@@ -24,6 +24,7 @@ from proctor.exam.question import (
     Text,
     check_questions,
     seen_hash,
+    version_of,
 )
 from proctor.exam.source_question import of_styled
 from proctor.examples.example import Example, Performed, StepRef
@@ -31,6 +32,7 @@ from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.instructional.record import ChoiceItem, Distractor
 from proctor.generate.styled.record import Hop, StyledQuestion
 from proctor.procedure.recording import Mistake
+from proctor.records import content_hash
 
 WHISKED = Performed("1", "Whisk for a minute.", "Whisk.", (Mistake("timing", "too short"),), 1.0, 2.0)
 EXAMPLE = Example(
@@ -65,7 +67,9 @@ def test_a_moment_proposes_its_answers() -> None:
     )
     assert (question.cluster, question.place, question.form) == ("r", 9.0, Open())
     assert msgspec.convert(question.facts, Example) == EXAMPLE
-    assert question.provenance == {"generator": "rules", "version": "1", "seed": "4", "form": "plain"}
+    made = {"generator": "rules", "version": "1", "seed": "4", "form": "plain"}
+    assert question.provenance == {**made, "candidate_hash": content_hash(CANDIDATE)}
+    assert version_of(question) == content_hash(CANDIDATE)
 
 
 def test_an_open_clip_question_proposes_its_answer_and_a_choice_every_option() -> None:
@@ -92,7 +96,7 @@ def test_a_documents_question_proposes_its_answer_from_the_sources_as_they_were(
 
 
 SEEN: dict[str, Callable[[], str]] = {
-    "moment": lambda: moment_seen(CANDIDATE, EXAMPLE),
+    "moment": lambda: moment_seen(moment_question(CANDIDATE, EXAMPLE)),
     "clip": lambda: seen_hash(clip_question(choice_questions([CHOICE], [pair()], [clip("v0")])[0])),
     "documents": lambda: seen_hash(document_question(of_styled(STYLED))),
 }
@@ -133,6 +137,6 @@ def test_people_see_the_steps_performed_and_not_what_decides_the_answer() -> Non
         msgspec.structs.replace(EXAMPLE, current=None, previous=(right,)),
         msgspec.structs.replace(EXAMPLE, current=None),
     ]
-    assert len({moment_seen(CANDIDATE, example) for example in cases}) == 4
+    assert len({moment_seen(moment_question(CANDIDATE, example)) for example in cases}) == 4
     hidden = msgspec.structs.replace(EXAMPLE, all_next=(StepRef("2", "Pour."),), recording_hash="other")
-    assert moment_seen(CANDIDATE, hidden) == moment_seen(CANDIDATE, EXAMPLE)
+    assert moment_seen(moment_question(CANDIDATE, hidden)) == moment_seen(moment_question(CANDIDATE, EXAMPLE))

@@ -11,7 +11,7 @@ import pytest
 from tests.moments import with_example
 
 from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt
-from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.kinds.moment_question import moment_example, moment_question
 from proctor.exam.predict import Task, make_task
 from proctor.exam.predict_prompt import (
     caption_prompt,
@@ -102,9 +102,9 @@ def prompts(now: Now, secret: FenceSecret, hostile: str = "") -> Iterator[tuple[
         id="c", example_id=example.id, recording_id="r", type="next", question=item.question.text,
         answers=(Answer(hostile or "Yes."), Answer("No.")), provenance=Provenance(generator="g", version="1"),
     )  # fmt: skip
-    made = review_prompt(candidate, example, graph, VERIFY, secret)
+    made = review_prompt(moment_question(candidate, example), graph, VERIFY, secret)
     yield "verifier", "review", made, 0
-    made = review_prompt(candidate, example, graph, VERIFY, secret, frames=labels)
+    made = review_prompt(moment_question(candidate, example), graph, VERIFY, secret, frames=labels)
     yield "verifier", "review with frames", made, 2
 
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.kinds.moment_question import moment_example, moment_question
 from proctor.exam.predict_prompt import caption_prompt, evaluation_prompts
 from proctor.generate.candidate import Answer, Candidate
 from proctor.llm.fence import FenceSecret
@@ -56,7 +56,7 @@ def asked_for(
     example = now.examples[candidate.example_id]
     labels = frame_labels([float(n) for n in range(frames)])
     prompt = review_prompt(
-        candidate, example, now.graphs[example.activity_id], PROMPTS, secret, frames=labels
+        moment_question(candidate, example), now.graphs[example.activity_id], PROMPTS, secret, frames=labels
     )
     turns = [(m.role, m.text) for m in prompt.messages]
     if said is not None:

@@ -191,13 +191,13 @@ def test_a_reader_learns_nothing_of_machines(kind: Any, twin: Any, says: Any) ->
         one, _ = pair_of(house, 1)
         item = house.load(one, "one").item
         verdict = Verdict(
-            candidate_id=item.candidate.id,
+            candidate_id=item.question.id,
             annotator=f"zqx-{kind}",
             annotator_kind=kind,
             at="2026-01-01T00:00:00+00:00",
             question=AnswerVerdict("right", confidence=0.9),
             answers=tuple(
-                AnswerVerdict(value, confidence=0.8, reason="zqx-reason") for _ in item.candidate.answers
+                AnswerVerdict(value, confidence=0.8, reason="zqx-reason") for _ in item.question.proposals
             ),  # type: ignore[arg-type]
             candidate_hash=item.candidate_hash,
         )

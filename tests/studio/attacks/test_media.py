@@ -150,7 +150,7 @@ def test_a_clip_of_work_that_was_moved_is_gone(cinema: Any, crew: Any) -> None:
     crew["other"].sign_in()
     assert crew["other"].get(f"/w/{pid}/clip.mp4").status_code == 200
     row = cinema.desk.read(lambda c: c.execute(a.select().where(a.c.pid == pid)).one())
-    assert cinema.desk.read(lambda c: get_item(c, row.item_id)).candidate
+    assert cinema.desk.read(lambda c: get_item(c, row.item_id)).question
     cinema.desk.write(
         lambda c: c.execute(a.update().where(a.c.pid == pid).values(live=False, state="moved"))
     ).result()

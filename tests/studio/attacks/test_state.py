@@ -97,7 +97,7 @@ def test_a_coordinators_judgement_counts_once(own: Any) -> None:
     for rev in (1, 2):
         sheet = {"question": "right", "answers": ["wrong"] * count, "note": f"revision {rev}"}
         assert visitor.submit(pid, sheet, rev=rev).status_code == 200
-    name = own.load(pid, "gita").item.candidate.id
+    name = own.load(pid, "gita").item.question.id
     verdicts = own.desk.read(latest_verdicts)
     assert len([v for v in verdicts if v.candidate_id == name and v.annotator == person.pid]) == 1
 

@@ -116,7 +116,7 @@ class Site:
             if len(given) == count:
                 break
             item = self.desk.read(lambda c, n=row.id: get_item(c, n))  # type: ignore[misc]
-            if len(item.candidate.answers) != answers:
+            if len(item.question.proposals) != answers:
                 continue
             pids = [new_pid() for _ in people]
             values = [
@@ -141,17 +141,17 @@ class Site:
         """Put other texts into an undealt item; returns its number."""
         import msgspec
 
-        from proctor.generate.candidate import Answer
-        from proctor.records import canonical_json, content_hash
+        from proctor.exam.question import Proposed, Text
+        from proctor.records import canonical_json
         from proctor.verify.desk.items import get_item
         from proctor.verify.schema import tables
 
         row = min(self.rows("items", state="undealt"), key=lambda r: r.id)
         item = self.desk.read(lambda c: get_item(c, row.id))
         changed = msgspec.structs.replace(
-            item.candidate, answers=tuple(Answer(t) for t in texts), question=question
+            item.question, proposals=tuple(Proposed(value=Text(text=t)) for t in texts), text=question
         )
-        values = {"candidate": canonical_json(changed).decode(), "candidate_hash": content_hash(changed)}
+        values = {"body": canonical_json(changed).decode(), "candidate_hash": "e" * 16}
         i = tables().items
         self.do(lambda _d, c: c.execute(i.update().where(i.c.id == row.id).values(**values)))
         return row.id

@@ -125,23 +125,23 @@ def make_case(site: Any, answers: tuple[str, ...], said: Any, *readers: Any, sta
     """One item, always with the same words, that these readers have judged; returns its number."""
     import msgspec
 
-    from proctor.generate.candidate import Answer
-    from proctor.records import canonical_json, content_hash
+    from proctor.exam.question import Proposed, Text
+    from proctor.records import canonical_json
     from proctor.verify.desk.items import get_item
     from proctor.verify.schema import tables
 
     source = min(site.rows("items"), key=lambda row: row.id)
-    example = site.desk.read(lambda c: get_item(c, source.id)).example
+    first = site.desk.read(lambda c: get_item(c, source.id)).question
     row = min(site.rows("items", state="undealt"), key=lambda r: r.id)
-    item = site.desk.read(lambda c: get_item(c, row.id))
     changed = msgspec.structs.replace(
-        item.candidate, answers=tuple(Answer(t) for t in answers), question="What comes next?", type="next"
-    )
+        first, id=row.candidate_id, proposals=tuple(Proposed(value=Text(text=t)) for t in answers),
+        text="What comes next?", facets={"type": "next"},
+    )  # fmt: skip
     values = {
-        "candidate": canonical_json(changed).decode(),
-        "candidate_hash": content_hash(changed),
-        "example": canonical_json(example).decode(),
-        "activity_name": example.activity_name,
+        "body": canonical_json(changed).decode(),
+        "candidate_hash": "f" * 16,
+        "title": source.title,
+        "place": changed.place,
     }
     i = tables().items
     site.do(lambda _d, c: c.execute(i.update().where(i.c.id == row.id).values(**values)))

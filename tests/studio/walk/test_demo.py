@@ -180,7 +180,7 @@ def test_from_the_first_reading_to_the_export(
     loading.value.save_as(target)
     text = target.read_text(encoding="utf-8")
     records = json.loads(text)
-    questions = {json.loads(item.candidate)["question"]}
+    questions = {json.loads(item.body)["text"]}
     found = [r for r in records if r["question"] in questions and r["answers"] == final]
     assert found, "the settled item is not in the export"
     assert any(r.get("answer_approved_by") == ["adjudicator"] for r in found)
@@ -219,5 +219,5 @@ def test_a_newcomer_from_consent_through_training_to_the_gate(
     assert "coordinator" in page.inner_text("main").lower()
     (dev,) = site.rows("people", handle="dev")
     assert dev.gate == "waiting"
-    assert (dev.consent_version, dev.guideline_version) != (0, 0)
+    assert (dev.consent_version, dev.guidelines.get("moment", 0)) != (0, 0)
     assert site.rows("verdicts", annotator=dev.pid) == []  # training is no judgement

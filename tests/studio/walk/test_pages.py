@@ -161,11 +161,11 @@ def test_a5_items_of_one_recording_come_in_rising_end_time(demo: Any) -> None:
         rows = demo.rows("assignments", person_id=person.id, stage="judge", live=True)
         queue = [items[row.item_id] for row in sorted(rows, key=lambda row: row.queue_pos)]
         assert len(queue) > 10
-        recordings = [item.recording_id for item in queue]
+        recordings = [item.cluster for item in queue]
         blocks = [r for n, r in enumerate(recordings) if n == 0 or recordings[n - 1] != r]
         assert len(blocks) == len(set(blocks))  # one recording after the other
         for recording in set(recordings):
-            ends = [item.ends_at for item in queue if item.recording_id == recording]
+            ends = [item.place for item in queue if item.cluster == recording]
             assert ends == sorted(ends)
 
 

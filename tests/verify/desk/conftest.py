@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.desk import flow, people, work
@@ -35,8 +37,8 @@ def a_sheet(judged: str, *own: str, note: str = "", reasons: tuple[str, ...] = (
 
 def a_pair(
     name: str, *answers: str, kind: str = "next", recording: str = "", end: float = 10.0, question: str = ""
-) -> tuple[Candidate, Example]:
-    """A candidate with its example."""
+) -> Question:
+    """A question about a moment."""
     example = Example(
         id=f"example-{name}",
         clip_id=f"clip-{name}",
@@ -57,7 +59,7 @@ def a_pair(
         answers=tuple(Answer(text) for text in answers),
         provenance=Provenance(generator="hand", version="1"),
     )
-    return candidate, example
+    return moment_question(candidate, example)
 
 
 class Bench:
@@ -69,7 +71,7 @@ class Bench:
         self.protocol = Protocol(repeat_share=0.0)
         self.keys = 0
         self.desk = self.open()
-        self.pairs: dict[str, tuple[Candidate, Example]] = {}
+        self.pairs: dict[str, Question] = {}
 
     def open(self) -> Desk:
         return Desk.open(self.target, secret=b"k" * 32, clock=lambda: self.time)
@@ -102,9 +104,9 @@ class Bench:
             self.do(people.add, handle=h, name=h.title(), role=role, actor="cli", gate=gate) for h in handles
         ]
 
-    def sync(self, *pairs: tuple[Candidate, Example]) -> Any:
+    def sync(self, *pairs: Question) -> Any:
         """Let these be the candidates."""
-        self.pairs = {candidate.id: (candidate, example) for candidate, example in pairs}
+        self.pairs = {question.id: question for question in pairs}
         return self.do(sync_items, pairs, {}, actor="cli")
 
     def item(self, name: str) -> Item:
@@ -217,7 +219,7 @@ def sheet_fixture() -> Callable[..., Sheet]:
 
 
 @pytest.fixture(name="a_pair", scope="session")
-def pair_fixture() -> Callable[..., tuple[Candidate, Example]]:
+def pair_fixture() -> Callable[..., Question]:
     """The function ``a_pair``."""
     return a_pair
 

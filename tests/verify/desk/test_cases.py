@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from proctor.benchmark.promqa import PromqaRecords, import_promqa
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.examples.promqa import read_promqa, read_promqa_graphs
 from proctor.verify.desk import work
 from proctor.verify.desk.cases import refresh_item, standing, take_over_verdicts
@@ -287,7 +288,7 @@ class Model(RuleBasedStateMachine):
         held = [n for n, p in self.reserved.items() if p not in self.revs_of_cases]
         assert (pid is not None) == bool(waiting or held)
         if pid is not None:
-            name = self.bench.look(pid, edda).item.candidate.id
+            name = self.bench.look(pid, edda).item.question.id
             assert name in (held or waiting)
             self.reserved[name] = pid
 
@@ -435,7 +436,7 @@ def test_the_published_verdicts_give_the_published_outcome(
 ) -> None:
     """Imported: needs-adjudication, what is open, and the final answers, from the desk's tables."""
     examples = {e.id: e for e in records.examples}
-    pairs = [(c, examples[c.example_id]) for c in records.candidates]
+    pairs = [moment_question(c, examples[c.example_id]) for c in records.candidates]
     bench.do(sync_items, pairs, {}, actor="cli")
     bench.do(
         lambda d, c: append_verdicts(d.database, c, [v for v in records.verdicts if v.role == "annotator"])
@@ -475,7 +476,7 @@ def test_playing_the_published_judgments_gives_the_published_answers(
     ana, ben = bench.hire("ana", "ben")
     (edda,) = bench.hire("edda", role="adjudicator")
     examples = {e.id: e for e in records.examples}
-    pairs = [(c, examples[c.example_id]) for c in records.candidates]
+    pairs = [moment_question(c, examples[c.example_id]) for c in records.candidates]
     bench.sync(*pairs)
     said: dict[str, list[Any]] = {}
     decided: dict[str, Any] = {}
@@ -484,7 +485,7 @@ def test_playing_the_published_judgments_gives_the_published_answers(
             said.setdefault(verdict.candidate_id, []).append(verdict)
         else:
             decided[verdict.candidate_id] = verdict
-    for candidate, _ in pairs:
+    for candidate in pairs:
         readings = sorted(said[candidate.id], key=lambda v: v.annotator)
         assert len(readings) == 2
         # The case lists people's own answers by the readers' names: let the first have the smaller one.
@@ -503,7 +504,7 @@ def test_playing_the_published_judgments_gives_the_published_answers(
     seen = set()
     while (pid := bench.next(edda, "adjudicate")) is not None:
         found = bench.look(pid, edda)
-        name = found.item.candidate.id
+        name = found.item.question.id
         seen.add(name)
         verdict, cards = decided[name], found.cards
         # An own answer is kept as it was written but for blanks around it, which the form takes away.

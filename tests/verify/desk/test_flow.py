@@ -39,7 +39,7 @@ def test_training_comes_first_and_nothing_else_before_the_gate(bench: Any, a_pai
     (queued,) = bench.give("work", dev)
     for expected in ("t1", "t2"):
         pid = bench.next(dev)
-        assert bench.look(pid, dev).item.candidate.id == expected
+        assert bench.look(pid, dev).item.question.id == expected
         assert bench.next(dev) == pid  # asking again reserves nothing more
         assert bench.next(dev, "judge") is None
         bench.submit(pid, dev, "+ +")
@@ -120,7 +120,7 @@ def test_cases_take_turns_by_type_the_oldest_first(bench: Any, cast: Any, a_pair
     conflict(bench, cast, *kinds)
     order = []
     while (pid := bench.next(edda, "adjudicate")) is not None:
-        order.append(bench.look(pid, edda).item.candidate.id)
+        order.append(bench.look(pid, edda).item.question.id)
         bench.decide(pid, edda, {"b": "+"})
     assert order == ["n0", "o0", "m0", "n1", "n2"]
 
@@ -133,7 +133,7 @@ def test_nobody_adjudicates_what_they_have_read(
     for pid, person, said in zip(bench.give("c", edda, ana), (edda, ana), ("+ +-", "+ ++"), strict=True):
         bench.submit(pid, person, said)
     assert bench.next(edda, "adjudicate") is None
-    assert bench.look(bench.next(fritz, "adjudicate"), fritz).item.candidate.id == "c"
+    assert bench.look(bench.next(fritz, "adjudicate"), fritz).item.question.id == "c"
     # A reading that came from elsewhere under their name bars them as well.
     bench.append([make_verdict("d", edda.pid, "+ ++"), make_verdict("d", "someone", "+ +-")])
     from proctor.verify.desk.cases import take_over_verdicts
@@ -323,7 +323,7 @@ def test_the_same_queries_run_whatever_is_on_the_cards(
     while (pid := bench.next(edda, "adjudicate")) is not None:
         ran.clear()
         found = bench.look(pid, edda)
-        seen[found.item.candidate.id] = list(ran)
+        seen[found.item.question.id] = list(ran)
         answers = tuple("right" for _ in found.cards.texts)
         bench.submit(
             pid, edda, Sheet(question="right" if found.cards.question_open else None, answers=answers)

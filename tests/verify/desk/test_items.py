@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from proctor.errors import UserError
+from proctor.exam.question import version_of
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.verify.desk.cases import human_verdicts, take_over_verdicts
 from proctor.verify.desk.items import (
@@ -16,7 +17,7 @@ from proctor.verify.desk.items import (
     count_items,
     find_item,
     get_item,
-    iter_candidates,
+    iter_questions,
     list_items,
     load_graphs,
     sync_items,
@@ -41,9 +42,7 @@ def test_new_items_are_taken_in_once(bench: Any, a_pair: MakePair) -> None:
     assert len({row.pid for row in bench.rows("items")}) == 5
     kinds = [row.kind for row in bench.rows("events")]
     assert kinds == ["items.synced"]  # nothing changed, so nothing is told
-    assert [c.id for c, _ in bench.desk.read(lambda c: list(iter_candidates(c)))] == [
-        f"c{n}" for n in range(5)
-    ]
+    assert [q.id for q in bench.desk.read(lambda c: list(iter_questions(c)))] == [f"c{n}" for n in range(5)]
 
 
 def test_an_item_is_as_the_candidate_was(bench: Any, a_pair: MakePair) -> None:
@@ -51,7 +50,11 @@ def test_an_item_is_as_the_candidate_was(bench: Any, a_pair: MakePair) -> None:
     pair = a_pair("c", hostile, "b", kind="order", recording="r9", end=12.5)
     bench.sync(pair)
     item = bench.item("c")
-    assert (item.candidate, item.example) == pair
+    assert item.question == pair
+    (row,) = bench.rows("items")
+    assert (row.kind, row.stratum, row.cluster, row.place, row.topic, row.title) == (
+        "moment", "order", "r9", 12.5, "tea", "Tea"
+    )  # fmt: skip
     assert bench.desk.read(lambda c: find_item(c, item.pid)).id == item.id
     with pytest.raises(GoneError):
         bench.desk.read(lambda c: find_item(c, "nobody"))
@@ -98,8 +101,8 @@ def test_who_had_a_changed_item_gets_it_again_under_another_address(
 
 def remade(pair: Any) -> Any:
     """The same question and answers, made by another version."""
-    made = msgspec.structs.replace(pair[0].provenance, version="99")
-    return msgspec.structs.replace(pair[0], provenance=made), pair[1]
+    made = msgspec.structs.replace(pair, provenance={"version": "99"})
+    return msgspec.structs.replace(made, provenance={**made.provenance, "candidate_hash": version_of(made)})
 
 
 def test_an_item_of_which_people_see_the_same_keeps_all_that_was_done(
@@ -117,16 +120,16 @@ def test_an_item_of_which_people_see_the_same_keeps_all_that_was_done(
     new, other = remade(old), remade(a_pair("d", "a"))
     for _ in range(2):
         assert bench.sync(new, other) == Synced(new=0, changed=0, gone=0, same=2)
-        assert bench.item("c").candidate == new[0]
+        assert bench.item("c").question == new
         now = bench.rows("assignments"), bench.rows("drafts"), bench.rows("verdicts"), bench.rows("events")
         assert now == before
     assert [one.is_stale for one in bench.desk.read(list_training)] == [False]
     # Another process that looks at other candidates changes nothing here.
     with VerdictStore.open(bench.target) as store:
-        store.latest_on([old[0]], {old[1].id: old[1]})
+        store.latest_on([old])
         raw = [stored.verdict for stored in store.history()]  # as another studio exports them
-    held, _ = split_stale(raw, {"c": new[0]}, bench.desk.read(alike_versions))
-    assert (held, split_stale(raw, {"c": new[0]})[0]) == (raw, [])
+    held, _ = split_stale(raw, {"c": new}, bench.desk.read(alike_versions))
+    assert (held, split_stale(raw, {"c": new})[0]) == (raw, [])
     bench.submit(second, ben, "+ ++")
     assert bench.state("c") == "settled"
     assert bench.do(take_over_verdicts) == 1
@@ -165,7 +168,7 @@ def test_a_gone_item_is_taken_from_every_list_and_comes_back_to_those_who_had_it
     assert bench.sync(a_pair("d", "a", "b")).gone == 1
     assert bench.sync(a_pair("d", "a", "b")).gone == 0
     assert bench.state("c") == "gone"
-    assert [c.id for c, _ in bench.desk.read(lambda c: list(iter_candidates(c)))] == ["d"]
+    assert [q.id for q in bench.desk.read(lambda c: list(iter_questions(c)))] == ["d"]
     assert bench.next(ben) is None
     with pytest.raises(GoneError):
         bench.submit(second, ben, "+ ++")

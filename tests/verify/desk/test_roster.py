@@ -115,7 +115,7 @@ def test_barred_recordings_hold_in_later_deals_and_changes(bench: Any, a_pair: P
     _deal(bench, crew, limit=10, barred=[(ana.pid, "r1")])
     later = _deal(bench, crew)  # said once
     assert later.barred == ((ana.pid, "r1"),)
-    place = {row.id: row.recording_id for row in bench.rows("items")}
+    place = {row.id: row.cluster for row in bench.rows("items")}
     assert "r1" not in {place[row.item_id] for row in _mine(bench, ana)}
     repair = _change(bench, "leave", ben, crew)
     _apply(bench, repair)
@@ -132,7 +132,7 @@ def test_the_queue_rises_inside_each_recording(bench: Any, a_pair: Pair) -> None
     crew = bench.hire("ana", "ben", "cyd")
     _sync(bench, a_pair, 40)
     _deal(bench, crew)
-    where = {row.id: (row.recording_id, row.ends_at) for row in bench.rows("items")}
+    where = {row.id: (row.cluster, row.place) for row in bench.rows("items")}
     for person in crew:
         ends: dict[str, list[float]] = defaultdict(list)
         for row in _mine(bench, person):

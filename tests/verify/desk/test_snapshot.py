@@ -13,9 +13,9 @@ from tests.patience import LOW_PRIORITY_PATIENCE, PATIENCE, first_process_is_kil
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question, version_of
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
-from proctor.records import content_hash
 from proctor.verify.agreement import agreement_report
 from proctor.verify.desk import documents, items, people, snapshot
 from proctor.verify.desk.desk import Desk, new_pid
@@ -30,7 +30,7 @@ from proctor.verify.verdict import AnswerVerdict, Verdict
 SIGNS: dict[str, Any] = {"+": "right", "-": "wrong", "?": "unsure"}
 
 
-def a_pair(n: int) -> tuple[Candidate, Example]:
+def a_pair(n: int) -> Question:
     example = Example(
         id=f"e{n}",
         clip_id=f"clip{n}",
@@ -42,7 +42,7 @@ def a_pair(n: int) -> tuple[Candidate, Example]:
         state="ongoing",
         noisy=False,
     )
-    return Candidate(
+    return moment_question(Candidate(
         id=f"c{n}",
         example_id=example.id,
         recording_id=example.recording_id,
@@ -50,7 +50,7 @@ def a_pair(n: int) -> tuple[Candidate, Example]:
         question=f"What now, {n}?",
         answers=(Answer("Stir."), Answer("Pour.")),
         provenance=Provenance(generator="hand", version="1"),
-    ), example
+    ), example)  # fmt: skip
 
 
 class Room:
@@ -79,7 +79,7 @@ class Room:
             at=f"2026-01-{1 + n:02}T10:00:00+00:00",
             question=AnswerVerdict(SIGNS[question]),
             answers=tuple(AnswerVerdict(SIGNS[a]) for a in answers),
-            candidate_hash="f" * 16 if stale else content_hash(self.pairs[n][0]),
+            candidate_hash="f" * 16 if stale else version_of(self.pairs[n]),
         )
         return self.desk.write(lambda c: append_verdicts(self.desk.database, c, [verdict])).result(60)[0]
 
@@ -151,7 +151,7 @@ def small_room(tmp_path: Path) -> Iterator[Room]:
 def test_numbers_are_those_of_the_pure_functions(room: Room) -> None:
     room.judge_all()
     made = room.look()
-    candidates = [moment_question(pair[0]) for pair in room.pairs[:10]]
+    candidates = room.pairs[:10]
     verdicts = room.desk.read(latest_verdicts)
     assert made.report == agreement_report(candidates, verdicts, resamples=50)
     expected = compare_policies(

@@ -164,7 +164,7 @@ def test_blind_repeats_go_on_however_many_items_are_settled(
     edda, seen = cast[3], set()
     while (pid := bench.next(edda, "adjudicate")) is not None:
         found = bench.look(pid, edda)
-        seen.add(found.item.candidate.id)
+        seen.add(found.item.question.id)
         bench.submit(pid, edda, "+ +")
     flow._settled_unrepeated.cache_clear()
     assert len(wanted) > 3

@@ -51,7 +51,7 @@ def _newcomer(bench: Any, handle: str = "dev") -> Person:
 
 def test_the_set_keeps_its_order_and_leaves_the_work(school: Any) -> None:
     lessons = school.desk.read(training.list_training)
-    assert [lesson.item.candidate.id for lesson in lessons] == ["c1", "c0"]
+    assert [lesson.item.question.id for lesson in lessons] == ["c1", "c0"]
     assert not any(lesson.is_stale for lesson in lessons)
     assert school.state("c0") == "training"
     assert [e.subject for e in school.rows("events", kind="training.added")] == [

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.question import Question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.desk import people, roster, work
@@ -41,7 +43,7 @@ class Room:
         self.do(roster.apply_deal, dealt, actor="cli")
 
     @staticmethod
-    def _pair(n: int) -> tuple[Candidate, Example]:
+    def _pair(n: int) -> Question:
         example = Example(
             id=f"r{n}_next",
             clip_id=f"r{n}",
@@ -62,7 +64,7 @@ class Room:
             answers=(Answer("Stir."), Answer("Pour.")),
             provenance=Provenance(generator="hand", version="1"),
         )
-        return candidate, example
+        return moment_question(candidate, example)
 
     def do(self, function: Callable[..., Any], *args: Any, **more: Any) -> Any:
         return self.desk.write(lambda c: function(self.desk, c, *args, **more)).result()

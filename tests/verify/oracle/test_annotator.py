@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.patience import effort
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_question
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
@@ -43,7 +44,7 @@ def test_verdict_on_a_candidate(oracle: Oracle, shelf: TaskGraph, make_moment) -
     candidate = _candidate(
         "What should I do next?", "Push the plugs into the holes.", "Check the spirit level."
     )
-    verdict = oracle.judge(candidate, make_moment(shelf, "mark drill sand oil"), shelf)
+    verdict = oracle.judge(moment_question(candidate, make_moment(shelf, "mark drill sand oil")), shelf)
     assert isinstance(verdict, Verdict)
     assert (verdict.candidate_id, verdict.at, verdict.annotator_kind) == ("c1", NOON, "oracle")
     assert verdict.candidate_hash == content_hash(candidate)
@@ -58,7 +59,9 @@ def test_verdict_on_a_candidate(oracle: Oracle, shelf: TaskGraph, make_moment) -
 
 
 def test_a_rejected_question_has_no_answers_judged(oracle: Oracle, shelf: TaskGraph, make_moment) -> None:
-    verdict = oracle.judge(_candidate("Should I do <stepX> now?", "Yes."), make_moment(shelf, "mark"), shelf)
+    verdict = oracle.judge(
+        moment_question(_candidate("Should I do <stepX> now?", "Yes."), make_moment(shelf, "mark")), shelf
+    )
     assert verdict.question.value == "wrong"
     assert verdict.answers == ()
 
@@ -181,7 +184,7 @@ def test_repetitive_texts_take_no_time(oracle: Oracle, shelf: TaskGraph, make_mo
 
 def test_step_that_the_graph_lacks(oracle: Oracle, shelf: TaskGraph, assay: TaskGraph, make_moment) -> None:
     with pytest.raises(UserError) as caught:
-        oracle.judge(_candidate("What next?", "Drill."), make_moment(assay, "label"), shelf)
+        oracle.judge(moment_question(_candidate("What next?", "Drill."), make_moment(assay, "label")), shelf)
     assert caught.value.where == "r1_label_next"
     assert caught.value.hint
 

@@ -30,7 +30,7 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
-from proctor.exam.kinds.moment_question import MOMENT, moment_example
+from proctor.exam.kinds.moment_question import MOMENT, moment_example, moment_seen
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices, signature_part
 from proctor.exam.predict import Task
@@ -42,7 +42,7 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.exam.question import Choice, Footage, Form, Item, Open, Procedure, Text, part_of
+from proctor.exam.question import Choice, Footage, Form, Item, Open, Procedure, Question, Text, part_of
 from proctor.exam.view import VIEWS, View, frame_times
 from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.llm.limits import takes
@@ -104,6 +104,10 @@ class _Moment(Kind[View]):
             members = [id_ for id_, moment in moments if moment.activity_name == activity]
             found[f"activity={signature_part(activity)}"] = ("activity", members)
         return found
+
+    def seen(self, question: Question) -> str:
+        """Return the hash of what people see, the steps performed so far included."""
+        return moment_seen(question)
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""

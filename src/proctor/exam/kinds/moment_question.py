@@ -12,7 +12,8 @@ import msgspec
 
 from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, Text, seen_hash
 from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.generate.candidate import Answer, Candidate
+from proctor.records import content_hash
 
 __all__ = [
     "MOMENT",
@@ -33,7 +34,7 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
     Without the example it has neither evidence nor facts: enough to count what is said of it, not to show or hash it.
     """
     name, text = candidate.id, candidate.question
-    proposals, provenance = _proposals(candidate.answers), _provenance(candidate.provenance)
+    proposals, provenance = _proposals(candidate.answers), _provenance(candidate)
     if example is not None:
         return question_about(example, name, text, proposals=proposals, provenance=provenance)
     return Question(
@@ -48,9 +49,10 @@ def moment_question(candidate: Candidate, example: Example | None = None) -> Que
     )
 
 
-def moment_seen(candidate: Candidate, example: Example) -> str:
+def moment_seen(question: Question) -> str:
     """Return the hash of what people see of a question: also the steps performed so far, listed and marked in the task graph."""
-    return seen_hash(moment_question(candidate, example), example.previous, example.current)
+    example = moment_example(question)
+    return seen_hash(question, example.previous, example.current)
 
 
 def question_about(
@@ -106,8 +108,9 @@ def _proposals(answers: Sequence[Answer]) -> tuple[Proposed, ...]:
     return tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers)
 
 
-def _provenance(made: Provenance) -> dict[str, str]:
+def _provenance(candidate: Candidate) -> dict[str, str]:
+    """Return who made a candidate, with the hash that verdicts on exactly this version of it hang on."""
+    made = candidate.provenance
     fields = {name: getattr(made, name) for name in made.__struct_fields__ if name != "details"}
-    return {name: str(value) for name, value in fields.items() if value not in (None, "")} | dict(
-        made.details
-    )
+    known = {name: str(value) for name, value in fields.items() if value not in (None, "")}
+    return {**known, **made.details, "candidate_hash": content_hash(candidate)}

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_seen, question_about
+from proctor.exam.kinds.moment_question import moment_question, moment_seen, question_about
 from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
 from proctor.generate.candidate import AnswerKind, Candidate
@@ -105,7 +105,9 @@ def _asked(workspace: Workspace, versions: Mapping[str, str]) -> dict[str, str]:
     wanted = {c.example_id for c in same}
     every: Iterator[Example] = iter_jsonl(examples, Example)
     moments = {e.id: e for e in every if e.id in wanted}
-    return {c.id: moment_seen(c, moments[c.example_id]) for c in same if c.example_id in moments}
+    return {
+        c.id: moment_seen(moment_question(c, moments[c.example_id])) for c in same if c.example_id in moments
+    }
 
 
 def _upgraded(old: _Item, seen: str) -> Item:

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, person_of, read, studio_of, write
 from proctor.studio.markdown import render_markdown
@@ -21,6 +23,7 @@ from proctor.studio.pages.work import cut_ahead
 from proctor.studio.passwords import check_password
 from proctor.studio.rendering import problem, render, see_other, wants_page
 from proctor.studio.views import (
+    Choice,
     ConsentView,
     Field,
     GuidelineView,
@@ -34,6 +37,7 @@ from proctor.studio.views import (
 )
 from proctor.verify.desk import documents, people
 from proctor.verify.desk.events import list_events
+from proctor.verify.desk.items import get_item
 from proctor.verify.desk.people import COMMAND_LINE, Invite, Session
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, at_least
 from proctor.verify.desk.withdrawal import withdraw_consent
@@ -92,25 +96,34 @@ async def first_step(request: Request, person: Person) -> str:
     permission = getattr(getattr(request.state, "route", None), "permission", "")
     if at_least(person.role, "coordinator") and permission != "own-assignment":
         return ""
-    consent, guideline = await _versions(request)
+    consent, guidelines = await _versions(request)
     if person.consent_version < consent:
         return "/consent"
-    if guideline and not person.guideline_version:
-        return "/guideline"
-    newer = person.guideline_version < guideline
-    return "/guideline" if newer and await _is_next_item(request, person) else ""
+    if guidelines and not person.guidelines:
+        return _guideline_page_of(min(guidelines, key=lambda kind: (kind != MOMENT, kind)))
+    if all(person.guidelines.get(kind, 0) >= version for kind, version in guidelines.items()):
+        return ""
+    kind = await _next_kind(request, person)
+    newer = person.guidelines.get(kind, 0) < guidelines.get(kind, 0)
+    return _guideline_page_of(kind) if newer else ""
 
 
-async def _is_next_item(request: Request, person: Person) -> bool:
-    """True for the page of an item that the person has not begun; what is sent from a page that is open is taken."""
+def _guideline_page_of(kind: str) -> str:
+    return "/guideline" if kind == MOMENT else f"/guideline?{urlencode({'kind': kind})}"
+
+
+async def _next_kind(request: Request, person: Person) -> str:
+    """Return the kind of an item that the person has not begun, on its page; what is sent from a page that is open is taken."""
     route = getattr(request.state, "route", None)
     if route is None or route.path != "/w/{pid}" or route.method != "GET":
-        return False
+        return ""
     pid = request.path_params["pid"]
 
-    def look(connection: Connection) -> bool:
+    def look(connection: Connection) -> str:
         found = find_assignment(connection, pid, person)
-        return found is not None and found.live and not is_begun(connection, found)
+        if found is None or not found.live or is_begun(connection, found):
+            return ""
+        return get_item(connection, found.item_id).question.kind
 
     return await read(request, look)
 
@@ -122,18 +135,18 @@ def keys_of(person: Person) -> dict[str, Any]:
     return {"single": keys.get("single", True) is not False, "map": keys.get("map", {})}
 
 
-async def _versions(request: Request) -> tuple[int, int]:
-    """Return the versions of consent and guideline in force, remembered for two seconds: every request asks."""
+async def _versions(request: Request) -> tuple[int, dict[str, int]]:
+    """Return the versions of consent and guidelines (by kind) in force, remembered for two seconds: every request asks."""
     more = studio_of(request).more
-    at, found = more.get("versions", (-1e9, (0, 0)))
+    found: tuple[int, dict[str, int]]
+    at, found = more.get("versions", (-1e9, (0, {})))
     if time.monotonic() - at < _VERSIONS_SECONDS:
-        return tuple(found)
+        return found
     read_at = time.monotonic()
 
-    def look(connection: Connection) -> tuple[int, int]:
+    def look(connection: Connection) -> tuple[int, dict[str, int]]:
         consent = documents.latest(connection, "consent")
-        guideline = documents.latest(connection, "guideline")
-        return (consent.version if consent else 0, guideline.version if guideline else 0)
+        return consent.version if consent else 0, documents.guidelines(connection)
 
     versions = await read(request, look)
     more["versions"] = (read_at, versions)
@@ -408,29 +421,37 @@ async def tick_guideline(request: Request) -> Response:
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if _text(form, "read") != "1":
         return await _guideline_page(request, "Tick the box when you have read it.")
-    asked = _number(_text(form, "version"))
+    asked, kind = _number(_text(form, "version")), _text(form, "kind") or MOMENT
 
     def work(connection: Connection) -> None:
-        _check_version(connection, "guideline", asked)
-        people.guideline_ticked(desk, connection, person, asked)
+        _check_version(connection, documents.guideline_of(kind), asked)
+        people.guideline_ticked(desk, connection, person, asked, kind)
 
     return await _noted(request, work, _guideline_page)
 
 
 async def _guideline_page(request: Request, error: str = "", status: int = 422) -> Response:
     person = person_of(request)
+    asked = request.query_params.get("kind", "")
+    if request.method == "POST":
+        asked = _text(await _form(request), "kind")
 
     def look(connection: Connection) -> GuidelineView:
-        text = documents.latest(connection, "guideline")
-        if text is None:
+        there = documents.guidelines(connection)
+        kind = asked if asked in there else MOMENT if MOMENT in there else next(iter(there), MOMENT)
+        name = documents.guideline_of(kind)
+        text = documents.latest(connection, name)
+        if text is None or (asked and asked != kind):
             raise GoneError
-        known = person.guideline_version
-        before = documents.at_version(connection, "guideline", known) if known else None
+        known = person.guidelines.get(kind, 0)
+        before = documents.at_version(connection, name, known) if known else None
         return GuidelineView(
+            kind=kind,
+            kinds=tuple(Choice(k, k, k == kind) for k in there) if len(there) > 1 else (),
             version=text.version,
             at=date_text(text.created_at),
             html=render_markdown(text.body),
-            read=_when(connection, person, "guideline-read") if known == text.version else "",
+            read=_when(connection, person, "guideline-read", kind) if known == text.version else "",
             changed=documents.diff(before.body, text.body) if before else (),
             previous=known,
             error=error,
@@ -458,9 +479,10 @@ def _check_version(connection: Connection, kind: documents.Kind, asked: int) -> 
         raise ConflictError("A newer version has just come out. Please read this one.")
 
 
-def _when(connection: Connection, person: Person, kind: str) -> str:
+def _when(connection: Connection, person: Person, what: str, of: str = "") -> str:
     events = list_events(connection, subject=person.pid, limit=200)
-    return next((date_text(event.at) for event in events if event.kind == kind), "an earlier day")
+    mine = (e for e in events if e.kind == what and (not of or e.body.get("of", MOMENT) == of))
+    return next((date_text(event.at) for event in mine), "an earlier day")
 
 
 # -- one's own settings --------------------------------------------------------------------------------------

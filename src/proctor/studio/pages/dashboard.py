@@ -33,6 +33,7 @@ from proctor.studio.views import (
     Week,
 )
 from proctor.verify.desk import items
+from proctor.verify.desk.records import gate_in
 from proctor.verify.desk.snapshot import Look, Snapshot, Snapshots
 from proctor.verify.policy import MachineError, PolicyName, PolicyOutcome, Rate
 from proctor.verify.schema import tables
@@ -133,9 +134,13 @@ def _count(connection: Connection) -> Counts:
             states[state] = states.get(state, 0) + n
     p = tables().people
     people = connection.execute(
-        p.select().with_only_columns(p.c.pid, p.c.name, p.c.role, p.c.gate, p.c.state)
+        p.select().with_only_columns(p.c.pid, p.c.name, p.c.role, p.c.gates, p.c.state)
     ).all()
-    gates = [row.gate for row in people if row.state == "active" and row.role in ("annotator", "adjudicator")]
+    gates = [
+        gate_in(msgspec.json.decode(row.gates))
+        for row in people
+        if row.state == "active" and row.role in ("annotator", "adjudicator")
+    ]
     return Counts(
         states=states,
         readings=_readings(connection),

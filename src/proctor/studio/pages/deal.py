@@ -298,7 +298,7 @@ def _barred(connection: Connection, text: str, handles: dict[str, str]) -> list[
     ]
     i = tables().items
     for name in sorted({name for _, name in pairs}):
-        one = i.select().with_only_columns(i.c.id).where(i.c.recording_id == name).limit(1)
+        one = i.select().with_only_columns(i.c.id).where(i.c.cluster == name).limit(1)
         if connection.execute(one).first() is None:
             raise InvalidError([("barred", f"There is no item of a recording '{name[:80]}'.")])
     return pairs

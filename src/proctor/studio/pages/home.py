@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,13 +42,16 @@ async def show_home(request: Request) -> Response:
 
     def look(connection: Connection) -> HomeView:
         protocol = documents.protocol(connection)
+        closed = flow.closed_kinds(connection, person, protocol)
+        held_back = bool(closed) and closed == flow.item_kinds(connection)
+        pending = flow.pending_training(connection, person, protocol)
         counts = {c.stage: c for c in flow.stage_counts(connection, person, protocol)}
-        guideline = documents.latest(connection, "guideline")
-        newer = guideline is not None and guideline.version > person.guideline_version
+        known = documents.guidelines(connection)
+        newer = any(0 < person.guidelines.get(kind, 0) < version for kind, version in known.items())
         return HomeView(
             name=person.name,
-            tasks=_tasks(person, protocol, counts, flow.pending_training(connection, person, protocol)),
-            gate=_gate(person, protocol),
+            tasks=_tasks(person, protocol, counts, pending, held_back=held_back),
+            gate=_gate(person, closed),
             finished=_finished(counts),
             recent=_recent(connection, person),
             guideline_changed="/guideline" if newer else "",
@@ -59,7 +64,7 @@ async def show_home(request: Request) -> Response:
 
 
 def _tasks(
-    person: Person, protocol: Protocol, counts: dict[Stage, StageCount], training: int
+    person: Person, protocol: Protocol, counts: dict[Stage, StageCount], training: int, *, held_back: bool
 ) -> tuple[Task, ...]:
     tasks = []
     for stage, (title, detail, action) in _TITLES.items():
@@ -69,10 +74,9 @@ def _tasks(
             continue
         if not waiting and not count.done:
             continue
-        held_back = stage != "training" and flow.is_kept_out(person, protocol)
         closed = stage in protocol.frozen_stages
         total = waiting + count.done if stage != "adjudicate" else 0
-        href = "/next" if waiting and not held_back and not closed else ""
+        href = "/next" if waiting and not closed and (stage == "training" or not held_back) else ""
         words = action if count.done else action.replace("Go on ", "Begin ")
         tasks.append(
             Task(
@@ -89,10 +93,10 @@ def _tasks(
     return tuple(tasks)
 
 
-def _gate(person: Person, protocol: Protocol) -> str:
-    if not flow.is_kept_out(person, protocol):
+def _gate(person: Person, closed: Collection[str]) -> str:
+    if not closed:
         return ""
-    if person.gate == "waiting":
+    if "waiting" in {person.gate_of(kind) for kind in closed}:
         return (
             "Your training is done. A coordinator looks at it and lets you begin; this page then has a button "
             "“Begin judging”."
@@ -107,14 +111,14 @@ def _coordination(connection: Connection, me: Person, protocol: Protocol) -> tup
     i, p = tables().items, tables().people
     items = i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)
     states = {row[0]: int(row[1]) for row in connection.execute(items)}
-    others = p.select().with_only_columns(p.c.gate, func.count()).group_by(p.c.gate)
+    others = p.select().with_only_columns(p.c.gates)
     others = others.where(p.c.state == "active", p.c.id != me.id)
-    gates = {row[0]: int(row[1]) for row in connection.execute(others)}
+    gates = [set(msgspec.json.decode(row.gates).values()) for row in connection.execute(others)]
     undealt, returned, held = (states.get(name, 0) for name in ("undealt", "returned", "held"))
     steps = (
         (not gates, "/people", "Invite people", "Nobody else is here yet. Two people judge each item, so invite two or more; each gets a link."),
         (not sum(states.values()), "/items", "Look at the items", "There are no items yet. Make questions with “proctor generate” in the workspace, then start the studio again."),
-        (protocol.training_required and gates.get("waiting", 0), "/people", "Let people begin", "Somebody has finished the training and waits for you."),
+        (protocol.training_required and any("waiting" in known for known in gates), "/people", "Let people begin", "Somebody has finished the training and waits for you."),
         (undealt, "/deal", "Deal items", f"{undealt:,} items are given to nobody. You choose who judges how many, and see the plan before it counts."),
         (returned + held, "/items?state=returned" if returned else "/items?state=held", "Decide what came back", f"{returned + held:,} items could not be judged or are disputed."),
         (True, "/dashboard", "Follow the progress", "How far everybody is, and how far they agree."),
@@ -148,16 +152,14 @@ def _recent(connection: Connection, person: Person) -> tuple[ItemRow, ...]:
     query = (
         last.join(i, i.c.id == last.c.item_id)
         .select()
-        .with_only_columns(
-            last.c.pid, last.c.stage, last.c.submitted_at, i.c.candidate, i.c.activity_name, i.c.stratum
-        )
+        .with_only_columns(last.c.pid, last.c.stage, last.c.submitted_at, i.c.body, i.c.title, i.c.stratum)
         .order_by(last.c.submitted_at.desc())
     )
     return tuple(
         ItemRow(
             href=f"/w/{row.pid}",
-            question=flow.question_of(row.candidate),
-            activity=row.activity_name,
+            question=flow.question_of(row.body),
+            activity=row.title,
             kind=row.stratum,
             state="Judged by you" if row.stage == "judge" else "Decided by you",
             tone="done",

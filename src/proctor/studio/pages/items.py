@@ -13,12 +13,11 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.drawing.view import view_graph
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
 from proctor.studio.pages.times import clock_text, when_text
-from proctor.studio.pages.work import clip_state, send_clip
+from proctor.studio.pages.work import clip_state, graph_of, send_clip
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
     Choice,
@@ -99,7 +98,7 @@ async def show_items(request: Request) -> Response:
     view = ItemsView(
         filters=(_states(narrow.state), _types(known.strata, narrow.stratum)),
         search=search,
-        rows=tuple(_row(one, said[one.candidate.id]) for one in found),
+        rows=tuple(_row(one, said[one.candidate_id]) for one in found),
         page=page,
     )
     return render(request, "items", view)
@@ -133,7 +132,7 @@ async def show_disagreements(request: Request) -> Response:
             _pair_filter(known, narrow.pair),
             _states(narrow.state),
         ),
-        rows=tuple(_row(one, said[one.candidate.id]) for one in found),
+        rows=tuple(_row(one, said[one.candidate_id]) for one in found),
         page=page,
         population=f"{'more than ' if page.more else ''}{page.total:,} items on which people differ",
     )
@@ -226,17 +225,17 @@ class _Said(NamedTuple):
 
 
 def _said(connection: Connection, found: Sequence[Listing], names: Mapping[str, str]) -> dict[str, _Said]:
-    bodies = browse.said_of(connection, [one.candidate.id for one in found])
+    bodies = browse.said_of(connection, [one.candidate_id for one in found])
     decoder = msgspec.json.Decoder(Verdict)
     told = {}
     for one in found:
         readings = {
             v.annotator: v
-            for v in map(decoder.decode, bodies.get(one.candidate.id, ()))
+            for v in map(decoder.decode, bodies.get(one.candidate_id, ()))
             if v.annotator_kind == "human" and v.role == "annotator"
         }
         judges = [readings[pid] for pid in sorted(readings, key=lambda pid: names.get(pid, pid))]
-        told[one.candidate.id] = _Said(
+        told[one.candidate_id] = _Said(
             ", ".join(names.get(v.annotator, v.annotator) for v in judges), _difference(one, judges, names)
         )
     return told
@@ -249,15 +248,15 @@ def _difference(one: Listing, judges: Sequence[Verdict], names: Mapping[str, str
     if one.agreement == "answers":
         judging = [v.answers for v in judges if v.answers]
         differ = sum(len({a.value for a in place}) > 1 for place in zip(*judging, strict=False))
-        return f"On {differ} of {len(one.candidate.answers)} answers"
+        return f"On {differ} of {len(one.body.proposals)} answers"
     return one.reason
 
 
 def _row(one: Listing, said: _Said) -> ItemRow:
     return ItemRow(
         href=f"/items/{one.pid}",
-        question=one.candidate.question,
-        activity=one.activity_name,
+        question=one.body.text,
+        activity=one.title,
         kind=type_words(one.stratum),
         state=items.ITEM_STATES.get(one.state, one.state),
         tone=_TONES.get(one.state, "todo"),
@@ -316,7 +315,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
     names = {p.pid: p.name for p in people.list_people(desk, connection)}
     readings = browse.item_readings(connection, item)
     stands = standing(desk, connection, item)
-    said = latest_verdicts(connection, item.candidate.id)
+    said = latest_verdicts(connection, item.question.id)
     today = [v for v in said if v.candidate_hash in ("", item.candidate_hash)]
     clip = clip_state(studio, item)
     address = f"/items/{item.pid}"
@@ -325,9 +324,9 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
     before, after = browse.around(connection, item)
     return ItemView(
         pid=item.pid,
-        activity=item.example.activity_name,
-        kind=type_words(item.candidate.type),
-        question=item.candidate.question,
+        activity=item.title,
+        kind=type_words(item.stratum),
+        question=item.question.text,
         statements=(*(row.text for row in rows), *(adjudication.own_answers if adjudication else ())),
         sources=(
             *(
@@ -347,7 +346,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
             Event(when_text(e.at), names.get(e.actor, e.actor), words_of(e, names))
             for e in browse.item_events(connection, item, readings)
         ),
-        graph=view_graph(item.example, studio.graphs.get(item.example.activity_id), studio.layouts),
+        graph=graph_of(studio, item),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
         clip_making=clip is not None and clip.state == "making",
@@ -423,8 +422,8 @@ def _machines(verdicts: Sequence[Verdict]) -> list[Judgement]:
 def _column(verdict: Verdict, readings: Sequence[Reading], names: Mapping[str, str]) -> Judgement:
     stage = "adjudicate" if verdict.role == "adjudicator" else "judge"
     mine = next((r for r in readings if r.person == verdict.annotator and r.stage == stage and r.live), None)
-    machine = verdict.annotator_kind
-    kind: Literal["person", "oracle", "model", "adjudicator"] = "person" if machine == "human" else machine
+    machine = verdict.voice
+    kind: Literal["person", "oracle", "model", "filter"] = "person" if machine == "human" else machine
     return Judgement(
         who=names.get(verdict.annotator, verdict.annotator),
         kind="adjudicator" if verdict.role == "adjudicator" else kind,
@@ -483,11 +482,11 @@ def _facts(
     dealt = [names.get(r.person, r.person) for r in readings if r.stage == "judge" and r.live]
     guidelines = sorted({str(rev.guideline) for r in readings for rev in r.revisions if rev.guideline})
     facts = [
-        Field("Recording", f"{item.example.recording_id}, up to {clock_text(item.example.end)}"),
-        Field("Question type", type_words(item.candidate.type)),
-        Field("Candidate", item.candidate.id),
+        Field("Recording", f"{item.question.cluster}, up to {clock_text(item.question.place or 0.0)}"),
+        Field("Question type", type_words(item.stratum)),
+        Field("Candidate", item.question.id),
         Field("Given to", ", ".join(dealt) or "nobody"),
-        Field("Generated by", item.candidate.provenance.generator),
+        Field("Generated by", item.question.provenance.get("generator", "")),
     ]
     if guidelines:
         facts.append(Field("Guideline", "version " + ", ".join(guidelines)))

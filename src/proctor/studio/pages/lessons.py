@@ -8,10 +8,11 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.exam.question import proposed_texts
 from proctor.studio.context import desk_of, person_of, read, write
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import FeedbackRow, FeedbackView, Judged, TrainingItem, TrainingView
-from proctor.verify.desk import documents, people, training, work
+from proctor.verify.desk import documents, flow, people, training, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import find_item
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Item, Person, Sheet
@@ -90,18 +91,18 @@ def _shown(item: Item, reference: Reference, counts: tuple[int, int, int], note:
     agreed, statements, tried = counts
     return TrainingItem(
         pid=item.pid,
-        question=item.candidate.question,
-        activity=item.example.activity_name,
-        kind=item.candidate.type,
+        question=item.question.text,
+        activity=item.title,
+        kind=item.stratum,
         reference=_value(sheet.question),
         why=reference.why,
         answers=tuple(
             (
-                answer.text,
+                text,
                 _value(sheet.answers[n] if n < len(sheet.answers) else None),
                 whys[n] if n < len(whys) else "",
             )
-            for n, answer in enumerate(item.candidate.answers)
+            for n, text in enumerate(proposed_texts(item.question))
         ),
         agreed=agreed / statements if statements else None,
         tried=tried,
@@ -165,7 +166,7 @@ async def keep(request: Request) -> Response:
 
 def _reference(form: FormData, item: Item) -> Reference:
     """Return what the form says; the answers of a question that is wrong are not judged."""
-    count = len(item.candidate.answers)
+    count = len(item.question.proposals)
     question = _value_of(form, "reference")
     answers = tuple(_value_of(form, f"answer-{n}") for n in range(count))
     whys = tuple(_text(form, f"why-{n}") for n in range(count))
@@ -200,8 +201,8 @@ async def remove(request: Request) -> Response:
 def _move_on(desk: Desk, connection: Connection) -> None:
     protocol, done = documents.protocol(connection), training.scores(connection)
     for person in people.list_people(desk, connection, state="active"):
-        if person.gate == "training" and person.id in done:
-            training.open_gate(desk, connection, person, protocol)
+        for kind in flow.item_kinds(connection) if person.id in done else ():
+            training.open_gate(desk, connection, person, protocol, kind)
 
 
 # -- after an item ---------------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ async def show_feedback(request: Request) -> Response:
         lessons = [lesson.item.id for lesson in training.list_training(connection)]
         following = _following(connection, person)
         return FeedbackView(
-            activity=found.item.example.activity_name,
+            activity=found.item.title,
             position=lessons.index(found.item.id) + 1,
             total=len(lessons),
             rows=tuple(

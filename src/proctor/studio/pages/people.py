@@ -19,7 +19,6 @@ from proctor.studio.rendering import explain, render, see_other
 from proctor.studio.views import Choice, Moved, PendingInvite, PeopleChangeView, PeopleView, PersonRow
 from proctor.verify.desk import documents, flow, people, roster, training, withdrawal
 from proctor.verify.desk.beside import BrokenOffError, Found
-from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import ROLES, ConflictError, GoneError, InvalidError, Person
 from proctor.verify.desk.roster import Change, Outlook
@@ -76,7 +75,7 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
     rows = []
     for p in found:
         score = scores.get(p.id)
-        kept_out = p.state == "active" and flow.is_kept_out(p, protocol)
+        kept_out = p.state == "active" and bool(flow.closed_kinds(connection, p, protocol))
         done, total = work.get(p.id, (0, 0))
         rows.append(
             PersonRow(
@@ -86,7 +85,7 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
                 email=p.email,
                 role=p.role,
                 roles=_roles(me, p.role) if _may_change(me, p) else (),
-                gate=_gate(p, protocol, score) if p.state == "active" else "",
+                gate=_gate(p, score) if kept_out else "",
                 waits=kept_out and people.may_manage(me, p.role),
                 done=done,
                 total=total,
@@ -108,9 +107,7 @@ def _roles(me: Person, chosen: str) -> tuple[Choice, ...]:
     return tuple(Choice(role, role, role == chosen) for role in ROLES if people.may_manage(me, chosen, role))
 
 
-def _gate(person: Person, protocol: Protocol, score: training.Score | None) -> str:
-    if not flow.is_kept_out(person, protocol):
-        return ""
+def _gate(person: Person, score: training.Score | None) -> str:
     done, total = (score.done, score.total) if score else (0, 0)
     if person.gate == "waiting":
         agreed = f": {score.agreed} of {score.statements} as in the reference" if score else ""
@@ -189,9 +186,16 @@ async def set_role(request: Request) -> Response:
 
 
 async def let_in(request: Request) -> Response:
-    """Open the gate: training is done well enough."""
+    """Open the gate of the kinds that somebody waits for: training is done well enough; of all, if there is none."""
     desk = desk_of(request)
-    await _change(request, lambda c, p, me: people.set_gate(desk, c, p, "open", actor=me.pid))
+
+    def job(connection: Connection, person: Person, me: Person) -> None:
+        waiting = [kind for kind, gate in person.gates.items() if gate == "waiting"]
+        for kind in waiting or [""]:
+            now = people.by_id(desk, connection, person.id) or person
+            people.set_gate(desk, connection, now, "open", actor=me.pid, kind=kind)
+
+    await _change(request, job)
     return see_other("/people?said=let-in")
 
 

@@ -17,7 +17,7 @@ from proctor.studio.rendering import render, see_other
 from proctor.studio.views import Choice, DocumentVersion, GuidelinesView, Setting
 from proctor.verify.desk import documents, people
 from proctor.verify.desk.desk import Desk
-from proctor.verify.desk.documents import KINDS, Document, Kind, Protocol
+from proctor.verify.desk.documents import Document, Kind, Protocol, guideline_of
 from proctor.verify.desk.records import STAGES, ConflictError, GoneError, InvalidError, Stage
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ROUTES", "show_texts"]
 
 _KINDS: Final[Mapping[Kind, str]] = {"guideline": "Guideline", "consent": "Consent", "protocol": "Settings"}
+_OF: Final = "guideline/"
 _STAGES: Final[Mapping[Stage, str]] = {
     "training": "Training",
     "judge": "Judging",
@@ -91,7 +92,7 @@ async def _page(
     desk, asked = desk_of(request), _number(request.query_params.get("version", ""))
 
     def look(connection: Connection) -> GuidelinesView:
-        last = documents.latest(connection, kind)
+        last = _known(connection, kind)
         shown = documents.at_version(connection, kind, asked) if asked > 0 else None
         text = body if body is not None else last.body if last is not None else ""
         version = last.version if last is not None else 0
@@ -102,7 +103,7 @@ async def _page(
         protocol = documents.protocol(connection)
         return GuidelinesView(
             kind=kind,
-            kinds=tuple(Choice(k, label, k == kind) for k, label in _KINDS.items()),
+            kinds=tuple(Choice(k, label, k == kind) for k, label in _kinds(connection).items()),
             body=text,
             base=base if base is not None else version,
             versions=_versions(desk, connection, kind, version),
@@ -145,8 +146,11 @@ def _read_by(desk: Desk, connection: Connection, kind: Kind, version: int) -> st
         for p in people.list_people(desk, connection, state="active")
         if p.role in ("annotator", "adjudicator")
     ]
-    done = sum((p.guideline_version if kind == "guideline" else p.consent_version) >= version for p in active)
-    word = "read" if kind == "guideline" else "agreed to"
+    if kind == "consent":
+        done, word = sum(p.consent_version >= version for p in active), "agreed to"
+    else:
+        of = next(k for k in documents.guidelines(connection) if guideline_of(k) == kind)
+        done, word = sum(p.guidelines.get(of, 0) >= version for p in active), "read"
     return f"{done} of {len(active)} annotators and adjudicators have {word} version {version}."
 
 
@@ -178,6 +182,7 @@ async def keep_text(request: Request) -> Response:
     note = " ".join(_text(form, "note").split())
 
     def job(connection: Connection) -> Document:
+        _known(connection, kind)
         return documents.add(desk, connection, kind, body, actor=me.pid, base=base, note=note)
 
     try:
@@ -285,10 +290,26 @@ def _clean(text: str) -> str:
 
 
 def _kind(text: str) -> Kind:
-    for kind in KINDS:
-        if kind == text:
-            return kind
+    if text in _KINDS or text.startswith(_OF):
+        return text
     raise GoneError
+
+
+def _kinds(connection: Connection) -> dict[Kind, str]:
+    """Return the documents that there are, with their labels; guidelines carry their kind where there are several."""
+    names = {guideline_of(kind): f"Guideline: {kind}" for kind in documents.guidelines(connection)}
+    return {
+        **(names if len(names) > 1 else {}),
+        **{k: v for k, v in _KINDS.items() if k not in names or len(names) < 2},
+    }
+
+
+def _known(connection: Connection, kind: Kind) -> Document | None:
+    """Return the version in force of a document; a guideline is known only of kinds that have one."""
+    found = documents.latest(connection, kind)
+    if found is None and kind.startswith(_OF):
+        raise GoneError
+    return found
 
 
 def _text(form: FormData, name: str) -> str:

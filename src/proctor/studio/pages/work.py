@@ -11,7 +11,9 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.drawing.view import view_graph
+from proctor.drawing.view import GraphView, view_graph
+from proctor.exam.question import Footage, part_of
+from proctor.examples.example import Example
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
 from proctor.studio.pages.times import clock_text, time_text
 from proctor.studio.rendering import problem, render, see_other
@@ -113,7 +115,7 @@ async def _page(
 
     def look(connection: Connection) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...]]:
         found = work.load_work(desk, connection, pid, person)
-        guideline = documents.latest(connection, "guideline")
+        guideline = documents.latest(connection, documents.guideline_of(found.item.question.kind))
         around = flow.neighbours(connection, found.assignment)
         protocol = documents.protocol(connection)
         settled = _settled(desk, connection, found, person) if protocol.show_settled else ()
@@ -138,7 +140,7 @@ def _settled(desk: Desk, connection: Connection, found: Work, person: Person) ->
     case = cases.standing(desk, connection, found.item).case
     hidden = [row for n, row in enumerate(case.rows) if n not in found.cards.targets]
     settled = [SettledAnswer(row.text, row.init) for row in hidden if row.init is not None]
-    order = card_order(desk.secret, found.item.candidate.id, person.pid, len(settled))
+    order = card_order(desk.secret, found.item.question.id, person.pid, len(settled))
     return tuple(settled[n] for n in order)
 
 
@@ -155,7 +157,7 @@ def _view(
 ) -> WorkView:
     assignment, item, cards = found.assignment, found.item, found.cards
     shown = sheet or _shown(found)
-    graph = view_graph(item.example, studio.graphs.get(item.example.activity_id), studio.layouts)
+    graph = graph_of(studio, item)
     clip = clip_state(studio, item)
     frozen = assignment.stage in protocol.frozen_stages or item.state == "gone"
     address = f"/w/{assignment.pid}"
@@ -165,15 +167,15 @@ def _view(
         key=str(uuid.uuid4()),
         stage=assignment.stage,
         state="frozen" if frozen else "submitted" if assignment.state == "submitted" else "open",
-        activity=item.example.activity_name,
+        activity=item.title,
         position=around.position if assignment.stage != "adjudicate" else 0,
         total=around.total if assignment.stage != "adjudicate" else 0,
-        upto=clock_text(item.example.end),
+        upto=clock_text(item.question.place or 0.0),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
         clip_making=clip is not None and clip.state == "making",
         graph=graph,
-        question=item.candidate.question,
+        question=item.question.text,
         judged=_judged(shown.question),
         question_open=cards.question_open,
         reasons=_reasons(shown) if protocol.reasons else (),
@@ -413,7 +415,7 @@ def _after(
     """Return where to go after a submit: the feedback of a training item, the next item of the stage, or home."""
     if done.stage == "training":
         return f"/w/{pid}/feedback"
-    if done.stage == "judge" and done.queued and not flow.is_kept_out(person, protocol):
+    if done.stage == "judge" and done.queued and not flow.closed_kinds(connection, person, protocol):
         return f"/w/{done.queued}"
     following = flow.next_work(desk, connection, person, protocol, done.stage)
     return f"/w/{following}" if following else "/"
@@ -469,10 +471,17 @@ def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState 
         item: whose recording, up to its moment.
         urgent: somebody waits for it.
     """
-    video = studio.find_video(item.example)
-    if video is None or studio.clips is None or item.example.end <= 0:
+    footage = part_of(item.question, Footage)
+    video = studio.find_video(footage) if footage is not None else None
+    if footage is None or video is None or studio.clips is None or footage.end <= 0:
         return None
-    return studio.clips.ask(video, item.example.end, urgent=urgent)
+    return studio.clips.ask(video, footage.end, urgent=urgent)
+
+
+def graph_of(studio: Studio, item: Item) -> GraphView:
+    """Return the procedure of an item with what was done of it."""
+    example = msgspec.convert(item.question.facts, Example)
+    return view_graph(example, studio.graphs.get(example.activity_id), studio.layouts)
 
 
 def cut_ahead(request: Request, response: Response, *people: Person) -> None:

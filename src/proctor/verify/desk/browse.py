@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Choice, Form, Proposed, Question, Text
 from proctor.verify.desk.events import Event
 from proctor.verify.desk.records import Item, Person, Sheet
 from proctor.verify.schema import tables
@@ -71,9 +71,10 @@ class Listing(NamedTuple):
 
     id: int
     pid: str
-    candidate: Candidate
+    candidate_id: str
+    body: Question
     stratum: str
-    activity_name: str
+    title: str
     state: str
     agreement: str
     reason: str
@@ -184,13 +185,13 @@ def search_items(
     query = t.select().with_only_columns(*_columns()).where(t.c.id > after, t.c.id <= after + WINDOW)
     query = _narrowed(query, narrow).order_by(t.c.id)
     if inside.isascii():  # SQLite knows capital letters of ASCII only; others are looked for below
-        column = t.c.candidate
+        column = t.c.body
         like = column.contains if connection.dialect.name == "sqlite" else column.icontains
         query = query.where(like(inside, autoescape=True))
     found: list[Listing] = []
     for row in connection.execute(query):
-        texts = _TEXTS.decode(row.candidate)
-        if any(wanted in part.casefold() for part in (texts.question, *(a.text for a in texts.answers))):
+        texts = _TEXTS.decode(row.body)
+        if any(wanted in part.casefold() for part in (texts.text, *_proposed(texts))):
             found.append(_listing(row))
             if len(found) == limit:
                 return found, found[-1].id
@@ -269,23 +270,25 @@ def _columns() -> list[Any]:
     return [tables().items.c[name] for name in Listing._fields]
 
 
-class _Text(msgspec.Struct):
-    text: str
-
-
 class _Texts(msgspec.Struct):
-    """What is searched of a candidate; reading no more of it is three times as quick."""
+    """What is searched of a question; reading no more of it is three times as quick."""
 
-    question: str
-    answers: tuple[_Text, ...]
+    text: str
+    form: Form
+    proposals: tuple[Proposed, ...] = ()
+
+
+def _proposed(texts: _Texts) -> tuple[str, ...]:
+    options = texts.form.options if isinstance(texts.form, Choice) else ()
+    return (*options, *(p.value.text for p in texts.proposals if isinstance(p.value, Text)))
 
 
 _TEXTS: Final = msgspec.json.Decoder(_Texts)
-_CANDIDATE: Final = msgspec.json.Decoder(Candidate)
+_QUESTION: Final = msgspec.json.Decoder(Question)
 
 
 def _listing(row: Any) -> Listing:
-    return Listing(**{**row._mapping, "candidate": _CANDIDATE.decode(row.candidate)})
+    return Listing(**{**row._mapping, "body": _QUESTION.decode(row.body)})
 
 
 def has_judged(connection: Connection, person: Person) -> bool:

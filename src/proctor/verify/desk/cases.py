@@ -12,7 +12,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proctor.database import fetch_all, run
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.verify.adjudicate import Case, Merge, find_adjudication, merge, open_case
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event
@@ -42,7 +41,7 @@ def human_verdicts(connection: Connection, item: Item) -> list[Verdict]:
     """Return what people say of today's text of an item: annotators and adjudicators, void ones left out."""
     return [
         v
-        for v in latest_verdicts(connection, item.candidate.id)
+        for v in latest_verdicts(connection, item.question.id)
         if v.annotator_kind == "human" and v.candidate_hash in ("", item.candidate_hash)
     ]
 
@@ -50,7 +49,7 @@ def human_verdicts(connection: Connection, item: Item) -> list[Verdict]:
 def standing(desk: Desk, connection: Connection, item: Item) -> Standing:
     """Return where an item stands by what people said so far."""
     verdicts = human_verdicts(connection, item)
-    case = open_case(moment_question(item.candidate), verdicts, seed=desk.seed)
+    case = open_case(item.question, verdicts, seed=desk.seed)
     adjudication, _ = find_adjudication(case, verdicts)
     return Standing(case, merge(case, adjudication), adjudication, tuple(verdicts))
 
@@ -83,7 +82,7 @@ def refresh_item(
     state, reason = _state(item, stands, waiting=waiting, returned=returned, slots=count)
     agreement = "" if waiting else _agreement(stands, stands.case.annotators)
     now = desk.now()
-    lot = repeat_lot(desk.secret, item.candidate.id) if (state, agreement) == ("settled", "same") else None
+    lot = repeat_lot(desk.secret, item.question.id) if (state, agreement) == ("settled", "same") else None
     values = {"item": item_id, "new": state, "why": reason, "agree": agreement, "now": now, "lot": lot}
     run(connection, _set_state(), values)
     _write_case(desk, connection, item_id, state, stands)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from proctor.database import fetch_all, known
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.records import canonical_json
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.people import COMMAND_LINE
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_CONSENT",
     "DEFAULT_GUIDELINE",
-    "KINDS",
     "MAX_BODY",
     "DiffLine",
     "Document",
@@ -38,6 +39,8 @@ __all__ = [
     "diff",
     "ensure_defaults",
     "freeze",
+    "guideline_of",
+    "guidelines",
     "in_force",
     "latest",
     "note_in_force",
@@ -49,8 +52,8 @@ __all__ = [
     "versions",
 ]
 
-Kind = Literal["guideline", "consent", "protocol"]
-KINDS: Final[tuple[Kind, ...]] = ("guideline", "consent", "protocol")
+Kind: TypeAlias = str
+"""``guideline`` (of questions about moments; of another kind ``guideline/KIND``), ``consent`` or ``protocol``."""
 MAX_BODY: Final = 200_000
 """Characters of one document."""
 _IN_FORCE: Final = "protocol"
@@ -114,6 +117,56 @@ _BOUNDS: Final = (
 _RETIRED: Final = ("store_watched",)
 """Settings that earlier versions wrote and that never had an effect; a project that names one is read without it."""
 
+
+DEFAULT_GUIDELINE: Final = """\
+You see a person carrying out a procedure, for example cooking from a recipe. The recording stops at one moment. At
+that moment the person asks a question. You decide whether the question is a good one, and which answers to it are
+right.
+
+# One item, step by step
+
+1. **Watch the clip to its end.** It stops at the moment of the question. Nothing after that moment counts.
+2. **Read the steps.** The graph shows which steps were done, which one is going on, which are still to come, and
+   where something went wrong. A step may be done only after all steps that lead to it.
+3. **Judge the question.**
+4. If the question is right, **judge each answer** on its own.
+5. **Add answers** that are right and missing.
+6. Submit. You can change what you submitted until the coordinator closes this part of the work.
+
+# A question is right when all of these hold
+
+- **It needs both sources.** Neither the clip alone nor the instructions alone are enough to answer it.
+- **It is about the procedure:** steps, their order, amounts, tools, time, mistakes.
+- **It needs nothing from outside.** Somebody who knows only the clip and the instructions can answer it.
+- **It is natural, clear and grammatical.** A person who is busy with this work could ask it like this.
+
+If one of them fails, the question is wrong. You then need not judge its answers.
+
+# An answer is right when
+
+- it is true at this moment, by the clip and the instructions, and
+- it answers the question that was asked, and
+- a helpful person could say it as it stands.
+
+An answer need not be complete if it is useful: when three steps could come next, each of the three is a right answer.
+An answer that names something true and something false is wrong. Style does not matter as long as you understand it.
+
+When somebody made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
+be repaired depends on the mistake.
+
+# Your own answers
+
+Write one answer to a line, as a full sentence, as you would say it to the person. Write only answers that are missing.
+Two wordings of the same answer are one answer.
+
+# When you cannot judge
+
+Use *Can't judge* when the clip does not play, a text is broken, or you do not want to see it. The item goes back to
+the coordinator and does not count against you. If you are only unsure, decide for what is more likely.
+
+Work alone. Do not look for the recording or its annotations elsewhere, and do not ask a chat assistant: we need your
+judgement.
+"""
 
 # -- versions ------------------------------------------------------------------------------------------------
 
@@ -218,10 +271,40 @@ def check_hashes(connection: Connection) -> list[tuple[str, int]]:
     return [(r.kind, r.version) for r in rows if hashlib.sha256(r.body.encode()).hexdigest() != r.sha256]
 
 
-def ensure_defaults(desk: Desk, connection: Connection, *, actor: str = COMMAND_LINE) -> None:
-    """Give a new project a guideline, a consent text and a protocol; those that exist are left alone."""
-    if latest(connection, "guideline") is None:
-        add(desk, connection, "guideline", DEFAULT_GUIDELINE, actor=actor)
+def guideline_of(kind: str) -> Kind:
+    """Return the name of the guideline for a kind of questions."""
+    return "guideline" if kind == MOMENT else f"guideline/{kind}"
+
+
+def guidelines(connection: Connection) -> dict[str, int]:
+    """Return the version in force of every kind's guideline, by kind."""
+    from sqlalchemy import func
+
+    t = tables().documents
+    query = t.select().with_only_columns(t.c.kind, func.max(t.c.version)).group_by(t.c.kind)
+    found = {str(name): int(version) for name, version in connection.execute(query.order_by(t.c.kind))}
+    names = {name: MOMENT if name == "guideline" else name.removeprefix("guideline/") for name in found}
+    return {kind: found[name] for name, kind in names.items() if name == guideline_of(kind)}
+
+
+def ensure_defaults(
+    desk: Desk,
+    connection: Connection,
+    texts: Mapping[str, str] = MappingProxyType({MOMENT: DEFAULT_GUIDELINE}),
+    *,
+    actor: str = COMMAND_LINE,
+) -> None:
+    """Give a new project a guideline for each kind of questions, a consent text and a protocol; those that exist are left alone.
+
+    Args:
+        desk: of the store.
+        connection: in a writing transaction.
+        texts: of guidelines to begin with, by kind.
+        actor: who asked for it.
+    """
+    for kind, text in texts.items():
+        if latest(connection, guideline_of(kind)) is None:
+            add(desk, connection, guideline_of(kind), text, actor=actor)
     if latest(connection, "consent") is None:
         add(desk, connection, "consent", DEFAULT_CONSENT, actor=actor)
     if latest(connection, "protocol") is None:
@@ -351,56 +434,6 @@ def _set_frozen(desk: Desk, connection: Connection, kind: Kind, actor: str, *, f
         version=last.version,
     )
 
-
-DEFAULT_GUIDELINE: Final = """\
-You see a person carrying out a procedure, for example cooking from a recipe. The recording stops at one moment. At
-that moment the person asks a question. You decide whether the question is a good one, and which answers to it are
-right.
-
-# One item, step by step
-
-1. **Watch the clip to its end.** It stops at the moment of the question. Nothing after that moment counts.
-2. **Read the steps.** The graph shows which steps were done, which one is going on, which are still to come, and
-   where something went wrong. A step may be done only after all steps that lead to it.
-3. **Judge the question.**
-4. If the question is right, **judge each answer** on its own.
-5. **Add answers** that are right and missing.
-6. Submit. You can change what you submitted until the coordinator closes this part of the work.
-
-# A question is right when all of these hold
-
-- **It needs both sources.** Neither the clip alone nor the instructions alone are enough to answer it.
-- **It is about the procedure:** steps, their order, amounts, tools, time, mistakes.
-- **It needs nothing from outside.** Somebody who knows only the clip and the instructions can answer it.
-- **It is natural, clear and grammatical.** A person who is busy with this work could ask it like this.
-
-If one of them fails, the question is wrong. You then need not judge its answers.
-
-# An answer is right when
-
-- it is true at this moment, by the clip and the instructions, and
-- it answers the question that was asked, and
-- a helpful person could say it as it stands.
-
-An answer need not be complete if it is useful: when three steps could come next, each of the three is a right answer.
-An answer that names something true and something false is wrong. Style does not matter as long as you understand it.
-
-When somebody made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
-be repaired depends on the mistake.
-
-# Your own answers
-
-Write one answer to a line, as a full sentence, as you would say it to the person. Write only answers that are missing.
-Two wordings of the same answer are one answer.
-
-# When you cannot judge
-
-Use *Can't judge* when the clip does not play, a text is broken, or you do not want to see it. The item goes back to
-the coordinator and does not count against you. If you are only unsure, decide for what is more likely.
-
-Work alone. Do not look for the recording or its annotations elsewhere, and do not ask a chat assistant: we need your
-judgement.
-"""
 
 DEFAULT_CONSENT: Final = """\
 Please read this before you begin. If anything is unclear, ask the person who invited you.

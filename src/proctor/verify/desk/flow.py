@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from proctor.database import fetch_one
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.verify.desk.cases import standing
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.documents import Protocol
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Neighbours",
     "StageCount",
+    "closed_kinds",
     "ensure_training",
-    "is_kept_out",
+    "item_kinds",
     "neighbours",
     "next_work",
     "pending_training",
@@ -65,35 +68,45 @@ def next_work(
     """
     if person.state != "active":
         return None
+    closed = closed_kinds(connection, person, protocol)
     for one in STAGES if stage is None else (stage,):
         if one == "training":
-            ensure_training(desk, connection, person, protocol)
-        elif is_kept_out(person, protocol):
-            return None
+            ensure_training(desk, connection, person, closed)
         if one == "adjudicate" and not at_least(person.role, "adjudicator"):
             continue
         if one in protocol.frozen_stages:
             continue
-        mine = fetch_one(connection, _first_open(), {"person": person.id, "stage": one})
+        mine = _next_open(connection, person, one, closed if one != "training" else ())
         if mine is not None:
             return str(mine.pid)
         if one == "adjudicate":
-            reserved = _reserve_case(desk, connection, person, protocol)
+            reserved = _reserve_case(desk, connection, person, protocol, closed)
             if reserved is not None:
                 return reserved
     return None
 
 
-def is_kept_out(person: Person, protocol: Protocol) -> bool:
-    """Who has not passed the gate gets training only; coordinators need none."""
-    return protocol.training_required and person.gate != "open" and not at_least(person.role, "coordinator")
+def item_kinds(connection: Connection) -> tuple[str, ...]:
+    """Return the kinds of the questions that there are, sorted."""
+    t = tables().items
+    query = t.select().with_only_columns(t.c.kind).where(t.c.state != "gone").distinct()
+    return tuple(sorted(row.kind for row in connection.execute(query)))
+
+
+def closed_kinds(connection: Connection, person: Person, protocol: Protocol) -> tuple[str, ...]:
+    """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none."""
+    if not protocol.training_required or at_least(person.role, "coordinator"):
+        return ()
+    kinds = item_kinds(connection) or (MOMENT,)
+    return tuple(kind for kind in kinds if person.gate_of(kind) != "open")
 
 
 def pending_training(connection: Connection, person: Person, protocol: Protocol) -> int:
     """Return how many training items a person has still to do, those that they were not given yet included."""
     from sqlalchemy import func
 
-    if not protocol.training_required or person.gate == "open" or at_least(person.role, "coordinator"):
+    closed = closed_kinds(connection, person, protocol)
+    if not closed:
         return 0
     t, a = tables().training, tables().assignments
     done = a.select().with_only_columns(a.c.item_id)
@@ -101,24 +114,28 @@ def pending_training(connection: Connection, person: Person, protocol: Protocol)
         a.c.person_id == person.id, a.c.stage == "training", a.c.live.is_(True), a.c.state != "open"
     )
     query = t.select().with_only_columns(func.count())
-    query = query.where(t.c.item_id.not_in(done), t.c.item_id.in_(_lessons()))
+    query = query.where(t.c.item_id.not_in(done), t.c.item_id.in_(_lessons(closed)))
     return int(connection.execute(query).scalar_one())
 
 
-def question_of(candidate: str) -> str:
-    """Return the question's text of a candidate as it is stored."""
-    return str(msgspec.json.decode(candidate)["question"])
+def question_of(body: str) -> str:
+    """Return the text of a question as it is stored."""
+    return str(msgspec.json.decode(body)["text"])
 
 
-def ensure_training(desk: Desk, connection: Connection, person: Person, protocol: Protocol) -> None:
-    """Give a person every training item that they do not have yet."""
-    if not protocol.training_required or person.gate == "open" or at_least(person.role, "coordinator"):
+def ensure_training(desk: Desk, connection: Connection, person: Person, kinds: Sequence[str]) -> None:
+    """Give a person every training item of these kinds that they do not have yet."""
+    if not kinds:
         return
-    t, a = tables().training, tables().assignments
+    t, a, i = tables().training, tables().assignments, tables().items
     mine = a.select().with_only_columns(a.c.item_id)
     mine = mine.where(a.c.person_id == person.id, a.c.stage == "training", a.c.live.is_(True))
     missing = connection.execute(
-        t.select().where(t.c.item_id.not_in(mine), t.c.item_id.in_(_lessons())).order_by(t.c.position)
+        t.join(i, i.c.id == t.c.item_id)
+        .select()
+        .with_only_columns(t.c.item_id, t.c.position, i.c.kind)
+        .where(t.c.item_id.not_in(mine), t.c.item_id.in_(_lessons(kinds)))
+        .order_by(t.c.position)
     ).all()
     for row in missing:
         _assign(
@@ -129,25 +146,31 @@ def ensure_training(desk: Desk, connection: Connection, person: Person, protocol
             "training",
             slot=person.id,
             queue_pos=row.position,
-            guideline_version=person.guideline_version,
+            guideline_version=person.guidelines.get(row.kind, 0),
         )
 
 
-def _lessons() -> Any:
-    """Items of the training set that are still among the candidates."""
+def _lessons(kinds: Sequence[str]) -> Any:
+    """Items of the training set that are still among the questions."""
     i = tables().items
-    return i.select().with_only_columns(i.c.id).where(i.c.state == "training")
+    return i.select().with_only_columns(i.c.id).where(i.c.state == "training", i.c.kind.in_(kinds))
 
 
 # -- cases -----------------------------------------------------------------------------------------------------
 
 
-def _reserve_case(desk: Desk, connection: Connection, person: Person, protocol: Protocol) -> str | None:
+def _reserve_case(
+    desk: Desk, connection: Connection, person: Person, protocol: Protocol, closed: Collection[str]
+) -> str | None:
     """Reserve the case whose turn it is; the items that are repeated blindly stand in the same queue."""
     _release_expired(desk, connection, protocol.lease_minutes * 60)
     cases = _waiting(connection, person)
     repeats = _repeats(connection, person, protocol)
-    ready = [Ready(row.candidate_id, row.stratum, row.since) for row in (*cases.values(), *repeats.values())]
+    ready = [
+        Ready(row.candidate_id, row.stratum, row.since)
+        for row in (*cases.values(), *repeats.values())
+        if row.kind not in closed
+    ]
     served = [row.stratum for row in connection.execute(_served(), {"person": person.id})][::-1]
     order = adjudication_order(ready, person.pid, secret=desk.secret, now=desk.now(), served=served)
     if not order:
@@ -165,7 +188,7 @@ def _reserve_case(desk: Desk, connection: Connection, person: Person, protocol: 
         lease_until=lease_until(desk.now(), protocol.lease_minutes * 60),
         case_hash="" if repeat else standing(desk, connection, item).case.hash,
         blind_repeat=repeat,
-        guideline_version=person.guideline_version,
+        guideline_version=person.guidelines.get(item.question.kind, 0),
     )
     add_event(desk, connection, "adjudicate.reserved", pid, person.pid, item=item.pid)
     return pid
@@ -302,6 +325,16 @@ def upcoming(connection: Connection, person: Person, limit: int) -> tuple[Item, 
     return tuple(to_item(row) for row in connection.execute(query))
 
 
+def _next_open(connection: Connection, person: Person, stage: Stage, closed: Sequence[str]) -> Any:
+    """Return a person's first open assignment of a stage, of a kind that is not closed to them."""
+    values = {"person": person.id, "stage": stage}
+    if not closed:
+        return fetch_one(connection, _first_open(), values)
+    a, i = tables().assignments, tables().items
+    open_ = i.select().with_only_columns(i.c.id).where(i.c.kind.not_in(closed))
+    return connection.execute(_first_open().where(a.c.item_id.in_(open_)), values).first()
+
+
 @cache
 def _first_open() -> Any:
     from sqlalchemy import bindparam
@@ -360,7 +393,7 @@ def _waiting_cases() -> Any:
     return (
         i.join(k, k.c.item_id == i.c.id)
         .select()
-        .with_only_columns(i.c.id, i.c.candidate_id, i.c.stratum, k.c.opened_at.label("since"))
+        .with_only_columns(i.c.id, i.c.candidate_id, i.c.kind, i.c.stratum, k.c.opened_at.label("since"))
         .where(i.c.state == "case", ~taken.exists(), ~judged.exists())
         .order_by(k.c.opened_at, i.c.id)
         .limit(LOOK_AHEAD)
@@ -391,7 +424,7 @@ def _settled_unrepeated() -> Any:
     )
     return (
         i.select()
-        .with_only_columns(i.c.id, i.c.candidate_id, i.c.stratum, i.c.changed_at.label("since"))
+        .with_only_columns(i.c.id, i.c.candidate_id, i.c.kind, i.c.stratum, i.c.changed_at.label("since"))
         .where(i.c.state == "settled", i.c.repeat_lot < bindparam("share"), ~seen.exists())
         .order_by(i.c.changed_at, i.c.id)
         .limit(LOOK_AHEAD)

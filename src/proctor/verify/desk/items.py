@@ -1,19 +1,19 @@
-"""Items: candidates as people meet them, copied into the store so that a page reads one row, however many there are."""
+"""Items: questions as people meet them, copied into the store so that a page reads one row, however many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from proctor.corpus.source import Source
 from proctor.database import fetch_one
 from proctor.errors import UserError
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Procedure, Question, part_of, type_of, version_of
 from proctor.procedure.graph import TaskGraph
-from proctor.records import canonical_json, content_hash
+from proctor.records import canonical_json
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import GoneError, Item
@@ -31,9 +31,10 @@ __all__ = [
     "find_item",
     "get_item",
     "item_of_assignment",
-    "iter_candidates",
+    "iter_questions",
     "list_items",
     "load_graphs",
+    "load_sources",
     "sync_items",
     "to_item",
 ]
@@ -53,6 +54,8 @@ ITEM_STATES: Final[Mapping[str, str]] = {
 """Every state of an item, in the words for people."""
 
 _CHUNK: Final = 2_000
+
+T = TypeVar("T")
 GONE: Final = "the candidate is gone"
 """Why somebody lost an item; they get it again when it comes back."""
 
@@ -73,8 +76,8 @@ class Listed(NamedTuple):
     pid: str
     candidate_id: str
     stratum: str
-    recording_id: str
-    activity_name: str
+    cluster: str
+    title: str
     state: str
     agreement: str
     reason: str
@@ -87,25 +90,27 @@ class Listed(NamedTuple):
 def sync_items(
     desk: Desk,
     connection: Connection,
-    pairs: Iterable[tuple[Candidate, Example]],
+    questions: Iterable[Question],
     graphs: Mapping[str, TaskGraph],
     *,
+    sources: Iterable[Source] = (),
     actor: str,
     seen: Callable[[], None] | None = None,
 ) -> Synced:
-    """Bring the items in line with the candidates.
+    """Bring the items in line with the questions that are there.
 
-    A candidate of which people see something else has to be judged anew: what was said of its old text stays in the
+    A question of which people see something else has to be judged anew: what was said of its old text stays in the
     history, and everybody who had it gets it again. One that only came about in another way keeps all that was said of
     it, and counts as the same. One that is gone is taken from everybody's list; when it comes back, they have it again.
 
     Args:
         desk: the desk.
         connection: in a writing transaction.
-        pairs: every candidate with its example.
-        graphs: task graphs by activity id.
+        questions: all of them, of any kind.
+        graphs: task graphs by the id of their procedure.
+        sources: of the corpus, those that questions name.
         actor: who asked for it.
-        seen: called once for each candidate.
+        seen: called once for each question.
     """
     t = tables().items
     known = {
@@ -115,20 +120,20 @@ def sync_items(
         )
     }
     now, fresh, counts = desk.now(), [], {"new": 0, "changed": 0, "same": 0}
-    pairs, left = list(pairs), set(known)
-    seen_of = note_seen(desk.database, connection, pairs)
+    questions, left = list(questions), set(known)
+    seen_of = note_seen(desk.database, connection, questions)
     renamed: dict[int, tuple[str, Mapping[str, Any]]] = {}
-    for candidate, example in pairs:
-        row = _row(candidate, example)
-        left.discard(candidate.id)
-        old = known.get(candidate.id)
+    for question in questions:
+        row = _row(question)
+        left.discard(question.id)
+        old = known.get(question.id)
         if old is None:
             counts["new"] += 1
             fresh.append({**row, "pid": new_pid(), "state": "undealt", "changed_at": now})
             if len(fresh) >= _CHUNK:
                 connection.execute(t.insert(), fresh)
                 fresh = []
-        elif seen_of.get((candidate.id, old[1])) != seen_of[candidate.id, row["candidate_hash"]]:
+        elif seen_of.get((question.id, old[1])) != seen_of[question.id, row["candidate_hash"]]:
             counts["changed"] += 1
             _replace(desk, connection, old[0], row)
         else:
@@ -146,28 +151,36 @@ def sync_items(
     gone = [known[name][0] for name in sorted(left) if known[name][2] != "gone"]
     for item_id in gone:
         _remove(desk, connection, item_id)
-    _write_graphs(connection, graphs)
+    _write_library(connection, graphs, sources)
     result = Synced(new=counts["new"], changed=counts["changed"], gone=len(gone), same=counts["same"])
     if result.new or result.changed or result.gone:
         add_event(desk, connection, "items.synced", "items", actor, **msgspec.to_builtins(result))
     return result
 
 
-def _row(candidate: Candidate, example: Example) -> dict[str, Any]:
-    texts = (candidate.id, candidate.type, candidate.recording_id, example.activity_id, example.activity_name)
+def _row(question: Question) -> dict[str, Any]:
+    topic, title = _topic(question)
+    texts = (question.id, question.kind, type_of(question), question.cluster, topic, title)
     if any("\x00" in text for text in texts):
-        raise UserError("an id or a name holds a NUL character.", where=f"candidate {candidate.id!r}")
+        raise UserError("an id or a name holds a NUL character.", where=f"candidate {question.id!r}")
     return {
-        "candidate_id": candidate.id,
-        "candidate_hash": content_hash(candidate),
-        "candidate": canonical_json(candidate).decode(),
-        "example": canonical_json(example).decode(),
-        "stratum": candidate.type,
-        "recording_id": candidate.recording_id,
-        "activity_id": example.activity_id,
-        "activity_name": example.activity_name,
-        "ends_at": example.end,
+        "candidate_id": question.id,
+        "candidate_hash": version_of(question),
+        "kind": question.kind,
+        "body": canonical_json(question).decode(),
+        "stratum": type_of(question),
+        "cluster": question.cluster,
+        "topic": topic,
+        "title": title,
+        "place": question.place,
     }
+
+
+def _topic(question: Question) -> tuple[str, str]:
+    """Return what a question is about, and in words: the procedure, or the goal of a clip; empty where nothing says so."""
+    procedure = part_of(question, Procedure)
+    goal = str(question.facts.get("goal", ""))
+    return (goal, goal) if procedure is None else (procedure.id, procedure.title)
 
 
 def _rename(connection: Connection, renamed: Mapping[int, tuple[str, Mapping[str, Any]]]) -> None:
@@ -274,12 +287,18 @@ def _remove(desk: Desk, connection: Connection, item_id: int) -> None:
     )
 
 
-def _write_graphs(connection: Connection, graphs: Mapping[str, TaskGraph]) -> None:
-    t = tables().graphs
+def _write_library(
+    connection: Connection, graphs: Mapping[str, TaskGraph], sources: Iterable[Source]
+) -> None:
+    t = tables().library
     connection.execute(t.delete())
+    parts: list[tuple[str, str, TaskGraph | Source]] = [
+        ("graph", name, graph) for name, graph in graphs.items()
+    ]
+    parts += [("source", source.id, source) for source in sources]
     rows = [
-        {"activity_id": name, "body": canonical_json(graph).decode()}
-        for name, graph in sorted(graphs.items())
+        {"part": part, "id": name, "body": canonical_json(what).decode()}
+        for part, name, what in sorted(parts, key=lambda p: p[:2])
     ]
     if rows:
         connection.execute(t.insert(), rows)
@@ -358,22 +377,30 @@ def count_items(connection: Connection) -> dict[str, dict[str, int]]:
     return counts
 
 
-def iter_candidates(connection: Connection) -> Iterable[tuple[Candidate, Example]]:
-    """Yield every candidate with its example, in the order of their numbers; those that are gone left out."""
+def iter_questions(connection: Connection) -> Iterable[Question]:
+    """Yield the questions in the order of their numbers; those that are gone left out."""
     t = tables().items
-    query = (
-        t.select().with_only_columns(t.c.candidate, t.c.example).where(t.c.state != "gone").order_by(t.c.id)
-    )
-    candidates, examples = msgspec.json.Decoder(Candidate), msgspec.json.Decoder(Example)
+    query = t.select().with_only_columns(t.c.body).where(t.c.state != "gone").order_by(t.c.id)
+    decoder = msgspec.json.Decoder(Question)
     with connection.execute(query.execution_options(yield_per=_CHUNK)) as rows:
-        for candidate, example in rows:
-            yield candidates.decode(candidate), examples.decode(example)
+        for (body,) in rows:
+            yield decoder.decode(body)
 
 
 def load_graphs(connection: Connection) -> dict[str, TaskGraph]:
-    """Return the task graphs by activity."""
-    rows: Sequence[Any] = connection.execute(tables().graphs.select()).all()
-    return {row.activity_id: msgspec.json.decode(row.body, type=TaskGraph) for row in rows}
+    """Return the task graphs by the id of their procedure."""
+    return _from_library(connection, "graph", TaskGraph)
+
+
+def load_sources(connection: Connection) -> dict[str, Source]:
+    """Return the sources that questions name, by id."""
+    return _from_library(connection, "source", Source)
+
+
+def _from_library(connection: Connection, part: str, type_: type[T]) -> dict[str, T]:
+    t = tables().library
+    rows: Sequence[Any] = connection.execute(t.select().where(t.c.part == part)).all()
+    return {row.id: msgspec.json.decode(row.body, type=type_) for row in rows}
 
 
 @cache
@@ -393,6 +420,9 @@ def item_of_assignment() -> Any:
     return t.select().where(t.c.id == a.c.item_id, a.c.pid == bindparam("assignment_pid"))
 
 
+_QUESTION: Final = msgspec.json.Decoder(Question)
+
+
 def to_item(row: Any) -> Item:
     """Return a row of the table of items as the record.
 
@@ -404,10 +434,11 @@ def to_item(row: Any) -> Item:
     return Item(
         id=row.id,
         pid=row.pid,
-        candidate=msgspec.json.decode(row.candidate, type=Candidate),
-        example=msgspec.json.decode(row.example, type=Example),
+        question=_QUESTION.decode(row.body),
         candidate_hash=row.candidate_hash,
         state=row.state,
+        stratum=row.stratum,
+        title=row.title,
         wanted=row.wanted,
         reason=row.reason,
         agreement=row.agreement,

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.records import canonical_json
 from proctor.verify.desk.desk import new_pid
 from proctor.verify.desk.events import add_event
@@ -205,7 +206,7 @@ def add(
         "email": clean_email(email),
         "role": _role(role),
         "state": "active",
-        "gate": _gate(gate),
+        "gates": msgspec.json.encode({"": _gate(gate)}).decode(),
         "password": password,
         "created_at": desk.now(),
     }
@@ -281,16 +282,29 @@ def set_role(desk: Desk, connection: Connection, person: Person, role: str, *, a
     return msgspec.structs.replace(now, role=_role(role))
 
 
-def set_gate(desk: Desk, connection: Connection, person: Person, gate: str, *, actor: str) -> None:
+def set_gate(
+    desk: Desk, connection: Connection, person: Person, gate: str, *, actor: str, kind: str = ""
+) -> None:
     """Let somebody in (``open``), let them wait, or send them back to training.
+
+    Args:
+        desk: of the store.
+        connection: in a writing transaction.
+        person: whom.
+        gate: ``training``, ``waiting`` or ``open``.
+        actor: pid of who decides.
+        kind: of questions; every kind when empty.
 
     Raises:
         GoneError: if the person is no longer active.
     """
     now = _active(connection, person)
-    if now.gate != _gate(gate):
-        _update(desk, connection, now.id, gate=gate)
-        add_event(desk, connection, "gate", now.pid, actor, before=now.gate, after=gate)
+    new = {**now.gates, kind: _gate(gate)} if kind else {"": _gate(gate)}
+    if new != now.gates:
+        before = now.gate_of(kind) if kind else now.gate
+        of = {"of": kind} if kind else {}
+        _update(desk, connection, now.id, gates=msgspec.json.encode(new).decode())
+        add_event(desk, connection, "gate", now.pid, actor, before=before, after=gate, **of)
 
 
 def set_settings(desk: Desk, connection: Connection, person: Person, settings: Mapping[str, object]) -> None:
@@ -397,15 +411,18 @@ def consent_given(desk: Desk, connection: Connection, person: Person, version: i
     add_event(desk, connection, "consent", now.pid, now.pid, version=version)
 
 
-def guideline_ticked(desk: Desk, connection: Connection, person: Person, version: int) -> None:
-    """Note the version of the guideline that somebody says they have read.
+def guideline_ticked(
+    desk: Desk, connection: Connection, person: Person, version: int, kind: str = MOMENT
+) -> None:
+    """Note the version of a kind's guideline that somebody says they have read.
 
     Raises:
         GoneError: if the person is no longer active.
     """
     now = _active(connection, person)
-    _update(desk, connection, now.id, guideline_version=version)
-    add_event(desk, connection, "guideline-read", now.pid, now.pid, version=version)
+    read = {**now.guidelines, kind: version}
+    _update(desk, connection, now.id, guidelines=msgspec.json.encode(read).decode())
+    add_event(desk, connection, "guideline-read", now.pid, now.pid, version=version, of=kind)
 
 
 # -- sessions ------------------------------------------------------------------------------------------------
@@ -722,10 +739,10 @@ def _person(row: Row[Any]) -> Person:
         name=row.name,
         role=row.role,
         state=row.state,
-        gate=row.gate,
+        gates=msgspec.json.decode(row.gates),
         email=row.email,
         consent_version=row.consent_version,
-        guideline_version=row.guideline_version,
+        guidelines=msgspec.json.decode(row.guidelines),
         settings=msgspec.json.decode(row.settings),
         has_password=bool(row.password),
         created_at=row.created_at,

@@ -8,12 +8,12 @@ from typing import Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question
 from proctor.verify.verdict import Judgment
 
 __all__ = [
     "CANT_REASONS",
+    "GATES",
     "MAX_OWN_ANSWERS",
     "MAX_TEXT",
     "QUESTION_REASONS",
@@ -22,6 +22,7 @@ __all__ = [
     "Assignment",
     "ConflictError",
     "Draft",
+    "Gate",
     "GoneError",
     "InvalidError",
     "Item",
@@ -32,10 +33,13 @@ __all__ = [
     "Stage",
     "Submitted",
     "at_least",
+    "gate_in",
 ]
 
 Role = Literal["annotator", "adjudicator", "coordinator", "owner"]
 ROLES: Final[tuple[Role, ...]] = ("annotator", "adjudicator", "coordinator", "owner")
+Gate = Literal["waiting", "training", "open"]
+GATES: Final[tuple[Gate, ...]] = ("waiting", "training", "open")
 Stage = Literal["training", "judge", "adjudicate"]
 STAGES: Final[tuple[Stage, ...]] = ("training", "judge", "adjudicate")
 
@@ -74,9 +78,10 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
         name: for other people.
         role: see ``ROLES``.
         state: ``active``, ``left`` or ``withdrawn``.
-        gate: ``training`` (not done yet), ``waiting`` (for the coordinator), ``open``.
+        gates: by kind of question ``training`` (not done yet), ``waiting`` (for the coordinator) or ``open``; under the empty
+            name for every kind that is not named.
         consent_version: of the consent they gave; 0 for none.
-        guideline_version: that they ticked; 0 for none.
+        guidelines: by kind, the version that they ticked.
     """
 
     id: int
@@ -85,19 +90,37 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     state: Literal["active", "left", "withdrawn"]
-    gate: Literal["training", "waiting", "open"]
+    gates: Mapping[str, Gate]
     email: str = ""
     consent_version: int = 0
-    guideline_version: int = 0
+    guidelines: Mapping[str, int] = {}
     settings: Mapping[str, object] = {}
     has_password: bool = False
     created_at: float = 0.0
 
+    def gate_of(self, kind: str) -> Gate:
+        """Return whether they may judge questions of a kind."""
+        return self.gates.get(kind, self.gates.get("", "training"))
+
+    @property
+    def gate(self) -> Gate:
+        """Where they stand in all: ``waiting`` for a coordinator with any kind, else in training for any, else let in."""
+        return gate_in(self.gates)
+
+
+def gate_in(gates: Mapping[str, Gate]) -> Gate:
+    """Return where somebody stands in all, by their gates for each kind; see ``Person.gate``."""
+    known = {gate for kind, gate in gates.items() if kind} or {gates.get("", "training")}
+    return next((gate for gate in GATES if gate in known), "training")
+
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate as people meet it.
+    """A question as people meet it.
 
     Attributes:
+        candidate_hash: of this version of the question (``exam.question.version_of``).
+        stratum: the question's type.
+        title: what it is about, in words; may be empty.
         state: ``undealt`` (nobody was asked), ``machine`` (machines have settled it), ``judging``, ``case`` (an
             adjudicator is needed), ``settled``, ``rejected``, ``held`` and ``returned`` (for the coordinator),
             ``gone`` (no longer among the candidates, or changed).
@@ -106,10 +129,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     pid: str
-    candidate: Candidate
-    example: Example
+    question: Question
     candidate_hash: str
     state: str
+    stratum: str = ""
+    title: str = ""
     wanted: int = 0
     reason: str = ""
     agreement: str = ""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question, type_of
 from proctor.records import canonical_json
 from proctor.verify.assignment import Constraints, Deal, deal_pairs
 from proctor.verify.desk import people
@@ -141,11 +140,11 @@ def plan_deal(
         UserError: if there are too few annotators, or items remain that nobody can take.
     """
     rows = _undealt_rows(connection)
-    candidates = [msgspec.json.decode(row.candidate, type=Candidate) for row in rows]
-    names = {c.id for c in candidates}
+    questions = [msgspec.json.decode(row.body, type=Question) for row in rows]
+    names = {q.id for q in questions}
     machine = [] if policy.name == "everything" else _machine_verdicts(connection, names)
-    planned = plan(policy, map(moment_question, candidates), machine, seed=desk.seed)
-    kinds = {c.id: c.type for c in candidates if planned[c.id].people}
+    planned = plan(policy, questions, machine, seed=desk.seed)
+    kinds = {q.id: type_of(q) for q in questions if planned[q.id].people}
     skipped = 0
     if limit is not None:
         kept = set(_evenly(list(kinds), kinds, limit))
@@ -156,7 +155,7 @@ def plan_deal(
     loads = judge_loads(connection)
     deal = None
     if kinds:
-        recordings = {c.id: c.recording_id for c in candidates if c.id in kinds}
+        clusters = {q.id: q.cluster for q in questions if q.id in kinds}
         strata = {row.candidate_id: _stratum(row, over) for row in rows if row.candidate_id in kinds}
         deal = deal_pairs(
             list(kinds),
@@ -164,7 +163,7 @@ def plan_deal(
             seed=desk.seed,
             strata=strata,
             per_item=policy.people,
-            constraints=_constraints(annotators, recordings, every, most or {}, loads),
+            constraints=_constraints(annotators, clusters, every, most or {}, loads),
         )
     return DealPlan(
         policy=policy,
@@ -229,29 +228,27 @@ def count_undealt(connection: Connection) -> int:
 
 def _constraints(
     annotators: Sequence[Person],
-    recordings: Mapping[str, str],
+    clusters: Mapping[str, str],
     barred: Sequence[Barred],
     most: Mapping[str, int],
     loads: Mapping[str, int],
 ) -> Constraints:
     mine = {p.pid for p in annotators}
     items: dict[str, list[str]] = {}
-    for name, recording in recordings.items():
-        items.setdefault(recording, []).append(name)
-    forbidden = {(who, name) for who, rec in barred if who in mine for name in items.get(rec, ())}
+    for name, cluster in clusters.items():
+        items.setdefault(cluster, []).append(name)
+    forbidden = {(who, name) for who, cluster in barred if who in mine for name in items.get(cluster, ())}
     capacity = {who: max(0, n - loads.get(who, 0)) for who, n in most.items() if who in mine}
     return Constraints(forbidden=forbidden, capacity=capacity)
 
 
 def _stratum(row: Any, over: Collection[str]) -> str:
-    return "\x1f".join(
-        part for key, part in (("type", row.stratum), ("activity", row.activity_id)) if key in over
-    )
+    return "\x1f".join(part for key, part in (("type", row.stratum), ("activity", row.topic)) if key in over)
 
 
 def _undealt_rows(connection: Connection) -> Sequence[Any]:
     t = tables().items
-    columns = [t.c.id, t.c.candidate_id, t.c.candidate, t.c.stratum, t.c.activity_id]
+    columns = [t.c.id, t.c.candidate_id, t.c.body, t.c.stratum, t.c.topic]
     query = t.select().with_only_columns(*columns).where(t.c.state == "undealt").order_by(t.c.id)
     return connection.execute(query).all()
 
@@ -352,20 +349,20 @@ def _set_states(connection: Connection, ids: Sequence[int], state: str, wanted: 
 
 
 def put_in_order(desk: Desk, connection: Connection, person_id: int, pid: str) -> tuple[str, ...]:
-    """Order a person's open items: recordings shuffled, inside each by rising end; return who has seen the future."""
+    """Order a person's open items: clusters shuffled, inside each by rising place; return who has seen the future."""
     from sqlalchemy import bindparam
 
     t, a = tables().items, tables().assignments
     query = (
         a.join(t, t.c.id == a.c.item_id)
         .select()
-        .with_only_columns(a.c.id, a.c.state, a.c.live, t.c.candidate_id, t.c.recording_id, t.c.ends_at)
+        .with_only_columns(a.c.id, a.c.state, a.c.live, t.c.candidate_id, t.c.cluster, t.c.place)
         .where(a.c.person_id == person_id, a.c.stage == "judge")
     )
     pending: dict[str, tuple[int, Clip]] = {}
     watched: dict[str, Clip] = {}
     for row in connection.execute(query):
-        clip = Clip(row.candidate_id, row.recording_id, row.ends_at)
+        clip = Clip(row.candidate_id, row.cluster, row.place)
         if row.state == "open" and row.live:
             pending[row.candidate_id] = (row.id, clip)
         else:
@@ -584,14 +581,12 @@ def _standing_rules(connection: Connection, items: Collection[str]) -> Constrain
     """What no change may break: recordings barred to a person, items they decided as adjudicator, their limit."""
     t, a, p, e = tables().items, tables().assignments, tables().people, tables().events
     barred: dict[str, list[str]] = {}
-    for who, recording in sorted(barred_pairs(connection)):
-        barred.setdefault(recording, []).append(who)
-    recordings = t.select().with_only_columns(t.c.candidate_id, t.c.recording_id)
-    recordings = recordings.where(t.c.recording_id.in_(list(barred)))
-    rows = connection.execute(recordings).all() if barred else []
-    forbidden = {
-        (who, r.candidate_id) for r in rows if r.candidate_id in items for who in barred[r.recording_id]
-    }
+    for who, cluster in sorted(barred_pairs(connection)):
+        barred.setdefault(cluster, []).append(who)
+    clusters = t.select().with_only_columns(t.c.candidate_id, t.c.cluster)
+    clusters = clusters.where(t.c.cluster.in_(list(barred)))
+    rows = connection.execute(clusters).all() if barred else []
+    forbidden = {(who, r.candidate_id) for r in rows if r.candidate_id in items for who in barred[r.cluster]}
     decided = (
         a.join(t, t.c.id == a.c.item_id)
         .join(p, p.c.id == a.c.person_id)

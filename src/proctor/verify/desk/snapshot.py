@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question
 from proctor.verify.agreement import AgreementReport, agreement_report
 from proctor.verify.desk import documents, training
 from proctor.verify.policy import POLICIES, Minutes, PolicyComparison, compare_policies, median_minutes
@@ -145,7 +144,7 @@ def compute_snapshot(connection: Connection, *, at: float, resamples: int = 2_00
         for v in latest_verdicts(connection)
         if v.candidate_id in shown and v.candidate_hash in ("", shown[v.candidate_id][1])
     ]
-    candidates = [moment_question(candidate) for candidate, _ in shown.values()]
+    candidates = [question for question, _ in shown.values()]
     scores = _training(connection)
     report = agreement_report(candidates, verdicts, training=scores, resamples=resamples)
     people = documents.protocol(connection).per_item
@@ -170,15 +169,15 @@ def compute_snapshot(connection: Connection, *, at: float, resamples: int = 2_00
     )
 
 
-def _population(connection: Connection) -> dict[str, tuple[Candidate, str]]:
+def _population(connection: Connection) -> dict[str, tuple[Question, str]]:
     t = tables().items
-    query = t.select().with_only_columns(t.c.candidate, t.c.candidate_hash)
+    query = t.select().with_only_columns(t.c.body, t.c.candidate_hash)
     query = query.where(t.c.state.not_in(_NOT_SHOWN), t.c.in_training.is_(False)).order_by(t.c.id)
-    decoder = msgspec.json.Decoder(Candidate)
+    decoder = msgspec.json.Decoder(Question)
     found = {}
     for body, digest in connection.execution_options(yield_per=2_000).execute(query):
-        candidate = decoder.decode(body)
-        found[candidate.id] = (candidate, digest)
+        question = decoder.decode(body)
+        found[question.id] = (question, digest)
     return found
 
 

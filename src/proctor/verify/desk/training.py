@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from proctor.exam.question import proposed_texts
 from proctor.verify.desk import people
 from proctor.verify.desk.cases import human_verdicts
 from proctor.verify.desk.desk import Desk
@@ -143,8 +144,8 @@ def proposed_reference(connection: Connection, item: Item) -> tuple[Reference, b
 
     What it is not sure of is None in the sheet: a person decides it. Items that people have judged are no training.
     """
-    blank: tuple[None, ...] = (None,) * len(item.candidate.answers)
-    for verdict in latest_verdicts(connection, item.candidate.id):
+    blank: tuple[None, ...] = (None,) * len(item.question.proposals)
+    for verdict in latest_verdicts(connection, item.question.id):
         if verdict.annotator_kind == "oracle" and verdict.candidate_hash in ("", item.candidate_hash):
             return _by_oracle(item, verdict), True
     return Reference(sheet=Sheet(answers=blank), candidate_hash=item.candidate_hash), False
@@ -152,18 +153,18 @@ def proposed_reference(connection: Connection, item: Item) -> tuple[Reference, b
 
 def _by_oracle(item: Item, verdict: Verdict) -> Reference:
     said = [a.value if a.value != "unsure" else None for a in verdict.answers]
-    said += [None] * (len(item.candidate.answers) - len(said))
+    said += [None] * (len(item.question.proposals) - len(said))
     question = verdict.question.value if verdict.question.value != "unsure" else None
     return Reference(
-        sheet=Sheet(question=question, answers=tuple(said[: len(item.candidate.answers)])),
+        sheet=Sheet(question=question, answers=tuple(said[: len(item.question.proposals)])),
         why=verdict.question.reason,
-        whys=tuple(a.reason for a in verdict.answers)[: len(item.candidate.answers)],
+        whys=tuple(a.reason for a in verdict.answers)[: len(item.question.proposals)],
         candidate_hash=item.candidate_hash,
     )
 
 
 def _checked(item: Item, reference: Reference) -> Reference:
-    texts = tuple(a.text for a in item.candidate.answers)
+    texts = proposed_texts(item.question)
     sheet = check_sheet(reference.sheet, Cards(True, texts, tuple(range(len(texts)))))
     long = [
         (name, f"An explanation holds at most {MAX_TEXT:,} characters of text.")
@@ -219,26 +220,30 @@ def feedback_on(connection: Connection, item: Item, sheet: Sheet) -> list[Feedba
     reference = _reference(row)
     right = reference.sheet
     compared = [
-        Feedback(
-            "Question", item.candidate.question, sheet.question or "", right.question or "", reference.why
-        )
+        Feedback("Question", item.question.text, sheet.question or "", right.question or "", reference.why)
     ]
-    known = zip(item.candidate.answers, right.answers, strict=False) if right.question == "right" else ()
-    for n, (answer, value) in enumerate(known):
+    texts = proposed_texts(item.question) if right.question == "right" else ()
+    for n, (text, value) in enumerate(zip(texts, right.answers, strict=False)):
         said = sheet.answers[n] if n < len(sheet.answers) else None
         why = reference.whys[n] if n < len(reference.whys) else ""
-        compared.append(Feedback(f"Answer {n + 1}", answer.text, said or "", value or "", why))
+        compared.append(Feedback(f"Answer {n + 1}", text, said or "", value or "", why))
     return compared
 
 
-def score_of(connection: Connection, person: Person) -> Score:
-    """Return how far a person's training agrees with the reference."""
-    return scores(connection, [person.id])[person.id]
+def score_of(connection: Connection, person: Person, kind: str = "") -> Score:
+    """Return how far a person's training (with questions of a kind, or of all) agrees with the reference."""
+    return scores(connection, [person.id], kind)[person.id]
 
 
-def scores(connection: Connection, numbers: Sequence[int] | None = None) -> dict[int, Score]:
-    """Return the training of people by their numbers in the store; of everybody who has done some by default."""
-    right = _references(connection)
+def scores(connection: Connection, numbers: Sequence[int] | None = None, kind: str = "") -> dict[int, Score]:
+    """Return the training of people by their numbers in the store; of everybody who has done some by default.
+
+    Args:
+        connection: in a transaction.
+        numbers: of the people.
+        kind: of the questions that count; all by default.
+    """
+    right = _references(connection, kind)
     found = {number: Score(0, 0, 0, len(right)) for number in numbers or ()}
     for row in _submitted(connection, numbers):
         reference = right.get(row.item_id)
@@ -264,10 +269,11 @@ def tallies(connection: Connection) -> dict[int, tuple[int, int, int]]:
     return found
 
 
-def _references(connection: Connection) -> dict[int, Reference]:
+def _references(connection: Connection, kind: str = "") -> dict[int, Reference]:
     t, i = tables().training, tables().items
     query = t.join(i, i.c.id == t.c.item_id).select().with_only_columns(t.c.item_id, t.c.reference)
-    return {row.item_id: _reference(row) for row in connection.execute(query.where(i.c.state == "training"))}
+    query = query.where(i.c.state == "training", *((i.c.kind == kind,) if kind else ()))
+    return {row.item_id: _reference(row) for row in connection.execute(query)}
 
 
 def _submitted(connection: Connection, numbers: Iterable[int] | None) -> Sequence[Any]:
@@ -293,29 +299,33 @@ def _tally(reference: Reference, sheet: Sheet) -> tuple[int, int]:
     return sum(a == b for a, b in pairs), len(pairs)
 
 
-def open_gate(desk: Desk, connection: Connection, person: Person, protocol: Protocol) -> str:
-    """Move somebody on whose training is done: to the coordinator, or straight to work; return their gate."""
+def open_gate(desk: Desk, connection: Connection, person: Person, protocol: Protocol, kind: str) -> str:
+    """Move somebody on whose training with a kind of questions is done: to the coordinator, or straight to work.
+
+    Returns:
+        Their gate.
+    """
     now = people.by_id(desk, connection, person.id)
-    if now is None or now.state != "active" or now.gate != "training":
-        return "" if now is None else now.gate
-    score = score_of(connection, now)
-    returned = _returned(connection, now)
+    if now is None or now.state != "active" or now.gate_of(kind) != "training":
+        return "" if now is None else now.gate_of(kind)
+    score = score_of(connection, now, kind)
+    returned = _returned(connection, now, kind)
     if score.done + returned < score.total:
-        return now.gate
+        return now.gate_of(kind)
     passed = protocol.gate == "automatic" and score.agreed >= protocol.pass_at * max(1, score.statements)
     gate = "open" if passed else "waiting"
-    people.set_gate(desk, connection, now, gate, actor="proctor")
+    people.set_gate(desk, connection, now, gate, actor="proctor", kind=kind)
     return gate
 
 
-def _returned(connection: Connection, person: Person) -> int:
+def _returned(connection: Connection, person: Person, kind: str) -> int:
     """Count the training items that somebody could not judge: they are done with them."""
     from sqlalchemy import func
 
     a, i = tables().assignments, tables().items
     query = a.join(i, i.c.id == a.c.item_id).select().with_only_columns(func.count())
     mine = (a.c.person_id == person.id, a.c.stage == "training", a.c.live.is_(True), a.c.state == "returned")
-    return int(connection.execute(query.where(*mine, i.c.state == "training")).scalar_one())
+    return int(connection.execute(query.where(*mine, i.c.state == "training", i.c.kind == kind)).scalar_one())
 
 
 def _reference(row: Any) -> Reference:

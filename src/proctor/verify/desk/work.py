@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import msgspec
 
 from proctor.database import fetch_all, fetch_one, fetch_together, run
+from proctor.exam.question import proposed_texts
 from proctor.records import canonical_json
 from proctor.verify.adjudicate import Case
 from proctor.verify.desk import documents, training
@@ -121,14 +122,14 @@ def load_work(desk: Desk, connection: Connection, pid: str, person: Person) -> W
 def cards_of(desk: Desk, connection: Connection, assignment: Assignment, item: Item, person: Person) -> Cards:
     """Return what is to be decided; an adjudicator's cards say nothing of who wrote or judged them."""
     if assignment.stage != "adjudicate":
-        texts = tuple(a.text for a in item.candidate.answers)
+        texts = proposed_texts(item.question)
         return Cards(True, texts, tuple(range(len(texts))))
     case = standing(desk, connection, item).case
     every = assignment.blind_repeat
     targets = [
         i for i, row in enumerate(case.rows) if every or row.init is None or case.question_init is None
     ]
-    order = card_order(desk.secret, item.candidate.id, person.pid, len(targets))
+    order = card_order(desk.secret, item.question.id, person.pid, len(targets))
     shown = tuple(targets[i] for i in order)
     question_open = every or case.question_init is None
     # A repeat must look like a case whose question is in conflict, or it would not be blind.
@@ -186,7 +187,7 @@ def save_draft(
     }
     if old is None:
         run(connection, _insert("drafts"), {**row, "assignment_id": assignment.id, "version": 1})
-        _begin(desk, connection, assignment, person)
+        _begin(desk, connection, assignment, person, _kind_of(connection, assignment))
         version = 1
     elif old.client_id == row["client_id"] and seq <= old.seq:
         return Saved(version=old.version, saved_at=old.saved_at, stale=True)
@@ -209,13 +210,21 @@ def save_draft(
     return Saved(version=version, saved_at=now)
 
 
-def _begin(desk: Desk, connection: Connection, assignment: Assignment, person: Person) -> Assignment:
+def _kind_of(connection: Connection, assignment: Assignment) -> str:
+    t = tables().items
+    query = t.select().with_only_columns(t.c.kind).where(t.c.id == assignment.item_id)
+    return str(connection.execute(query).scalar_one())
+
+
+def _begin(
+    desk: Desk, connection: Connection, assignment: Assignment, person: Person, kind: str
+) -> Assignment:
     """Note when work began, and the version of the guideline that it keeps from then on: the one the person has read."""
     if assignment.rev or assignment.state != "open":
         return assignment
-    values = {"a_id": assignment.id, "guideline": person.guideline_version, "now": desk.now()}
-    run(connection, _set_started(), values)
-    return msgspec.structs.replace(assignment, guideline_version=person.guideline_version)
+    read = person.guidelines.get(kind, 0)
+    run(connection, _set_started(), {"a_id": assignment.id, "guideline": read, "now": desk.now()})
+    return msgspec.structs.replace(assignment, guideline_version=read)
 
 
 def is_begun(connection: Connection, assignment: Assignment) -> bool:
@@ -275,8 +284,11 @@ def submit(
     _refuse_closed(desk, connection, assignment, item, protocol)
     cards = cards_of(desk, connection, assignment, item, person)
     kept = check_sheet(sheet, cards)
-    if assignment.guideline_version != person.guideline_version and not is_begun(connection, assignment):
-        assignment = _begin(desk, connection, assignment, person)
+    kind = item.question.kind
+    if assignment.guideline_version != person.guidelines.get(kind, 0) and not is_begun(
+        connection, assignment
+    ):
+        assignment = _begin(desk, connection, assignment, person, kind)
     new_rev = assignment.rev + 1
     verdict = _verdict(desk, connection, assignment, item, person, kept, cards, new_rev)
     digest = append_verdicts(desk.database, connection, [verdict])[0] if verdict is not None else ""
@@ -298,7 +310,7 @@ def submit(
         item=item.pid,
     )
     if assignment.stage == "training":
-        training.open_gate(desk, connection, person, protocol)
+        training.open_gate(desk, connection, person, protocol, kind)
     elif not assignment.blind_repeat:
         now = [("submitted" if row.id == assignment.id else row.state, row.reason) for row in slots]
         refresh_item(desk, connection, item.id, item, now)
@@ -379,12 +391,14 @@ def _verdict(
     case = standing(desk, connection, item).case if assignment.stage == "adjudicate" else None
     question = sheet.question or (case.question_init if case is not None else None) or "unsure"
     return Verdict(
-        candidate_id=item.candidate.id,
+        candidate_id=item.question.id,
         annotator=person.pid,
         annotator_kind="human",
         at=datetime.fromtimestamp(desk.now(), UTC).isoformat(),
         question=AnswerVerdict(question, reason=", ".join(sheet.reasons), evidence=origin),
-        answers=_source_order(sheet, cards, case, len(item.candidate.answers)) if question == "right" else (),
+        answers=_source_order(sheet, cards, case, len(item.question.proposals))
+        if question == "right"
+        else (),
         own_answers=sheet.own_answers,
         role="adjudicator" if case is not None else "annotator",
         candidate_hash=item.candidate_hash,
@@ -560,7 +574,7 @@ def cant_judge(
         item=item.pid,
     )
     if assignment.stage == "training":
-        training.open_gate(desk, connection, person, protocol)
+        training.open_gate(desk, connection, person, protocol, item.question.kind)
     elif assignment.stage == "judge":
         refresh_item(desk, connection, item.id)
     else:

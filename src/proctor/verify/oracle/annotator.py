@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
+
+from proctor.exam.question import Question as Asked
+from proctor.exam.question import proposed_texts, version_of
 from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
-from proctor.records import content_hash
 from proctor.verify.oracle.answer import AnswerText, parse_answer
 from proctor.verify.oracle.case import Ground
 from proctor.verify.oracle.confidence import Calibration, load_calibration
@@ -107,19 +109,20 @@ class Oracle:
 
     # -- verdicts ----------------------------------------------------------------------------------------------
 
-    def judge(self, candidate: Candidate, example: Example, graph: TaskGraph) -> Verdict:
-        """Give the verdict on one candidate: the question, and each answer when the question is not rejected.
+    def judge(self, asked: Asked, graph: TaskGraph) -> Verdict:
+        """Give the verdict on one question about a moment, and on each answer when the question is not rejected.
 
         Raises:
             UserError: if the example names a step that the graph does not have.
         """
-        question = judge_question(candidate.question)
+        question = judge_question(asked.text)
         decisions: Sequence[Decision] = ()
         if question.value != "wrong":
-            decisions = [self.decide(candidate.question, a.text, example, graph) for a in candidate.answers]
+            example = msgspec.convert(asked.facts, Example)
+            decisions = [self.decide(asked.text, text, example, graph) for text in proposed_texts(asked)]
         return Verdict(
-            candidate_id=candidate.id,
-            candidate_hash=content_hash(candidate),
+            candidate_id=asked.id,
+            candidate_hash=version_of(asked),
             annotator=self.name,
             annotator_kind=self.kind,
             at=self._clock(),
@@ -173,7 +176,7 @@ class Oracle:
 
     def _at(self, example: Example, graph: TaskGraph) -> Moment:
         moment = self._moment
-        if moment is None or moment.example is not example or moment.graph is not graph:
+        if moment is None or moment.example != example or moment.graph is not graph:
             moment = self._moment = Moment(example, graph)
         return moment
 

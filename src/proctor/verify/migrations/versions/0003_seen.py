@@ -6,7 +6,7 @@ import msgspec
 import sqlalchemy as sa
 from alembic import op
 
-from proctor.exam.kinds.moment_question import moment_seen
+from proctor.exam.kinds.moment_question import moment_question, moment_seen
 from proctor.examples.example import Example
 from proctor.generate.candidate import Candidate
 
@@ -31,7 +31,9 @@ def upgrade() -> None:
         {
             "candidate_id": item.candidate_id,
             "candidate_hash": item.candidate_hash,
-            "seen": moment_seen(candidates.decode(item.candidate), examples.decode(item.example)),
+            "seen": moment_seen(
+                moment_question(candidates.decode(item.candidate), examples.decode(item.example))
+            ),
         }
         for item in items
     ]
