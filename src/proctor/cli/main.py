@@ -43,6 +43,7 @@ _COMMANDS: Final = {
     "retrieve": ("retrieve", "Let retrievers search for the sources of questions."),
     "answer": ("answer", "Have questions about documents answered from sources, and the answers marked."),
     "concur": ("concur", "Compare how two benchmarks rank the same systems."),
+    "study": ("study", "Draw samples for people, deal forms, and evaluate what they say."),
     "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
     "graph": ("graph", "Check, convert, draw and induce task graphs."),
     "import": ("exchange", "Bring a published benchmark into a workspace."),
