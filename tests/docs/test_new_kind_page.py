@@ -1,0 +1,88 @@
+"""docs/new-kind.md, followed by somebody who touches no file of the package."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.docs.outsider import Outsider, assert_seen
+
+from proctor.media.paint import encode_png
+
+WALLS = {
+    name: encode_png(np.full((24, 32, 3), colour, np.uint8))
+    for name, colour in (("red", (200, 30, 30)), ("blue", (30, 60, 200)))
+}
+
+
+def answer(asked: str, model: str) -> str:
+    """One model sees the walls and says red where it sees none; the judge compares the colours that it reads."""
+    if model == "judge":
+        same = len(set(re.findall(r"It is (red|blue)", asked))) == 1
+        return json.dumps({"reason": "r", "consistent": "yes" if same else "no"})
+    name = next((n for n, wall in WALLS.items() if base64.b64encode(wall).decode() in asked), "red")
+    letter = re.search(rf"\(([A-C])\) {name}", asked)
+    return letter[1] if letter else f"It is {name}."
+
+
+class Server(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        message = {"role": "assistant", "content": answer(asked, json.loads(asked)["model"])}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        reply = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "usage": usage}
+        body = json.dumps(reply | {"choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
+    me = Outsider("new-kind.md", "proctor_pictures.py", tmp_path)
+    me.text = me.text.replace("http://127.0.0.1:8000", address)
+    me.install()
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    for name, wall in WALLS.items():
+        (bench / f"{name}.png").write_bytes(wall)
+    (items,) = me.blocks("json")
+    (bench / "items.jsonl").write_text(items)
+    for words, shown in me.typed(0):
+        if words[0] != "pip":
+            done = me.type(words)
+            assert done.status == 0, (words, done.err)
+            assert_seen(shown, done)
+    ((words, shown),) = me.typed(1)
+    failed = me.type(words)
+    assert failed.status == 2
+    assert_seen(shown, failed)
+
+    read = [json.loads(line) for line in items.splitlines()]
+    questions = [item["question"] | {"proposals": [{"value": item["golds"][0]["value"]}]} for item in read]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions))
+    done = me.type(["proctor", "import", "questions", "questions.jsonl", "other"])
+    assert done.status == 0, done.err
+    assert len((tmp_path / "other/imported.jsonl").read_text().splitlines()) == len(questions)
