@@ -1,6 +1,6 @@
-"""Write the report of 401 synthetic items and 5 runs, scores and comparisons included.
+"""Write the report of synthetic items and 5 runs: comparisons, task graphs, examples.
 
-Run: python benchmarks/report.py (needs nothing but the package). Target: under 5 s.
+Run: python benchmarks/report.py (needs nothing but the package). Target: 401 items under 5 s, 10,000 items under 10 MB.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ import tempfile
 import time
 from pathlib import Path
 
+from proctor.exam.kinds.moment import KIND
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Gold, Item, Text, gold_texts
+from proctor.exam.question import Gold, Item, Text
+from proctor.exam.scores import score_run
 from proctor.examples.example import QUESTION_TYPES, Example, Performed
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
-from proctor.report.data import Frame, ReportData, ReportOptions, Run
-from proctor.report.page import write_report
-from proctor.verify.verdict import AnswerVerdict, Verdict
+from proctor.report.compose import write_report
+from proctor.report.data import Exam, ReportData, Run
+from proctor.report.examples import example_cards, take
+from proctor.report.moment import moment_evidence, moment_sections
+from proctor.report.standing import stand
 
-REPEATS = 5
-ITEMS, RECORDINGS, ACTIVITIES, RUNS = 401, 231, 24, 5
+REPEATS = 3
+RECORDINGS, ACTIVITIES, RUNS = 231, 24, 5
 WORDS = [
     "take",
     "fold",
@@ -87,64 +90,43 @@ def make_item(number: int, graph: TaskGraph, rng: random.Random) -> Item:
 
 def make_run(number: int, items: tuple[Item, ...], rng: random.Random) -> Run:
     name = f"predictor {number}"
-    return Run(
-        name,
-        name,
-        "floor" if number == 0 else "system",
-        tuple(Prediction(item_id=i.id, predictor=name, answer=sentence(rng, 12), frame_times=(1.0, 2.0)) for i in items),
-        tuple(
-            Judgement(item_id=i.id, predictor=name, judge="rules", score=rng.choice((0, 0, 1, 2)), rationale=sentence(rng, 15))
-            for i in items
-        ),
-    )  # fmt: skip
-
-
-def make_data() -> ReportData:
-    rng = random.Random(0)
-    graphs = {g.id: g for g in (make_graph(n, rng) for n in range(ACTIVITIES))}
-    items = tuple(make_item(n, graphs[str(n % ACTIVITIES)], rng) for n in range(ITEMS))
-    candidates = tuple(
-        Candidate(
-            id=i.id, example_id=i.question.facts["id"], recording_id=i.question.cluster, type=i.question.facets["type"],
-            question=i.question.text, answers=tuple(map(Answer, gold_texts(i))), provenance=Provenance(generator="rules", version="1"),
-        )
+    predictions = tuple(
+        Prediction(item_id=i.id, predictor=name, answer=sentence(rng, 12), frame_times=(1.0, 2.0))
+        for i in items
+    )
+    judgements = tuple(
+        Judgement(item_id=i.id, predictor=name, judge="rules", score=rng.choice((0, 0, 1, 2)), rationale=sentence(rng, 15))
         for i in items
     )  # fmt: skip
-    verdicts = tuple(
-        Verdict(
-            candidate_id=c.id, annotator=name, annotator_kind="human", at="2026-01-01T00:00:00Z",
-            question=AnswerVerdict("right"), answers=tuple(AnswerVerdict(rng.choice(("right", "wrong"))) for _ in c.answers),
-        )
-        for c in candidates
-        for name in ("a", "b")
-    )  # fmt: skip
-    frames = {i.id: tuple(Frame(float(t), b"\xff\xd8\xff" + bytes(12_000)) for t in range(6)) for i in items}
-    return ReportData(
-        items=items, graphs=graphs, runs=tuple(make_run(n, items, rng) for n in range(RUNS)), candidates=candidates,
-        verdicts=verdicts, frames=frames,
-    )  # fmt: skip
+    table = score_run(KIND, items, predictions, {KIND.measured.judge: judgements}, benchmark="b")
+    return Run(name, name, "floor" if number == 0 else "system", predictions, judgements, table)
 
 
-def measure(data: ReportData, options: ReportOptions) -> tuple[float, float]:
-    """Return the median of the seconds and the megabytes of the page."""
-    seconds = []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "report.html"
-        for _ in range(REPEATS):
-            begin = time.perf_counter()
-            write_report(path, data, options)
-            seconds.append(time.perf_counter() - begin)
-        return statistics.median(seconds), path.stat().st_size / 1e6
+def write(path: Path, exam: Exam, graphs: dict[str, TaskGraph]) -> None:
+    """Write the page of an exam as the stage does."""
+    cards = example_cards(stand(exam, compare=False), moment_evidence(graphs, lambda _: ()), {}, {})
+    taken = take(cards, len(exam.items))
+    making = tuple(moment_sections(exam.items, graphs, None))
+    write_report(path, ReportData(exams=(exam,), making=making, examples=taken.examples, left=taken.left))
 
 
 def main() -> None:
-    data = make_data()
-    for what, options in (
-        ("frames up to 24 MB", ReportOptions()),
-        ("without frames", ReportOptions(max_frames=0)),
-    ):
-        seconds, size = measure(data, options)
-        print(f"| report, {ITEMS} items, {RUNS} runs, {what} | {seconds:.2f} s, {size:.1f} MB | < 5 s |")
+    for count in (401, 10_000):
+        rng = random.Random(0)
+        graphs = {g.id: g for g in (make_graph(n, rng) for n in range(ACTIVITIES))}
+        items = tuple(make_item(n, graphs[str(n % ACTIVITIES)], rng) for n in range(count))
+        exam = Exam("moment", "moments", items, tuple(make_run(n, items, rng) for n in range(RUNS)))
+        seconds = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.html"
+            for _ in range(REPEATS):
+                begin = time.perf_counter()
+                write(path, exam, graphs)
+                seconds.append(time.perf_counter() - begin)
+            size = path.stat().st_size / 1e6
+        print(
+            f"| report, {count:,} items, {RUNS} runs | {statistics.median(seconds):.2f} s, {size:.1f} MB | < 5 s, < 10 MB |"
+        )
 
 
 if __name__ == "__main__":

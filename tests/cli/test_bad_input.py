@@ -125,7 +125,6 @@ FINE = {
     (RUN + "predictions.jsonl", "missing", "score"): "there is one run less",
     (RUN + "predictions.jsonl", "missing", "report"): "there is one run less",
     (RUN + "judgements.jsonl", "missing", "report"): "the run is shown without marks",
-    ("candidates.jsonl", "empty", "report"): "the page leaves the candidates out",
     ("candidates.jsonl", "missing", "report"): "the page leaves the candidates out",
     ("verification.sqlite", "missing", "verify"): "everything is verified anew",
     ("verification.sqlite", "empty", "verify"): "an empty file is an empty SQLite database",

@@ -33,7 +33,7 @@ KEYS = {
     "predict": {"runs"},
     "judge": {"judge", "runs"},
     "score": {"tables", "comparisons"},
-    "report": {"report", "bytes", "items", "runs", "items_with_frames", "without_frames"},
+    "report": {"report", "bytes", "items", "runs", "examples", "items_with_frames", "without_frames"},
     "doctor": {"proctor", "python", "extras", "graphviz", "files", "runs", "leftovers", "problems"},
     "check": {"dataset", "changed", "counts", "rules", "findings"},
 }
@@ -334,7 +334,7 @@ def test_frames_of_rendered_videos_are_in_the_report(home: Path, proctor: Procto
     for command in ("derive", "generate", "verify", "build", "report"):
         outcome = proctor(command, bench, *flags.get(command, ()))
         assert outcome.status == 0, outcome.err
-    assert outcome.json["items_with_frames"] == outcome.json["items"] > 0
+    assert outcome.json["items_with_frames"] == outcome.json["items"]["moments"] > 0
     page = (bench / "report.html").read_text(encoding="utf-8")
     assert page.count("/9j/") >= 2, "a JPEG file begins like this in base 64"
     before = (bench / "report.html").read_bytes()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import re
 import xml.etree.ElementTree as ET
 
@@ -8,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.metrics.score import Score, Signature
+from proctor.exam.table import ScoreRow
 from proctor.report import charts
 from proctor.report.data import ROLES, Role
 
-SIGNATURE = Signature("mean_score")
+
+def row(value: float | None, low: float | None = None, high: float | None = None) -> ScoreRow:
+    return ScoreRow(slice="all", kind="all", measure="judge", value=value, low=low, high=high)
 
 
 def positions(svg: str) -> list[float]:
@@ -20,28 +21,28 @@ def positions(svg: str) -> list[float]:
 
 
 @given(
-    st.floats(-50, 150) | st.just(math.nan),
+    st.floats(-50, 150) | st.none(),
     st.none() | st.tuples(st.floats(-50, 150), st.floats(-50, 150)),
     st.sampled_from(["system", "floor", "upper", "human"]),
 )
 def test_interval_charts_are_well_formed_and_stay_inside(
-    value: float, ends: tuple[float, float] | None, role: Role
+    value: float | None, ends: tuple[float, float] | None, role: Role
 ) -> None:
     low, high = (min(ends), max(ends)) if ends is not None else (None, None)
-    svg = charts.interval_chart(Score(value, SIGNATURE, 3, low, high, note="why"), role, reference=value)
+    svg = charts.interval_chart(row(value, low, high), role, reference=value)
     ET.fromstring(svg)
     assert "nan" not in svg
     assert all(0 <= x <= 100 for x in positions(svg))
 
 
 def test_an_undefined_score_draws_the_grid_only() -> None:
-    svg = charts.interval_chart(Score(math.nan, SIGNATURE, 0, note="nothing"), "system")
+    svg = charts.interval_chart(row(None), "system")
     assert "point" not in svg
     assert svg.count("<line") == len(charts.TICKS)
 
 
 def test_roles_differ_by_shape_and_not_only_by_colour() -> None:
-    shapes = {re.sub(r'<g class="\w+">', "", charts.legend(r)) for r in ROLES}
+    shapes = {re.sub(r'<g class="\w+">', "", charts.interval_chart(row(5.0), r)) for r in ROLES}
     assert len(shapes) == 4
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.moments import with_example
-from tests.studio.chromium import CHROMIUM
+from tests.report.exams import small_data, small_items
 
 from proctor.exam.corrected import correct_score
 from proctor.exam.estimate import Draws
@@ -21,11 +17,10 @@ from proctor.exam.judge_marks import sort_marks, unite_people
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.exam.self_preference import analyse_self_preference
-from proctor.report.data import Judging, ReportData, ReportOptions, Run
-from proctor.report.examples import describe_examples, show_frames
-from proctor.report.judging import describe_judging
-from proctor.report.page import render_report, write_report
-from proctor.report.standings import compute_standings
+from proctor.report.compose import compose
+from proctor.report.data import Exam, Judging, ReportData, ReportOptions, Run
+from proctor.report.judging import corrected_of
+from proctor.report.page import render_page
 
 QUICK = Draws(resamples=100)
 EVIL = "<img src=x onerror=alert(1)>"
@@ -41,7 +36,6 @@ def noisy(rng: random.Random, judge: str, truth: int) -> int:
 
 
 def judged(
-    data: ReportData,
     items: Sequence[Item],
     mark: Mark = noisy,
     *,
@@ -103,13 +97,8 @@ def judged(
         )
         for run in runs
     )  # fmt: skip
-    return replace(
-        data,
-        items=tuple(items),
-        candidates=(),
-        verdicts=(),
-        funnel=(),
-        runs=made,
+    return ReportData(
+        exams=(Exam("moment", "moments", tuple(items), made),),
         judging=Judging(
             calibration,
             "abc123def456",
@@ -131,18 +120,18 @@ def judged(
 
 
 @pytest.fixture(scope="module")
-def items(item_factory: Callable[..., Item]) -> tuple[Item, ...]:
+def items() -> tuple[Item, ...]:
     """Sixty questions about twelve recordings."""
-    found = []
-    for n in range(60):
-        item = item_factory(n, ("next", "missing", "order")[n % 3])
-        found.append(with_example(item, recording_id=f"r{n % 12}"))
-    return tuple(found)
+    return small_items(60)
 
 
 @pytest.fixture(scope="module")
-def data(small: ReportData, items: tuple[Item, ...]) -> ReportData:
-    return judged(small, items)
+def data(items: tuple[Item, ...]) -> ReportData:
+    return judged(items)
+
+
+def drawn(data: ReportData) -> str:
+    return render_page(compose(data, ReportOptions(resamples=200)))
 
 
 class Balanced(HTMLParser):
@@ -170,52 +159,47 @@ class Balanced(HTMLParser):
             self.text += data
 
 
-def test_the_page_shows_every_table(data: ReportData, quick: ReportOptions) -> None:
-    page = render_report(data, options=quick)
+def test_the_page_shows_every_table(data: ReportData) -> None:
+    page = drawn(data)
     found = Balanced(page)
     assert len(found.ids) == len(set(found.ids))
-    assert {
-        "judges",
-        "h-judge-table",
-        "h-judge-plot",
-        "h-judge-heat",
-        "h-corrected",
-        "h-prefer-judge",
-        "h-prefer-generator",
-    } <= set(found.ids)
     for text in (
         "is the judge to take",
         "chosen",
         "If people had judged",
-        "Own minus other",
+        "Who is judged by whom: own minus other",
+        "Who answers whose questions",
+        "Which rubric, for google/j",
+        "Correlation with people",
+        "Weighted κ of every two judges",
         "Same again",
         "abc123def456",
         "How sure the judges were",
     ):
         assert text in found.text
-    assert render_report(data, options=quick) == page
+    assert drawn(data) == page
     assert "Not calibrated" not in page
 
 
-def test_equal_numbers_stand_in_page_and_data(data: ReportData, quick: ReportOptions) -> None:
-    view = describe_judging(data)
-    assert view is not None
-    page = render_report(data, options=quick)
-    chosen = next(line for line in view.lines if line.chosen)
-    assert f"{chosen.report.correlation.value:.2f}" in page
-    score = view.by_run["openai/m"]
+def test_the_numbers_are_those_of_the_calibration(data: ReportData) -> None:
+    assert data.judging is not None
+    calibration = data.judging.calibration
+    page = drawn(data)
+    chosen = next(r for r in calibration.judges if r.name == calibration.choice.judge)
+    assert f"{chosen.correlation.value:.2f}" in page
+    run = next(run for run in data.exams[0].runs if run.name == "openai/m")
+    score = corrected_of(run, data.judging)
+    assert score is not None
     assert score.judge.name == "openai/j · ternary-step"
     assert score.mean.value is not None
     assert f"{score.mean.value:.1f}" in page
 
 
-def test_a_report_without_a_calibration_has_no_such_section(small: ReportData, quick: ReportOptions) -> None:
-    assert describe_judging(small) is None
-    page = render_report(small, options=quick)
+def test_a_report_without_a_calibration_has_no_such_section() -> None:
+    page = drawn(small_data())
     assert 'id="judges"' not in page
     assert 'href="#judges"' not in page
     assert "Not calibrated: nobody held the judge against people" in page
-    assert "--p8" not in page, "styles of pictures come only with pictures"
 
 
 @pytest.mark.parametrize(
@@ -229,102 +213,28 @@ def test_a_report_without_a_calibration_has_no_such_section(small: ReportData, q
     ],
     ids=["perfect", "constant", "inverted", "all failed", "one missing"],
 )
-def test_extreme_judges_make_a_page(
-    small: ReportData, items: tuple[Item, ...], quick: ReportOptions, mark: Mark
-) -> None:
-    page = Balanced(render_report(judged(small, items, mark), options=quick))
+def test_extreme_judges_make_a_page(items: tuple[Item, ...], mark: Mark) -> None:
+    page = Balanced(drawn(judged(items, mark)))
     assert "judges" in page.ids
     assert not re.search(r"\b(nan|None|inf)\b", page.text)
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_one_question_one_judge_one_person(
-    small: ReportData, items: tuple[Item, ...], quick: ReportOptions, count: int
-) -> None:
-    data = judged(small, items[:count], judges=[("openai/j", "ternary-step")], labels=1, people=["ana"])
-    page = Balanced(render_report(data, options=quick))
+def test_one_question_one_judge_one_person(items: tuple[Item, ...], count: int) -> None:
+    data = judged(items[:count], judges=[("openai/j", "ternary-step")], labels=1, people=["ana"])
+    page = Balanced(drawn(data))
     assert "not identified: people marked" in page.text
     assert "there is one judge only" in page.text or "No judge can be chosen" in page.text
 
 
-def test_hostile_names_are_text(small: ReportData, items: tuple[Item, ...], quick: ReportOptions) -> None:
-    data = judged(
-        small, items, judges=[(EVIL, EVIL), ("google/j", "t")], runs=[EVIL, "google/m"], people=[EVIL]
-    )
-    page = render_report(data, options=quick)
+def test_hostile_names_are_text(items: tuple[Item, ...]) -> None:
+    data = judged(items, judges=[(EVIL, EVIL), ("google/j", "t")], runs=[EVIL, "google/m"], people=[EVIL])
+    page = drawn(data)
     assert EVIL not in page
     Balanced(page)
 
 
-def test_many_judges_stay_readable(small: ReportData, items: tuple[Item, ...], quick: ReportOptions) -> None:
-    data = judged(small, items, judges=[(f"p{n}/judge-with-a-long-name", "ternary-step") for n in range(12)])
-    page = Balanced(render_report(data, options=quick))
+def test_many_judges_stay_readable(items: tuple[Item, ...]) -> None:
+    data = judged(items, judges=[(f"p{n}/judge-with-a-long-name", "ternary-step") for n in range(12)])
+    page = Balanced(drawn(data))
     assert "12. p9/judge-with-a-long-name" in page.text
-
-
-# -- drill-down ------------------------------------------------------------------------------------------------
-
-
-def test_every_answer_says_which_frames_it_saw_and_what_it_cost(
-    data: ReportData, quick: ReportOptions
-) -> None:
-    island = describe_examples(data, compute_standings(data, quick), quick)
-    answer = island["items"][4]["P"][0]
-    assert answer[6:8] == [2, 1]
-    assert island["items"][4]["F"][0][0] == "#3 0:00.1, #90 0:03.0"
-    number, cost = answer[9]
-    assert (island["keys"][number], cost) == ("cost", "0.004")
-    run = island["runs"][0][0]
-    assert island["calls"][0][0] == [["model", run], ["prompt", "abc"]]
-    assert ["template", "ternary-step"] in island["calls"][0][1]
-
-
-def test_many_frames_are_cut_in_the_middle() -> None:
-    many = Prediction(
-        item_id="i",
-        predictor="p",
-        answer="a",
-        frame_indices=tuple(range(250)),
-        frame_times=tuple(n / 2 for n in range(250)),
-    )
-    text = show_frames(many)
-    assert text.startswith("#0 0:00.0, #1 0:00.5,")
-    assert "… 190 more …" in text
-    assert text.endswith("#249 2:04.5")
-    assert show_frames(Prediction(item_id="i", predictor="p", answer="a", frame_times=(1.25,))) == "0:01.2"
-    assert show_frames(Prediction(item_id="i", predictor="p", answer="a", frame_indices=(7,))) == "#7"
-    assert show_frames(Prediction(item_id="i", predictor="p", failure="no")) == ""
-
-
-# -- in a browser ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}],
-    ids=["light", "dark", "narrow"],
-)
-def test_it_works_in_a_browser(
-    data: ReportData, browser: Any, tmp_path: Path, options: dict[str, Any]
-) -> None:
-    path = write_report(tmp_path / "report.html", data, ReportOptions(drawing="none", resamples=200))
-    page = browser.new_page(**options)
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(path.as_uri() + "#judges")
-    page.wait_for_selector("#item h3")
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
-    # every column of every wide table can be reached, and no cell lies upon another
-    for table in page.query_selector_all("#judges table"):
-        box = table.evaluate("t => [t.closest('.scroll') !== null, t.scrollWidth <= t.clientWidth + 1]")
-        assert any(box)
-    call = page.locator(".answers details.call", has_text="Frames and call").first
-    call.locator("summary").click()
-    shown = call.inner_text()
-    assert "#3 0:00.1, #90 0:03.0" in shown
-    assert re.search(r"Judging\s.*template\s+ternary-step", shown, re.DOTALL)
-    assert problems == []
-    page.close()

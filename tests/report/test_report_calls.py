@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,7 @@ from proctor.llm.message import Parameters, Request
 from proctor.llm.store import CallStore, StoredCall
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.records import canonical_json
-from proctor.report.data import ReportData, ReportOptions, Run
-from proctor.report.examples import describe_examples
-from proctor.report.standings import compute_standings
+from proctor.report.data import Run
 from proctor.stages.models import CALLS
 from proctor.stages.report_calls import described_frames, read_descriptions
 from proctor.workspace import Workspace
@@ -146,11 +143,3 @@ def test_without_a_store_the_descriptions_are_counted_as_missing(tmp_path: Path)
     (tmp_path / CALLS).write_text("this is no store")
     assert described_frames(Workspace(tmp_path), [run]).missing == 1
     assert described_frames(Workspace(tmp_path), [Run("plain", "plain")]).missing == 0
-
-
-def test_equal_captions_of_two_runs_are_written_once(small: ReportData, quick: ReportOptions) -> None:
-    told = {"i0": ("1 at 1.00 s: A pot.",)}
-    data = replace(small, captions={"strong": told, "weak": told, "constant": {"i0": ("another",)}})
-    item = describe_examples(data, compute_standings(data, quick), quick)["items"][0]
-    assert item["K"] == [["1 at 1.00 s: A pot."], ["another"]]
-    assert [answer[8] if len(answer) > 8 else 0 for answer in item["P"]] == [0, 1, 1, 2]

@@ -1,37 +1,34 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.exams import GRAPHS, TEA, make_item
 
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.exam.question import Item
 from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake
-from proctor.report.data import ReportData
 from proctor.report.states import derive_step_states, list_steps
 
 
-def states_after(data: ReportData, *history: str) -> dict[str, str]:
-    graph = data.graphs["tea"]
+def states_after(*history: str) -> dict[str, str]:
+    graph = TEA
     done = tuple(Performed(i, "x") for i in history)
     example = msgspec.structs.replace(
-        moment_example(data.items[0].question), previous=done[:-1], current=done[-1] if done else None
+        moment_example(make_item(0).question), previous=done[:-1], current=done[-1] if done else None
     )
     return {s.step_id: s.words for s in derive_step_states(example, graph)}
 
 
-def test_states_of_a_performance_in_order(small: ReportData) -> None:
-    assert states_after(small) == {"1": "next", "2": "next", "3": "later", "4": "later"}
-    assert states_after(small, "1", "2") == {"1": "done", "2": "just done", "3": "next", "4": "later"}
+def test_states_of_a_performance_in_order() -> None:
+    assert states_after() == {"1": "next", "2": "next", "3": "later", "4": "later"}
+    assert states_after("1", "2") == {"1": "done", "2": "just done", "3": "next", "4": "later"}
 
 
-def test_a_forgotten_step_is_missing_and_what_came_after_is_out_of_order(small: ReportData) -> None:
-    assert states_after(small, "1", "3") == {
+def test_a_forgotten_step_is_missing_and_what_came_after_is_out_of_order() -> None:
+    assert states_after("1", "3") == {
         "1": "done",
         "2": "missing",
         "3": "just done, out of order",
@@ -39,25 +36,23 @@ def test_a_forgotten_step_is_missing_and_what_came_after_is_out_of_order(small: 
     }
 
 
-def test_a_repeated_step_is_current_and_not_done(small: ReportData) -> None:
-    assert states_after(small, "1", "2", "1")["1"] == "just done"
+def test_a_repeated_step_is_current_and_not_done() -> None:
+    assert states_after("1", "2", "1")["1"] == "just done"
 
 
-def test_mistakes_of_all_performances_are_named_once(
-    item_factory: Callable[..., Item], small: ReportData
-) -> None:
+def test_mistakes_of_all_performances_are_named_once() -> None:
     example = msgspec.structs.replace(
-        moment_example(item_factory(0).question),
+        moment_example(make_item(0).question),
         previous=(Performed("1", "x", "", (Mistake("timing"), Mistake("measurement"), Mistake("timing"))),),
         current=Performed("2", "x", "", (Mistake("order"),)),
     )
-    words = {s.step_id: s.words for s in derive_step_states(example, small.graphs["tea"])}
+    words = {s.step_id: s.words for s in derive_step_states(example, GRAPHS["tea"])}
     assert words["1"] == "done, mistakes: timing, measurement"
     assert words["2"] == "just done, mistake: order"
 
 
-def test_steps_that_the_graph_does_not_have_are_ignored(small: ReportData) -> None:
-    assert states_after(small, "77", "1") == states_after(small, "1")
+def test_steps_that_the_graph_does_not_have_are_ignored() -> None:
+    assert states_after("77", "1") == states_after("1")
 
 
 @given(st.data())
@@ -92,6 +87,6 @@ def test_states_agree_with_progress_on_random_graphs(data: st.DataObject) -> Non
     assert {s.step_id for s in states if s.out_of_order} == {after for _, after in progress.out_of_order}
 
 
-def test_lists_follow_the_graph(small: ReportData) -> None:
-    for graph in small.graphs.values():
+def test_lists_follow_the_graph() -> None:
+    for graph in GRAPHS.values():
         assert graph.is_valid_order([s.id for s in list_steps(graph)])

@@ -1,4 +1,4 @@
-"""Which pictures of a recording the report shows with a question."""
+"""What the page takes from a workspace: which pictures stand with a question, and scores that are still those of the marks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.report.exams import make_run, small_items
 
-from proctor.exam.question import Item
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import Footage, Item, Open, Question
+from proctor.exam.table import Resampling
 from proctor.media import frames as media_frames
-from proctor.stages import report
+from proctor.records import write_json
+from proctor.report.data import Exam, Run
+from proctor.stages.report_evidence import choose_times, frames_of
+from proctor.stages.report_exams import stored_scores
 from proctor.stages.settings import ReportSettings
 
 RATE = 10
@@ -30,27 +36,43 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media_frames, "extract_frames", extract)
 
 
-def _item(end: float) -> Item:
-    return SimpleNamespace(id="i", example=SimpleNamespace(end=end))  # type: ignore[return-value]
+def _item(start: float, end: float) -> Item:
+    part = Footage(recording="r", start=start, end=end)
+    return Item(question=Question(id="i", kind="k", text="?", form=Open(), evidence=(part,)), golds=())
 
 
-def _run(*times: float) -> Any:
-    return SimpleNamespace(predictions=(SimpleNamespace(item_id="i", frame_times=times),))
+def _run(*times: float) -> Run:
+    return Run("r", "r", predictions=(Prediction(item_id="i", predictor="r", answer="a", frame_times=times),))
 
 
 @pytest.mark.parametrize(
-    ("runs", "count", "shown"),
+    ("start", "runs", "count", "shown"),
     [
-        ((), 4, [1.6, 5.0, 8.3, 9.9]),
-        ((_run(1.0, 3.0, 5.0, 7.0, 9.0),), 4, [3.0, 7.0, 9.0, 9.9]),
-        ((_run(2.0, 9.94),), 4, [2.0, 9.9]),  # a run saw the last picture itself: it is shown once
-        ((_run(1.0, 2.0),), 1, [9.9]),
-        ((), 1, [9.9]),
+        (0.0, (), 4, [1.6, 5.0, 8.3, 9.9]),
+        (4.0, (), 4, [5.0, 7.0, 9.0, 9.9]),  # a clip is shown from where it begins
+        (0.0, (_run(1.0, 3.0, 5.0, 7.0, 9.0),), 4, [3.0, 7.0, 9.0, 9.9]),
+        (0.0, (_run(2.0, 9.94),), 4, [2.0, 9.9]),  # a run saw the last picture itself: it is shown once
+        (0.0, (_run(1.0, 2.0),), 1, [9.9]),
+        (0.0, (), 1, [9.9]),
     ],
 )
-def test_the_moments_own_picture_is_there_and_last(
-    recording: None, runs: tuple[Any, ...], count: int, shown: list[float]
+def test_the_last_picture_that_may_be_seen_is_there_and_last(
+    recording: None, start: float, runs: tuple[Run, ...], count: int, shown: list[float]
 ) -> None:
-    times = report._times([_item(10.0)], runs, count)
-    found = report._frames_of(Path("r.mp4"), [_item(10.0)], times, ReportSettings(height=16))["i"]
-    assert [frame.time for frame in found] == shown
+    item = _item(start, 10.0)
+    times = choose_times([item], Exam("e", "e", (item,), runs), count)
+    found = frames_of(Path("r.mp4"), times, ReportSettings(height=16))["i"]
+    assert [view.title for view in found] == [f"{time:.1f} s" for time in shown]
+    assert all(view.picture.startswith("data:image/jpeg;base64,") for view in found)
+
+
+def test_scores_that_were_written_are_taken_only_while_they_are_those_of_the_marks(tmp_path: Path) -> None:
+    items, how = small_items(), Resampling(resamples=200)
+    run = make_run("strong", items, "2221")
+    path = tmp_path / "scores.json"
+    assert stored_scores(path, run.judgements, how) is None
+    write_json(path, run.table)
+    assert stored_scores(path, run.judgements, how) == run.table
+    assert stored_scores(path, make_run("strong", items, "2220").judgements, how) is None
+    assert stored_scores(path, run.judgements[1:], how) is None
+    assert stored_scores(path, run.judgements, Resampling(resamples=300)) is None

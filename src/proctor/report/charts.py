@@ -13,19 +13,15 @@ from typing import Final
 
 from markupsafe import Markup
 
-from proctor.metrics.score import Score
+from proctor.exam.table import ScoreRow
 from proctor.report.data import Role
 from proctor.report.svg import percent, plain_svg, whisker
 
 __all__ = [
-    "axis",
     "bar",
     "difference_chart",
     "distribution_bar",
     "interval_chart",
-    "legend",
-    "legend_line",
-    "swatch",
 ]
 
 TICKS: Final = (0, 25, 50, 75, 100)
@@ -42,27 +38,20 @@ def _grid(height: int) -> str:
     return "".join(f'<line class="grid" x1="{t}%" x2="{t}%" y1="0" y2="{height}"/>' for t in TICKS)
 
 
-def interval_chart(score: Score, role: Role, *, reference: float | None = None, height: int = 24) -> Markup:
+def interval_chart(
+    score: ScoreRow, role: Role, *, reference: float | None = None, height: int = 24
+) -> Markup:
     """Draw a value between 0 and 100 with its interval; ``reference`` is a dashed line (the best floor)."""
     middle = height / 2
     body = _grid(height)
     if reference is not None and not math.isnan(reference):
         x = percent(reference)
         body += f'<line class="reference" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
-    if not math.isnan(score.value):
+    if score.value is not None:
         mark = whisker(score.low, score.high, middle)
         mark += f'<svg class="point" x="{percent(score.value)}" y="{middle:g}">{_SHAPES[role]}</svg>'
         body += f'<g class="{role}">{mark}</g>'
     return plain_svg(height, body, "chart")
-
-
-def axis() -> Markup:
-    """Draw the ticks and labels of the scale from 0 to 100."""
-    anchors = {0: "start", 100: "end"}
-    body = "".join(
-        f'<text x="{t}%" y="12" text-anchor="{anchors.get(t, "middle")}">{t}</text>' for t in TICKS
-    )
-    return plain_svg(16, body, "chart axis")
 
 
 def difference_chart(value: float, low: float | None, high: float | None, *, span: float) -> Markup:
@@ -93,24 +82,3 @@ def bar(value: float, largest: float, *, height: int = 10) -> Markup:
     """Draw a plain bar from 0."""
     width = percent(100 * value / largest) if largest > 0 else "0%"
     return plain_svg(height, f'<rect class="bar" x="0" y="0" width="{width}" height="{height}"/>', "chart")
-
-
-def legend(role: Role) -> Markup:
-    """Draw the mark of a role alone."""
-    return _sample(f'<g class="{role}"><svg class="point" x="8" y="8">{_SHAPES[role]}</svg></g>')
-
-
-def legend_line() -> Markup:
-    """Draw the line of the best floor alone."""
-    return _sample('<line class="reference" x1="8" x2="8" y1="0" y2="16"/>')
-
-
-def swatch(name: str) -> Markup:
-    """Draw a part of a distribution bar alone."""
-    return _sample(f'<rect class="part part-{name}" x="1" y="3" width="14" height="10"/>')
-
-
-def _sample(body: str) -> Markup:
-    return Markup(  # noqa: S704 - fixed words only
-        f'<svg class="chart sample" width="16" height="16" aria-hidden="true" focusable="false">{body}</svg>'
-    )

@@ -1,6 +1,6 @@
 """Everything a report is made from, as one immutable value.
 
-The caller gathers it (the command line from a workspace, a test by hand); the report reads no files and makes no
+The caller gathers it (the stage ``report`` from a workspace, a test by hand); the report reads no files and makes no
 picture. All text in it is untrusted: it comes from data sets, models and people.
 """
 
@@ -13,17 +13,17 @@ from typing import Final, Literal
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.judge_calibration import Calibration
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Item
+from proctor.exam.question import Item, Question
 from proctor.exam.self_preference import SelfPreference
 from proctor.exam.table import ScoreTable
-from proctor.generate.candidate import Candidate
-from proctor.procedure.graph import TaskGraph
+from proctor.report.parts import ExampleView, Section
 from proctor.verify.verdict import Verdict
 
 __all__ = [
     "ROLES",
     "About",
-    "Frame",
+    "Asked",
+    "Exam",
     "Judging",
     "ReportData",
     "ReportOptions",
@@ -46,15 +46,17 @@ ROLES: Final[Mapping[Role, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One predictor's answers to the benchmark and what the judge said of them.
+    """One predictor's answers to an exam and what was said of them.
 
     Attributes:
-        name: for the page; differs from run to run.
+        name: of the run; differs from run to run.
         predictor: who answered, as in the records.
         role: what the run stands for.
-        predictions: at most one an item.
-        judgements: of one judge, at most one an item.
-        table: the run's scores where they are already there (``scores.json``); computed otherwise.
+        predictions: at most one an item and turn.
+        judgements: of the judge whose marks make the score, at most one an item.
+        table: the run's scores; None where it has none yet.
+        opinions: what further judges, and the same judge with other rubrics, say of its answers.
+        captions: item id to the descriptions that stood in place of frames, in the order of the frames.
     """
 
     name: str
@@ -63,14 +65,40 @@ class Run:
     predictions: tuple[Prediction, ...] = ()
     judgements: tuple[Judgement, ...] = ()
     table: ScoreTable | None = None
+    opinions: tuple[Judgement, ...] = ()
+    captions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One picture of the recording: its time in seconds and the bytes of a JPEG file."""
+class Exam:
+    """Questions of one kind in one form, and everybody who took them.
 
-    time: float
-    jpeg: bytes
+    Attributes:
+        id: for links: letters and hyphens, such as ``moment`` or ``clip-choice``.
+        title: for headings, such as ``multiple choice``.
+        items: what was asked.
+        runs: who answered, in the order in which they should be listed where scores are equal.
+        warnings: what makes its numbers doubtful: made from something else than what is there now.
+    """
+
+    id: str
+    title: str
+    items: tuple[Item, ...]
+    runs: tuple[Run, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Of its questions."""
+        return self.items[0].question.kind if self.items else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions of a kind as they were proposed, and the latest verdict of every annotator on them, machines included."""
+
+    questions: tuple[Question, ...]
+    verdicts: tuple[Verdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,21 +129,16 @@ class About:
         version: of the release.
         licence: of questions and annotations.
         made: one or two sentences on how questions and answers were made and who verified them.
-        judge: who judged the answers, with version.
         hashes: name of a file or record to its hash.
         rehearsal: why nothing on the page was measured on a model; empty where something was.
-        written: date that the caller wants printed; nothing is printed without it, so that reports are
-            reproducible.
     """
 
-    name: str = "Benchmark"
+    name: str = ""
     version: str = ""
     licence: str = ""
     made: str = ""
-    judge: str = ""
     hashes: Mapping[str, str] = field(default_factory=dict)
     rehearsal: str = ""
-    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,58 +184,46 @@ class ReportData:
     """The whole input of a report.
 
     Attributes:
-        items: the benchmark.
+        exams: questions with their runs, one for each kind and form.
         title: of the page; the benchmark's name when empty.
         about: facts for the head.
-        graphs: activity id to task graph; activities without one are shown as lists only.
-        runs: in the order in which they should be listed where scores are equal.
-        candidates: every question that was verified, kept or not (for approval rates); empty when unknown.
-        verdicts: what annotators, the oracle included, said of the candidates.
         funnel: stages of the making, in order.
-        frames: item id to pictures in time order, the last one of the moment that is asked about.
+        asked: what was proposed and what annotators said of it, by kind.
         judging: the calibration of the judges, where there is one.
         shared: costs that belong to no single run.
-        opinions: run to what further judges, and the same judge with other rubrics, say of its answers.
-        captions: run to item id to the descriptions that stood in place of frames, in the order of the frames.
+        making: sections of single kinds about how questions came about.
+        results: sections of single kinds about how they were answered.
+        examples: questions with their evidence and answers.
+        left: how many questions are not among them.
         missing_captions: answers given from descriptions that are not here.
+        method: name and value of everything else that has to be known to make it again.
     """
 
-    items: tuple[Item, ...]
+    exams: tuple[Exam, ...] = ()
     title: str = ""
     about: About = field(default_factory=About)
-    graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
-    runs: tuple[Run, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
     funnel: tuple[Stage, ...] = ()
-    frames: Mapping[str, tuple[Frame, ...]] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
     judging: Judging | None = None
     shared: tuple[SharedCost, ...] = ()
-    opinions: Mapping[str, tuple[Judgement, ...]] = field(default_factory=dict)
-    captions: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    making: tuple[Section, ...] = ()
+    results: tuple[Section, ...] = ()
+    examples: tuple[ExampleView, ...] = ()
+    left: int = 0
     missing_captions: int = 0
+    method: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """Choices about the page.
+    """Choices about the numbers of the page.
 
     Attributes:
-        drawing: ``dot`` draws graphs with the Graphviz program, ``page`` lets the page draw them (adds 1.3 MB),
-            ``none`` keeps the lists only, ``auto`` takes a layout program that is there (Graphviz, else the library
-            fast-sugiyama), else ``page``.
-        max_text: characters of one text that are kept; the page states what was cut.
-        max_frames: pictures kept per item, evenly spread, the last one always among them.
-        max_frame_bytes: bytes of pictures in the whole page; the page states how many items have theirs.
-        resamples: of the bootstrap behind the intervals, and of the test behind comparisons.
+        resamples: of the test behind comparisons.
         confidence: level of the intervals.
-        seed: of the bootstrap.
+        seed: of both.
     """
 
-    drawing: Literal["auto", "dot", "page", "none"] = "auto"
-    max_text: int = 20_000
-    max_frames: int = 6
-    max_frame_bytes: int = 24_000_000
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 0

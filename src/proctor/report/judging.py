@@ -1,11 +1,9 @@
-"""The section on judges: tables and pictures of a calibration, corrected scores and self-preference."""
+"""The section on judges: how far their marks are those of people, corrected scores, self-preference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.estimate import Estimate
@@ -13,255 +11,290 @@ from proctor.exam.judge_calibration import Calibration, JudgeReport
 from proctor.exam.judge_marks import JudgeSetup, sort_marks
 from proctor.exam.self_preference import Preference, PreferenceCell
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
-from proctor.report.data import Judging, ReportData, Run
-from proctor.report.figures import draw_figure, figure_guide
-from proctor.report.judge_choice import JudgeTable, RubricTable, judge_tables, rubric_tables
+from proctor.report import charts
+from proctor.report.data import Judging, Run
+from proctor.report.judge_choice import judge_tables, rubric_tables
 from proctor.report.naming import RunName, name_judges
+from proctor.report.numbers import count, number, show_p
+from proctor.report.parts import Cell, Fold, Paragraph, Part, Row, Section, Table
 
-__all__ = ["JudgeLine", "JudgingView", "Picture", "PreferenceTable", "describe_judging", "judge_names"]
+__all__ = ["corrected_of", "judging_section"]
 
-_LEVEL_NAMES = {"binary": ("wrong", "right"), "ternary": ("0 wrong", "1 partial", "2 match")}
-_MOST_PICTURES = 24
+_LEVEL_NAMES: Final = {"binary": ("wrong", "right"), "ternary": ("0 wrong", "1 partial", "2 match")}
+_MOST: Final = 24
 """Confusion matrices and reliability diagrams that a page shows of each kind."""
 
+Names = Mapping[str, RunName]
 
-@dataclass(frozen=True, slots=True)
-class JudgeLine:
-    """One line of the table of judges.
 
-    Attributes:
-        report: the numbers.
-        chosen: it is the one to take.
-        tied: the data do not tell it from the chosen one.
-        best_in: share of resamples in which it is the best, None when unknown.
-        behind: chosen minus this one, None for the chosen one.
+def judging_section(judging: Judging, runs: Names) -> Section:
+    """Return the section of a calibration.
+
+    Args:
+        judging: the numbers.
+        runs: how the page calls each run.
     """
-
-    report: JudgeReport
-    chosen: bool
-    tied: bool
-    best_in: float | None
-    behind: Estimate | None
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A drawn figure with its title, and how to read it where that was not said before."""
-
-    title: str
-    drawn: Markup
-    guide: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PreferenceTable:
-    """Predictor by judge or generator, and own minus other of each family.
-
-    Attributes:
-        kind: ``judge`` or ``generator``.
-        columns: names of judges or generators.
-        rows: predictor with one cell a column, None where it has none.
-        preferences: by family.
-        span: largest end of an interval, for the charts.
-    """
-
-    kind: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[PreferenceCell | None, ...]], ...]
-    preferences: tuple[Preference, ...]
-    span: float
-
-
-@dataclass(frozen=True, slots=True)
-class JudgingView:
-    """Everything that the section shows.
-
-    Attributes:
-        calibration: the stored numbers.
-        hash: of the calibration.
-        lines: of the table of judges.
-        rubrics: each judge that has several rubrics, as in table 9 of the paper.
-        judges: each rubric that has several judges, as in table 10.
-        several: a judge was asked several times.
-        plot: correlation of every judge as a picture.
-        confusions: one picture a judge.
-        reliabilities: one picture for each judge that stated how sure it was.
-        agreement: heat-map of the judges, None with fewer than two.
-        corrected: run and corrected score.
-        notes: why numbers are missing or doubtful, with the runs that it holds for.
-        by_run: corrected score of each run for the judge that its scores are made with.
-        tables: of self-preference, those with content.
-        preference_notes: what was left out of them.
-        generator_judge: whose marks the table of generators shows.
-    """
-
-    calibration: Calibration
-    hash: str
-    lines: tuple[JudgeLine, ...]
-    rubrics: tuple[RubricTable, ...]
-    judges: tuple[JudgeTable, ...]
-    several: bool
-    plot: Picture | None
-    confusions: tuple[Picture, ...]
-    reliabilities: tuple[Picture, ...]
-    agreement: Picture | None
-    corrected: tuple[tuple[str, CorrectedScore], ...]
-    notes: tuple[tuple[str, tuple[str, ...]], ...]
-    by_run: Mapping[str, CorrectedScore]
-    tables: tuple[PreferenceTable, ...]
-    preference_notes: tuple[str, ...]
-    generator_judge: str
-
-    @property
-    def several_shown(self) -> bool:
-        """Corrected scores are those of several judges."""
-        return len({score.judge for _, score in self.corrected}) > 1
-
-    @property
-    def gaps(self) -> bool:
-        """Some judge was not shown an answer that people marked, or gave it no mark."""
-        return any(line.report.absent or line.report.unscored for line in self.lines)
-
-
-def describe_judging(data: ReportData) -> JudgingView | None:
-    """Prepare the section, or None in a report without a calibration.
-
-    Raises:
-        UserError: if a run holds a judgement twice.
-    """
-    judging = data.judging
-    if judging is None:
-        return None
     calibration = judging.calibration
-    shown = tuple((run, score) for run, scores in judging.corrected.items() for score in scores)
-    preference = judging.self_preference
-    names = name_judges(r.judge for r in calibration.judges)
-    tables = (
-        _table("judge", preference.judge_cells, preference.judges),
-        _table("generator", preference.generator_cells, preference.generators),
+    corrected = [(run, score) for run, scores in judging.corrected.items() for score in scores]
+    names = name_judges([*(r.judge for r in calibration.judges), *(s.judge for _, s in corrected)])
+    parts = [
+        *_opening(calibration, names),
+        *_choices(calibration),
+        *_judges(calibration, names),
+        *_pictures(calibration, names),
+        *_agreement(calibration, names),
+        *_corrected(judging, corrected, names, runs),
+        *_preferences(judging, {**names, **runs}),
+    ]
+    return Section("judges", "Judges", tuple(parts))
+
+
+def corrected_of(run: Run, judging: Judging) -> CorrectedScore | None:
+    """Return the corrected score for the judge whose marks a run's own score is made of."""
+    setups: list[JudgeSetup] = [m.setup for m in sort_marks(run.judgements)]
+    return next((s for s in judging.corrected.get(run.name, ()) if s.judge in setups), None)
+
+
+def _called(names: Names, name: str) -> Cell:
+    found = names.get(name)
+    return Cell(found.title, found.view, title=name) if found is not None else Cell(name)
+
+
+def _opening(c: Calibration, names: Names) -> Iterator[Part]:
+    people = ", ".join(f"{name} {n:,}" for name, n in c.people.items())
+    text = f"{count(len(c.human), 'answer')} marked by people ({people})."
+    if not c.choice.judge:
+        text += f" No judge can be chosen: {c.choice.note}."
+    else:
+        judge, criterion = c.choice.judge, c.choice.criterion.replace("_", " ")
+        label = names[judge].label if judge in names else judge
+        text += f" By {criterion} with them, {label} is the judge to take"
+        if judge in c.choice.best_in:
+            text += f"; it is the best one in {100 * c.choice.best_in[judge]:.0f} % of the resamples"
+        text += "."
+        if c.choice.tied:
+            text += f" The marks do not tell it apart from {count(len(c.choice.tied), 'other')}."
+    yield Paragraph(text)
+    for note in (*c.notes, *([c.choice.note] if c.choice.note and c.choice.judge else [])):
+        yield Paragraph(f"{note}.", beware=True)
+
+
+def _three(report: JudgeReport | None, chosen: str) -> tuple[Cell, ...]:
+    if report is None:
+        return (Cell("–"),) * 3
+    tone = "strong" if report.name == chosen else ""
+    return tuple(number(e, 2, tone=tone) for e in (report.correlation, report.accuracy, report.kappa))
+
+
+def _choices(c: Calibration) -> Iterator[Part]:
+    chosen, level = c.choice.judge, f"{100 * c.confidence:g} %"
+    for rubrics in rubric_tables(c):
+        head = (
+            "The judge is shown",
+            *(f"{s}: {what}" for s in rubrics.scales for what in ("r", "accuracy", "κ")),
+        )
+        rows: tuple[Row, ...] = tuple(
+            (name, *(cell for report in cells for cell in _three(report, chosen)))
+            for name, cells in rubrics.rows
+        )
+        note = (
+            f"{rubrics.judge} with each rubric against people on the same answers, as in table 9 of the ProMQA paper. r: Pearson's "
+            f"correlation. Below each number its {level} interval, by a bootstrap over recordings."
+        )
+        yield Table(f"Which rubric, for {rubrics.judge}", head, rows, note)
+    for judges in judge_tables(c):
+        lines: tuple[Row, ...] = tuple(
+            (Cell(model, tag="chosen" if r.name == chosen else ""), *_three(r, chosen), f"{r.n:,}")
+            for model, r in judges.rows
+        )
+        note = f"Every model that judged with the rubric {judges.rubric or judges.scale}, as in table 10 of the ProMQA paper."
+        yield Table(
+            f"Which judge, with {judges.rubric or judges.scale}",
+            ("Judge", "r", "accuracy", "κ", "n"),
+            lines,
+            note,
+        )
+
+
+def _judges(c: Calibration, names: Names) -> Iterator[Part]:
+    if not c.judges:
+        return
+    behind = {d.other: d.difference for d in c.choice.differences}
+    several = any(r.consistency for r in c.judges)
+    gaps = any(r.absent or r.unscored for r in c.judges)
+    rows: list[Row] = []
+    for r in c.judges:
+        called = _called(names, r.name)
+        tag = "chosen" if r.name == c.choice.judge else "≈ not told apart" if r.name in c.choice.tied else ""
+        best = c.choice.best_in.get(r.name)
+        again = Cell("–")
+        if r.consistency:
+            again = number(
+                r.consistency.same,
+                2,
+                more=f"{r.consistency.repeats} times, α {r.consistency.alpha.value or 0:.2f}",
+            )
+        rows.append(
+            (
+                Cell(called.text, called.small, tag=tag, title=r.name),
+                number(r.correlation, 2, tone="strong"), number(r.accuracy, 2), number(r.kappa, 2), number(r.weighted_kappa, 2),
+                number(r.bias, sign=True), number(r.sensitivity, 2), number(r.specificity, 2), number(behind.get(r.name), 2),
+                "–" if best is None else f"{100 * best:.0f} %", *([again] if several else []), f"{r.n:,}",
+                *([f"{r.absent:,}", f"{r.unscored:,}"] if gaps else []),
+            )
+        )  # fmt: skip
+    head = (
+        "Judge", "Correlation", "Accuracy", "κ", "Weighted κ", "Bias", "Sensitivity", "Specificity", "Behind", "Best in",
+        *(["Same again"] if several else []), "n", *(["Not shown", "Unscored"] if gaps else []),
+    )  # fmt: skip
+    right = f"{c.right}{' or better' if c.right == 1 else ''}"
+    note = (
+        f"All on the same answers. Intervals hold {100 * c.confidence:g} % and are clustered by recording. Bias: judge minus people in "
+        "points of 0 to 100; below 0 the judge is too strict. Sensitivity: of the answers that people call right (mark "
+        f"{right}), those that the judge calls right; specificity: of the others, those that it does not. Behind: the chosen judge minus "
+        f"this one in {c.choice.criterion.replace('_', ' ')}, on the same resamples, with intervals that hold together."
     )
-    return JudgingView(
-        calibration=calibration,
-        hash=judging.hash,
-        lines=tuple(_line(r, calibration) for r in calibration.judges),
-        rubrics=rubric_tables(calibration),
-        judges=judge_tables(calibration),
-        several=any(r.consistency for r in calibration.judges),
-        plot=_plot(calibration, names),
-        confusions=_pictures([_confusion(r, names) for r in _chosen_first(calibration) if r.n]),
-        reliabilities=_pictures([r.reliability for r in _chosen_first(calibration) if r.reliability]),
-        agreement=_agreement(calibration, names),
-        corrected=shown,
-        notes=_notes(shown),
-        by_run={run.name: found for run in data.runs if (found := _of_run(run, judging)) is not None},
-        tables=tuple(t for t in tables if t.rows),
-        preference_notes=preference.notes,
-        generator_judge=preference.generator_judge,
-    )
+    yield Table("Judges against people", head, tuple(rows), note)
 
 
-def judge_names(view: JudgingView | None) -> dict[str, RunName]:
-    """Return how the page calls each judge, by its name."""
-    if view is None:
-        return {}
-    return name_judges([*(r.judge for r in view.calibration.judges), *(s.judge for _, s in view.corrected)])
+def _pictures(c: Calibration, names: Names) -> Iterator[Part]:
+    reports = [r for r in c.judges if r.n]
+    if reports:
+        found = [r.correlation for r in reports]
+        lowest = min((x for e in found for x in (e.low, e.value) if x is not None), default=0.0)
+        yield IntervalPlot(
+            "Correlation with people",
+            tuple(names[r.name].label for r in reports),
+            tuple(e.value for e in found), tuple(e.low for e in found), tuple(e.high for e in found),
+            scale=(-1.0 if lowest < 0 else 0.0, 1.0),
+        )  # fmt: skip
+    first = sorted(reports, key=lambda r: r.name != c.choice.judge)
+    confusions: list[Figure] = [_confusion(r, names) for r in first[:_MOST]]
+    yield from confusions[:1]
+    if confusions[1:]:
+        yield Fold(f"The marks of {count(len(confusions) - 1, 'other judge')}", tuple(confusions[1:]))
+    if sure := tuple(r.reliability for r in first[:_MOST] if r.reliability):
+        yield Fold("How sure the judges were, and how often their mark was that of people", sure)
 
 
-def _chosen_first(calibration: Calibration) -> list[JudgeReport]:
-    return sorted(calibration.judges, key=lambda r: r.name != calibration.choice.judge)
-
-
-def _line(report: JudgeReport, calibration: Calibration) -> JudgeLine:
-    choice = calibration.choice
-    behind = next((d for d in choice.differences if d.other == report.name), None)
-    return JudgeLine(
-        report=report,
-        chosen=report.name == choice.judge,
-        tied=report.name in choice.tied,
-        best_in=choice.best_in.get(report.name),
-        behind=behind.difference if behind else None,
-    )
-
-
-# -- pictures ----------------------------------------------------------------------------------------------------------
-
-
-def _pictures(figures: Sequence[Figure]) -> tuple[Picture, ...]:
-    """Draw figures of one kind; how to read them is said once."""
-    return tuple(
-        Picture(f.title, draw_figure(f), "" if n else figure_guide(f))
-        for n, f in enumerate(figures[:_MOST_PICTURES])
-    )
-
-
-def _plot(calibration: Calibration, names: Mapping[str, RunName]) -> Picture | None:
-    reports = [r for r in calibration.judges if r.n]
-    if not reports:
-        return None
-    found = [r.correlation for r in reports]
-    lowest = min((x for e in found for x in (e.low, e.value) if x is not None), default=0.0)
-    figure = IntervalPlot(
-        "Correlation with people",
-        tuple(names[r.name].label for r in reports),
-        tuple(e.value for e in found),
-        tuple(e.low for e in found),
-        tuple(e.high for e in found),
-        scale=(-1.0 if lowest < 0 else 0.0, 1.0),
-    )
-    return Picture(figure.title, draw_figure(figure))
-
-
-def _confusion(report: JudgeReport, called: Mapping[str, RunName]) -> Matrix:
+def _confusion(report: JudgeReport, called: Names) -> Matrix:
     names = _LEVEL_NAMES[report.judge.scale]
-    return Matrix(
-        called[report.name].label,
-        names,
-        names,
-        tuple(tuple(float(n) for n in row) for row in report.confusion),
-        row_title="people",
-        column_title="judge",
-    )
+    cells = tuple(tuple(float(n) for n in row) for row in report.confusion)
+    title = f"What people said and what the judge said: {called[report.name].label}"
+    return Matrix(title, names, names, cells, row_title="people", column_title="judge")
 
 
-def _agreement(calibration: Calibration, called: Mapping[str, RunName]) -> Picture | None:
-    names = tuple(r.name for r in calibration.judges)
-    if len(names) < 2:
-        return None
-    value = {frozenset((a.a, a.b)): a.kappa.value for a in calibration.agreement}
-    cells = tuple(tuple(None if a == b else value.get(frozenset((a, b))) for b in names) for a in names)
-    low = -1.0 if any(v is not None and v < 0 for v in value.values()) else 0.0
-    rows = tuple(f"{k}. {called[name].label}" for k, name in enumerate(names, 1))
-    columns = tuple(str(k) for k in range(1, len(names) + 1))
-    figure = Matrix("Weighted κ of every two judges", rows, columns, cells, "values", low=low)
-    return Picture(figure.title, draw_figure(figure), figure_guide(figure))
+def _agreement(c: Calibration, called: Names) -> Iterator[Part]:
+    if c.people_agreement:
+        rows = tuple(
+            (f"{a.a} and {a.b}", number(a.raw, 2), number(a.kappa, 2), f"{a.raw.n:,}")
+            for a in c.people_agreement
+        )
+        note = "People among themselves: no judge can be expected to agree with them more."
+        yield Table("Agreement of people", ("Two people", "Same mark", "Weighted κ", "Answers"), rows, note)
+    names = tuple(r.name for r in c.judges)
+    if len(names) > 1:
+        value = {frozenset((a.a, a.b)): a.kappa.value for a in c.agreement}
+        cells = tuple(tuple(None if a == b else value.get(frozenset((a, b))) for b in names) for a in names)
+        low = -1.0 if any(v is not None and v < 0 for v in value.values()) else 0.0
+        rows_ = tuple(f"{k}. {called[name].label}" for k, name in enumerate(names, 1))
+        columns = tuple(str(k) for k in range(1, len(names) + 1))
+        yield Matrix("Weighted κ of every two judges", rows_, columns, cells, "values", low=low)
+        yield Paragraph("Over all answers that both marked; on wrong and right where either scale is binary.")
 
 
 # -- corrected scores --------------------------------------------------------------------------------------------------
 
 
-def _notes(shown: Sequence[tuple[str, CorrectedScore]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    found: dict[str, list[str]] = {}
+def _corrected(
+    judging: Judging, shown: Sequence[tuple[str, CorrectedScore]], names: Names, runs: Names
+) -> Iterator[Part]:
+    if not shown:
+        return
+    several = len({score.judge for _, score in shown}) > 1
+    rows = []
+    for run, s in shown:
+        label = runs[run].label if run in runs else run
+        by = f"judged by {names[s.judge.name].label}" if several else ""
+        recordings = count(s.labelled_recordings, "recording")
+        rows.append(
+            (Cell(label, by, title=run), number(s.judged), number(s.mean, tone="strong"), number(s.people), number(s.judged_share),
+             number(s.share), Cell(f"{s.labels:,}", recordings))
+        )  # fmt: skip
+    head = (
+        "Run", "Points: judged", "corrected", "people alone", "Right, %: judged", "corrected", "Marked by people",
+    )  # fmt: skip
+    note = (
+        "Corrected points: the mean of the judge's marks on all answers, moved by how far it is off on those that people marked "
+        "(prediction-powered; right if these were drawn at random). Corrected share: the share of right answers, by the judge's "
+        "sensitivity and specificity (Rogan and Gladen). A dash is printed where the marks do not identify a number. "
+        + ("" if several else f"Judged by {names[shown[0][1].judge.name].label}. ")
+        + f"Calibration {judging.hash}."
+    )
+    if any(not s.own_error for _, s in shown):
+        note += (
+            " Runs without enough human marks of their own take the judge's error from the answers of all runs: their corrected share "
+            "is right only if the judge errs alike on each."
+        )
+    yield Table("If people had judged", head, tuple(rows), note)
+    doubts: dict[str, list[str]] = {}
     for run, score in shown:
         missing = [e.note for e in (score.mean, score.share) if e.value is None]
-        for note in dict.fromkeys(filter(None, (*missing, score.warning))):
-            if run not in found.setdefault(note, []):
-                found[note].append(run)
-    return tuple((note, tuple(runs)) for note, runs in found.items())
-
-
-def _of_run(run: Run, judging: Judging) -> CorrectedScore | None:
-    """Find the corrected score for the judge whose marks the run's own score is made of."""
-    setups: list[JudgeSetup] = [m.setup for m in sort_marks(run.judgements)]
-    return next((s for s in judging.corrected.get(run.name, ()) if s.judge in setups), None)
+        for text in dict.fromkeys(filter(None, (*missing, score.warning))):
+            doubts.setdefault(text, []).append(runs[run].label if run in runs else run)
+    for text, whose in doubts.items():
+        yield Paragraph(f"{'; '.join(dict.fromkeys(whose))}: {text}.", beware=True)
 
 
 # -- self-preference ---------------------------------------------------------------------------------------------------
 
 
-def _table(kind: str, cells: Sequence[PreferenceCell], preferences: Sequence[Preference]) -> PreferenceTable:
+def _preferences(judging: Judging, names: Names) -> Iterator[Part]:
+    found = judging.self_preference
+    by = f", judged by {names[found.generator_judge].label}" if found.generator_judge in names else ""
+    yield from _preference(
+        "Who is judged by whom", "Mean mark of each run at each judge, on the answers that all of them marked.",
+        "Plain: the marks that a family's judges give to its own answers, minus those that other judges give to the same answers; a "
+        "judge that is strict with everybody is strict here too. Adjusted: minus the same difference on the answers of families that "
+        "do not judge, where there are any, which is self-preference proper.",
+        found.judge_cells, found.judges, names,
+    )  # fmt: skip
+    yield from _preference(
+        "Who answers whose questions", f"Mean mark of each run on the questions that each model wrote{by}.",
+        "Plain: the mark of a family's runs on its own questions minus that on the others'. Adjusted: the same for their lead over the "
+        "runs of other families, so that easy questions do not count.",
+        found.generator_cells, found.generators, names,
+    )  # fmt: skip
+    for note in found.notes:
+        yield Paragraph(f"{note}.", beware=True)
+
+
+def _preference(
+    title: str,
+    note: str,
+    guide: str,
+    cells: Sequence[PreferenceCell],
+    preferences: Sequence[Preference],
+    names: Names,
+) -> Iterator[Part]:
+    if not cells:
+        return
     columns = tuple(dict.fromkeys(c.column for c in cells))
     place = {(c.predictor, c.column): c for c in cells}
-    predictors = dict.fromkeys(c.predictor for c in cells)
+
+    def shown(cell: PreferenceCell | None) -> Cell:
+        if cell is None:
+            return Cell("–")
+        return number(cell.score, tone="own" if cell.own else "", more="(same family)" if cell.own else "")
+
+    rows = tuple(
+        (_called(names, p), *(shown(place.get((p, column))) for column in columns))
+        for p in dict.fromkeys(c.predictor for c in cells)
+    )
+    head = ("Run", *(names[c].label if c in names else c for c in columns))
+    yield Table(title, head, rows, f"{note} Framed: both are of one family.")
+    if not preferences:
+        return
     ends = [
         abs(x)
         for p in preferences
@@ -269,10 +302,29 @@ def _table(kind: str, cells: Sequence[PreferenceCell], preferences: Sequence[Pre
         for x in (e.low, e.high, e.value)
         if x is not None
     ]
-    return PreferenceTable(
-        kind,
-        columns,
-        tuple((p, tuple(place.get((p, c)) for c in columns)) for p in predictors),
-        tuple(preferences),
-        max([5.0, *ends]),
+    span = max([5.0, *ends])
+    test = (
+        "flipping whole recordings"
+        if any(p.paired for p in preferences)
+        else "Student's test on sums over recordings"
     )
+
+    def around(e: Estimate) -> Cell:
+        if e.value is None:
+            return Cell(e.note, tone="soft")
+        return Cell(drawn=charts.difference_chart(e.value, e.low, e.high, span=span))
+
+    lines = tuple(
+        (p.family, number(p.plain, sign=True), show_p(p.plain.p_holm), number(p.adjusted, sign=True, tone="strong"),
+         around(p.adjusted), show_p(p.adjusted.p_holm))
+        for p in preferences
+    )  # fmt: skip
+    notes = "".join(
+        f" {p.family}: {p.adjusted.note}."
+        for p in preferences
+        if p.adjusted.note and p.adjusted.value is not None
+    )
+    yield Table(
+        f"{title}: own minus other", ("Family", "Plain", "p, Holm", "Adjusted", "around zero", "p, Holm "), lines,
+        f"{guide} p by {test}, corrected over the families (Holm).{notes}",
+    )  # fmt: skip

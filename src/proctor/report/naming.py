@@ -145,7 +145,7 @@ class _Seen:
         return cls(
             run,
             model=common(_ADDRESS.sub("", m) for m in said("model")),
-            view=common(said("view")),
+            view=common(said("view")) or common(said("system")),
             frames=span(said("frames")),
             resolution=common(said("resolution")),
             sampling=common(said("sampling")),

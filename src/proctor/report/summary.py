@@ -1,204 +1,101 @@
-"""What the numbers say, in plain words, computed from the numbers."""
+"""What the numbers of an exam say, in plain words, computed from the numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import Final, Self
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
-from proctor.metrics.significance import Comparison
-from proctor.report.standings import Row, Standings
-from proctor.report.statistics import DatasetStatistics
+from proctor.report.numbers import count, show_value
+from proctor.report.standing import Line, Standing, lacks
 
-__all__ = ["ALPHA", "Link", "Name", "Sentence", "decided", "plain", "summarize"]
+__all__ = ["summarize"]
 
-ALPHA: Final = 0.05
-"""Level at which two runs are told apart, after correction for the number of pairs."""
-
-MAX_NAMED: Final = 4
+_NAMED = 4
 """Runs named in one sentence; the others are counted."""
-MAX_PAIRS: Final = 2
+_PAIRS = 2
 """Pairs of runs named in one sentence; more of them are counted and stand in the table."""
 
 
-class Name(str):
-    """The name of a run inside a sentence, so that a page can set it apart from the words around it."""
-
-    __slots__ = ()
-
-
-class Link(str):
-    """Words inside a sentence that lead to a place of the page.
-
-    Attributes:
-        target: id of the place.
-    """
-
-    __slots__ = ("target",)
-    target: str
-
-    def __new__(cls, text: str, target: str) -> Self:
-        """Return the words with their target."""
-        link = super().__new__(cls, text)
-        link.target = target
-        return link
+def summarize(standing: Standing, *, level: float = 0.95) -> str:
+    """Return a paragraph: who leads, who can be told apart, what floors reach, which difference would show, what is missing."""
+    if not standing.scored:
+        return "No run has been scored yet."
+    return " ".join(_sentences(standing, level))
 
 
-Sentence = tuple[str, ...]
-"""Parts in order; those of type ``Name`` are names."""
+def _sentences(standing: Standing, level: float) -> Iterator[str]:
+    scored = standing.scored
+    systems = [line for line in scored if line.run.role == "system"]
+    if systems:
+        rank = f" is first of {len(systems)} systems with " if len(systems) > 1 else " scores "
+        row = systems[0].row()
+        ends = ""
+        if row is not None and row.low is not None and row.high is not None:
+            ends = f" ({100 * level:g}\u00a0% interval {row.low:.1f} to {row.high:.1f})"
+        yield f"{systems[0].name.label}{rank}{show_value(systems[0].value)} of 100{ends}."
+    if standing.compared:
+        yield from _ties(standing, systems)
+    yield from _floor(standing, systems)
+    if (upper := next((line for line in scored if line.run.role == "upper"), None)) is not None:
+        yield f"The upper bound, {upper.name.label}, is told what others must not know and reaches {show_value(upper.value)}."
+    if standing.detectable is not None:
+        points = f"{standing.detectable:.1f} points"
+        yield f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05)."
+    yield from _incomplete(standing)
 
 
-def decided(comparison: Comparison) -> bool:
-    """True when the two runs can be told apart: the corrected p-value is below ``ALPHA``."""
-    return comparison.p_holm is not None and comparison.p_holm < ALPHA
-
-
-def plain(paragraphs: Iterable[Iterable[Sentence]]) -> str:
-    """Return the paragraphs as plain text, for terminals."""
-    return "\n\n".join(" ".join("".join(sentence) for sentence in p) for p in paragraphs)
-
-
-def summarize(statistics: DatasetStatistics, standings: Standings) -> tuple[tuple[Sentence, ...], ...]:
-    """Return paragraphs of sentences: what was asked and who leads; how far to trust it; what is incomplete."""
-    scored = [row for row in standings.rows if row.scored]
-    if not scored:
-        return ((_what(statistics), ("No run has been scored yet.",)),)
-    paragraphs = (
-        (_what(statistics), _best(scored, standings), _ties(scored, standings)),
-        (_floor(scored, standings), _upper(scored), _detectable(standings), _incomplete(standings.rows)),
-    )
-    kept = (tuple(sentence for sentence in p if sentence) for p in paragraphs)
-    return tuple(p for p in kept if p)
-
-
-def _what(statistics: DatasetStatistics) -> Sentence:
-    everything = statistics.all
-    if not everything.items:
-        return ("The benchmark holds no questions.",)
-    text = (
-        f"{_count(everything.items, 'question')} about {_count(statistics.recordings, 'recording')} of "
-        f"{_count(len(statistics.activities), 'activity', 'activities')}: {everything.clean:,} at a moment before "
-        f"which all went well, {everything.noisy:,} after an earlier mistake."
-    )
-    return (text,)
-
-
-def _count(n: int, word: str, plural: str | None = None) -> str:
-    return f"{n:,} {word if n == 1 else plural or word + 's'}"
-
-
-def _systems(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row.run.role == "system"]
-
-
-def _name(row: Row) -> Name:
-    return Name(row.run.name)
-
-
-def _list(entries: Sequence[Sentence], comma: str = "; ") -> Sentence:
-    """Join entries and put "and" before the last; entries beyond ``MAX_NAMED`` are counted.
-
-    Names of runs hold commas often, hence the semicolon.
-    """
-    shown = [*entries[:MAX_NAMED]]
-    if len(entries) > MAX_NAMED:
-        shown.append((f"{len(entries) - MAX_NAMED} more",))
-    parts: list[str] = []
-    for n, entry in enumerate(shown):
-        if n:
-            parts.append(" and " if n == len(shown) - 1 else comma)
-        parts += entry
-    return tuple(parts)
-
-
-def _best(rows: Sequence[Row], standings: Standings) -> Sentence:
-    systems = _systems(rows)
-    if not systems:
-        return ()
-    best = systems[0]
-    rank = f" is first of {len(systems)} systems with " if len(systems) > 1 else " scores "
-    return (_name(best), rank, _value(best, standings), ".")
-
-
-def _value(row: Row, standings: Standings) -> str:
-    score = row.score
-    text = f"{score.value:.1f} of 100 points"
-    if score.low is None or score.high is None or math.isnan(score.low):
-        return text
-    return f"{text} ({100 * standings.confidence:g}\u00a0% interval {score.low:.1f} to {score.high:.1f})"
-
-
-def _ties(rows: Sequence[Row], standings: Standings) -> Sentence:
-    systems = _systems(rows)
-    pairs = [(a, b) for n, a in enumerate(systems) for b in systems[n + 1 :]]
-    tied = [(a, b) for a, b in pairs if not _told_apart(a, b, standings)]
-    if not pairs:
-        return ()
+def _ties(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
+    pairs = list(combinations(systems, 2))
+    tied = [(a, b) for a, b in pairs if not _apart(standing, a, b)]
     if len(pairs) == 1:
-        return ("It can" + ("not" if tied else "") + " be told apart from ", _name(systems[1]), ".")
-    if not tied:
-        return ("Every two systems can be told apart.",)
-    if len(tied) == len(pairs):
-        return ("No two systems can be told apart.",)
-    start = f"Of {len(pairs)} pairs of systems, {len(tied)} cannot be told apart"
-    if len(tied) > MAX_PAIRS:
-        return (f"{start}; ", Link("a table", "h-pairs"), " says who from whom.")
-    return (f"{start}: ", *_list([(_name(a), " from ", _name(b)) for a, b in tied]), ".")
+        yield f"It can{'not' if tied else ''} be told apart from {systems[1].name.label}."
+    elif pairs and not tied:
+        yield "Every two systems can be told apart."
+    elif pairs and len(tied) == len(pairs):
+        yield "No two systems can be told apart."
+    elif pairs:
+        start = f"Of {len(pairs):,} pairs of systems, {len(tied):,} cannot be told apart"
+        named = "; ".join(f"{a.name.label} from {b.name.label}" for a, b in tied)
+        yield f"{start}: {named}." if len(tied) <= _PAIRS else f"{start}; a table says who from whom."
 
 
-def _told_apart(a: Row, b: Row, standings: Standings) -> bool:
-    comparison = standings.comparison(a.run.name, b.run.name)
-    return comparison is not None and decided(comparison)
+def _apart(standing: Standing, a: Line, b: Line) -> bool:
+    told = standing.compared.get((a.run.name, b.run.name))
+    return told is not None and told.decided
 
 
-def _floor(rows: Sequence[Row], standings: Standings) -> Sentence:
-    floors = [row for row in rows if row.run.role == "floor"]
-    if not floors:
-        return ()
-    floor = floors[0]
+def _floor(standing: Standing, systems: Sequence[Line]) -> Iterator[str]:
+    floor = next((line for line in standing.scored if line.run.role == "floor"), None)
+    if floor is None:
+        return
     start = (
-        "The best floor, ",
-        _name(floor),
-        f", answers without looking and reaches {floor.score.value:.1f}",
+        f"The best floor, {floor.name.label}, answers without looking and reaches {show_value(floor.value)}"
     )
-    systems = _systems(rows)
-    below = [s for s in systems if s.score.value <= floor.score.value or not _told_apart(s, floor, standings)]
+    below = [s for s in systems if (s.value or 0.0) <= (floor.value or 0.0) or not _apart(standing, s, floor)]
     if not systems:
-        return (*start, ".")
-    if not below:
-        return (*start, "; every system is above it.")
-    verb = " is" if len(below) == 1 else " are"
-    return (*start, "; ", *_list([(_name(s),) for s in below]), f"{verb} not shown to be above it.")
+        yield f"{start}."
+    elif not below:
+        yield f"{start}; every system is above it."
+    else:
+        names = [s.name.label for s in below[:_NAMED]] + (
+            [f"{len(below) - _NAMED} more"] if len(below) > _NAMED else []
+        )
+        yield f"{start}; {'; '.join(names)} {'is' if len(below) == 1 else 'are'} not shown to be above it."
 
 
-def _upper(rows: Sequence[Row]) -> Sentence:
-    uppers = [row for row in rows if row.run.role == "upper"]
-    if not uppers:
-        return ()
-    upper = uppers[0]
-    return (
-        "The upper bound, ",
-        _name(upper),
-        f", reads the annotations and reaches {upper.score.value:.1f}.",
-    )
-
-
-def _detectable(standings: Standings) -> Sentence:
-    if standings.detectable is None:
-        return ()
-    points = f"{standings.detectable:.1f} points"
-    return (
-        f"Two runs have to differ by about {points} to be told apart here (power 0.8, two-sided level 0.05).",
-    )
-
-
-def _incomplete(rows: Sequence[Row]) -> Sentence:
-    lacking = [row for row in rows if row.scored < len(row.outcomes)]
-    if not lacking:
-        return ("Every run answered every question, and every answer was judged.",)
-    totals = {key: sum(row.counts[key] for row in lacking) for key in ("failed", "unscored", "absent")}
-    words = {"failed": "failed", "unscored": "not judged", "absent": "not asked"}
-    parts = [(f"{totals[key]:,} {words[key]}",) for key in totals if totals[key]]
-    missing, runs = sum(totals.values()), _count(len(lacking), "run")
+def _incomplete(standing: Standing) -> Iterator[str]:
+    found = lacks(standing)
+    skipped = sum(line.skipped for line in standing.lines)
+    totals = {
+        "failed": sum(f.kind == "failed" for f in found),
+        "not judged": sum(f.kind == "unscored" for f in found),
+        "not asked": skipped,
+    }
+    missing = sum(totals.values())
+    if not missing:
+        yield "Every run answered every question, and every answer has a mark."
+        return
+    runs = {f.run for f in found} | {line.run.name for line in standing.lines if line.skipped}
+    what = ", ".join(f"{n:,} {name}" for name, n in totals.items() if n)
     verb = "mark is missing and counts" if missing == 1 else "marks are missing and count"
-    return (f"In {runs} {missing:,} {verb} neither for nor against: ", *_list(parts, ", "), ".")
+    yield f"In {count(len(runs), 'run')} {missing:,} {verb} neither for nor against: {what}."

@@ -38,6 +38,7 @@ __all__ = [
     "RunInfo",
     "estimate_prediction",
     "floor_names",
+    "form_of",
     "items_hash",
     "items_of_run",
     "predict",
@@ -131,14 +132,15 @@ def items_of_run(items: Sequence[Item], info: RunInfo) -> list[Item]:
     return [item for item in items if _is_of(item, info.kind, info.form, info.questions)]
 
 
-def _form(item: Item) -> Form:
+def form_of(item: Item) -> Form:
+    """Return how an item is answered: in words, or by one of its options."""
     return "choice" if isinstance(item.question.form, Choice) else "open"
 
 
 def _is_of(item: Item, kind: str, form: str, questions: str) -> bool:
     asked = item.question
     wanted = not questions or asked.provenance.get("set", "") == questions
-    return asked.kind == kind and _form(item) == form and wanted
+    return asked.kind == kind and form_of(item) == form and wanted
 
 
 # -- who answers what ----------------------------------------------------------------------------------------------
@@ -167,10 +169,10 @@ def _groups(workspace: Workspace, settings: PredictSettings) -> list[_Group]:
     which = settings.questions or ""
     found: dict[tuple[str, Form], list[Item]] = {}
     for item in items:
-        if _is_of(item, settings.kind or item.question.kind, settings.form or _form(item), which):
-            found.setdefault((item.question.kind, _form(item)), []).append(item)
+        if _is_of(item, settings.kind or item.question.kind, settings.form or form_of(item), which):
+            found.setdefault((item.question.kind, form_of(item)), []).append(item)
     if not found:
-        there = ", ".join(sorted({f"{item.question.kind} ({_form(item)})" for item in items}))
+        there = ", ".join(sorted({f"{item.question.kind} ({form_of(item)})" for item in items}))
         raise UserError(
             "there are no items of this kind, form and set.",
             where=str(workspace.file("items.jsonl")),

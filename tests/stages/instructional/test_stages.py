@@ -31,9 +31,9 @@ from proctor.stages.instructional.answer import PredictOptions, estimate, floors
 from proctor.stages.instructional.choices import make
 from proctor.stages.instructional.filter import filter_questions
 from proctor.stages.instructional.pairs import estimate_pairs, generate, read_clips
-from proctor.stages.instructional.report import report
 from proctor.stages.instructional.training import export_training
 from proctor.stages.models import Limits
+from proctor.stages.report import report
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -137,9 +137,9 @@ def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path)
     lacking = [p for p in answers if p.answer is None]
     assert all("not_shown" in (p.failure or "") for p in lacking)
     assert found["table"]["rows"][0]["n"] == len(seen)
-    page = Path(report(bench, videos=videos)["report"]).read_text(encoding="utf-8")
+    page = Path(report(bench, videos=videos).report).read_text(encoding="utf-8")
     assert page.count("data:image/jpeg;base64,") >= 4
-    assert "data:image/jpeg" not in Path(report(bench)["report"]).read_text(encoding="utf-8")
+    assert "data:image/jpeg" not in Path(report(bench).report).read_text(encoding="utf-8")
 
 
 def test_without_one_video_nothing_is_asked(bench: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_videos_that_are_none_are_counted_failures(bench: Path, tmp_path: Path) 
 
 
 def test_texts_that_mean_harm_stay_texts(bench: Path) -> None:
-    page = Path(report(bench)["report"]).read_text(encoding="utf-8")
+    page = Path(report(bench).report).read_text(encoding="utf-8")
     assert "<img src=x" not in page
     assert "</script><img" not in page
     clips = read_jsonl(bench / "clips.jsonl", ShownClip)

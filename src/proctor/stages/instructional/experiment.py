@@ -16,9 +16,9 @@ from proctor.stages.instructional.answer import PredictOptions, floors, predict,
 from proctor.stages.instructional.choices import make
 from proctor.stages.instructional.filter import filter_questions
 from proctor.stages.instructional.pairs import found_clips, generate
-from proctor.stages.instructional.report import report
 from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.models import Asked, Limits, open_models, require_keys
+from proctor.stages.report import report
 from proctor.stages.show import Show
 from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace
@@ -85,8 +85,8 @@ def conduct(root: Path, plan: InstructionalPlan, *, limits: Limits | None = None
                 return done
     with show("writing the report") as seen:
         written = report(root, videos=plan.videos, seen=seen)
-    done.add("report", written)
-    done.report = written["report"]
+    done.add("report", msgspec.to_builtins(written))
+    done.report = written.report
     return done
 
 

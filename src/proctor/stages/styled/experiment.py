@@ -14,11 +14,11 @@ from proctor.exam.kind import ViewOptions
 from proctor.exam.kinds.documents import KIND
 from proctor.llm.model import ModelName
 from proctor.stages.models import Limits, open_models
+from proctor.stages.report import report
 from proctor.stages.show import Show
 from proctor.stages.styled.answer import AnswerOptions, answer, style_overlap
 from proctor.stages.styled.corpus import CORPUS, build, corpus_of, questions_of
 from proctor.stages.styled.generate import generate, plan_of
-from proctor.stages.styled.report import report
 from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
 from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.workspace import Workspace, is_there
@@ -139,8 +139,8 @@ def conduct(root: Path, plan: StyledPlan, *, limits: Limits | None = None, show:
                 return done
     with show("writing the report") as seen:
         written = report(root, seen=seen)
-    done.add("report", written)
-    done.report = written["report"]
+    done.add("report", msgspec.to_builtins(written))
+    done.report = written.report
     return done
 
 

@@ -1,16 +1,31 @@
-"""A page as data: sections of texts, tables and pictures, and questions with their sources side by side.
-
-For pages that are composed by a stage, such as SMMQG's; the benchmark's own report has a template of its own.
-"""
+"""A page as data: sections of texts, tables and pictures, and questions with their evidence and answers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from markupsafe import Markup
 
 from proctor.metrics.figure import Figure
 
-__all__ = ["AnswerView", "ExampleView", "Heat", "Page", "Paragraph", "Section", "SourceView", "Table"]
+__all__ = [
+    "AnswerView",
+    "Cell",
+    "Drawn",
+    "ExampleView",
+    "Fold",
+    "Heat",
+    "Page",
+    "Paragraph",
+    "Part",
+    "Row",
+    "Section",
+    "SourceView",
+    "Table",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +37,49 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        text: what it says.
+        small: a second line: an interval, what a run was shown.
+        tone: class of the style sheet: ``soft``, ``warn``, ``strong``, ``better``, ``worse``, ``tie``, ``own``, ``floor``.
+        drawn: a small chart, drawn by this room; hidden from screen readers, since ``text`` says the same.
+        tag: a word set apart, such as ``floor`` or ``chosen``.
+        title: in full, as a tooltip.
+    """
+
+    text: str = ""
+    small: str = ""
+    tone: str = ""
+    drawn: Markup | None = None
+    tag: str = ""
+    title: str = ""
+
+
+Row: TypeAlias = "tuple[str | Cell, ...]"
+"""A line of a table."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Cells ready to print.
 
     Attributes:
         title: what it shows.
         head: names of the columns; the first one is that of the labels.
-        rows: one tuple a line, as long as ``head``; the first cell is its label.
+        rows: one tuple a line, as long as ``head``; the first cell is its label, and its tone that of the line.
         note: below it.
         digits: whether all cells but the first are numbers, which are set flush right.
+        words: columns that hold words all the same.
     """
 
     title: str
     head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[Row, ...]
     note: str = ""
     digits: bool = True
+    words: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         """See that every line has all its cells."""
@@ -89,6 +131,27 @@ class Heat:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture that this room has drawn already, with how to read it."""
+
+    title: str
+    markup: Markup
+    guide: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Parts that unfold; ``shown`` at first."""
+
+    title: str
+    parts: tuple[Part, ...]
+    shown: bool = False
+
+
+Part: TypeAlias = Paragraph | Table | Heat | Figure | Drawn | Fold
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One section.
 
@@ -101,7 +164,7 @@ class Section:
 
     id: str
     title: str
-    parts: tuple[Paragraph | Table | Heat | Figure, ...] = ()
+    parts: tuple[Part, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 
 
@@ -136,11 +199,21 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """What a system said and what it got for it."""
+    """What a system said and what it got for it.
+
+    Attributes:
+        system: as the page calls the run.
+        text: the answer.
+        mark: as printed.
+        more: why it got the mark, what it was shown, what others say of it; one line each.
+        code: mark as the filter of the examples knows it.
+    """
 
     system: str
     text: str
     mark: str = ""
+    more: tuple[str, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +222,14 @@ class ExampleView:
 
     Attributes:
         id: of the question.
-        kind: style and combination of modalities.
+        kind: in a few words: type, or style and combination of modalities.
         question: as asked.
-        answer: of the benchmark.
-        facts: further lines, by name: entity, seed, hops, checks, difficulty, ranks.
-        sources: cited ones first.
+        answer: of the benchmark; several in lines.
+        facts: further lines, by name: entity, steps done, who approved it.
+        sources: what it is about, cited ones first.
         answers: of the systems.
+        drawing: of a task graph at this moment.
+        facets: what the examples can be filtered by, as name and value.
     """
 
     id: str
@@ -164,6 +239,8 @@ class ExampleView:
     facts: tuple[tuple[str, str], ...] = ()
     sources: tuple[SourceView, ...] = ()
     answers: tuple[AnswerView, ...] = ()
+    drawing: Markup | None = None
+    facets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +249,18 @@ class Page:
 
     Attributes:
         title: heading.
-        lead: first paragraph.
+        lead: first paragraphs.
         warning: shown loudly above everything (a rehearsal); empty for none.
         sections: in order.
         examples: shown in a section of their own after the others.
+        left: how many questions are not among the examples.
         method: name and value of everything that has to be known to make it again.
     """
 
     title: str
-    lead: str = ""
+    lead: tuple[str, ...] = ()
     warning: str = ""
     sections: tuple[Section, ...] = ()
     examples: tuple[ExampleView, ...] = ()
-    method: tuple[tuple[str, str], ...] = field(default_factory=tuple)
+    left: int = 0
+    method: tuple[tuple[str, str], ...] = ()

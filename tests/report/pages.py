@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import io
 
 from PIL import Image
 
 from proctor.metrics.figure import Bars, IntervalPlot, Matrix
-from proctor.report.sections import AnswerView, ExampleView, Heat, Page, Paragraph, Section, SourceView, Table
+from proctor.report.parts import (
+    AnswerView,
+    Cell,
+    ExampleView,
+    Fold,
+    Heat,
+    Page,
+    Paragraph,
+    Section,
+    SourceView,
+    Table,
+)
 
 HOSTILE = "<script>alert('x')</script>\"'&\x1b[2J\u202e<img src=x onerror=alert(1)>"
 
@@ -37,11 +49,12 @@ def full_page(text: str = "Text") -> Page:
     )
     example = ExampleView(
         "q/1", f"compare, {text}", f"{text}?", f"{text}.", (("entity", text), ("checks", "all")), sources,
-        (AnswerView(f"{text}/model", text, "2"), AnswerView("other", "", "not marked")),
+        (AnswerView(f"{text}/model", text, "2", (f"{text} because",), "match"), AnswerView("other", "", "not marked", code="unscored")),
+        facets={"style": text, "level": "coarse"},
     )  # fmt: skip
     return Page(
         title=f"{text} questions",
-        lead=f"{text} lead.",
+        lead=(f"{text} lead.", text),
         warning=f"{text} warning.",
         sections=(
             Section("corpus", "Corpus", (Paragraph(text), Paragraph(text, beware=True)), (("sources", "3"), (text, text))),
@@ -52,6 +65,8 @@ def full_page(text: str = "Text") -> Page:
                     Table(f"{text} numbers", ("style", *(f"{text} {n}" for n in range(9))), ((text, *"123456789"),), note=text),
                     Table("words", ("name", "text"), ((text, f"{text} " * 60),), digits=False),
                     Table("none", ("name",), ()),
+                    Table("cells", ("run", "score"), ((Cell(text, text, "floor", tag="floor", title=text), Cell("1", "0 to 2", "strong")),)),
+                    Fold(f"{text} fold", (Paragraph(text), Table("inner", ("a", "b"), ((text, "1"),)))),
                 ),
             ),
             Section(
@@ -66,6 +81,7 @@ def full_page(text: str = "Text") -> Page:
                 ),
             ),
         ),
-        examples=tuple(example for _ in range(8)),
+        examples=tuple(dataclasses.replace(example, facets={"style": f"{text} {n % 3}"}) for n in range(8)),
+        left=5,
         method=((text, text), ("seed", "0")),
     )  # fmt: skip

@@ -1,0 +1,340 @@
+"""What the page says of questions about clips alone: pairs, filters and their audit, options and their tells, statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from proctor.generate.instructional.audit import AuditReport, Rate
+from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
+from proctor.generate.instructional.funnel import count_funnel, results_of
+from proctor.generate.instructional.record import ChoiceItem, FilterVerdict, InstructionalPair, ShownClip
+from proctor.generate.instructional.statistics import (
+    SetStatistics,
+    choice_statistics,
+    compare_with_published,
+    open_statistics,
+)
+from proctor.metrics.figure import Bars
+from proctor.report.numbers import dollars, number, show_value
+from proctor.report.parts import Cell, Heat, Paragraph, Part, Row, Section, SourceView, Table
+
+__all__ = ["ClipMaking", "PairsSummary", "clip_sections", "clip_steps"]
+
+_STEPS: Final = 40
+LEVELS: Final = ("coarse", "fine")
+_PLACES: Final = ("early", "middle", "late")
+_FUNNEL: Final = ("tasks", "replied", "read", "entries", "passed", "new", "kept")
+
+
+class PairsSummary(msgspec.Struct):
+    """What the page takes from the summary of how pairs were written (``pairs.json``)."""
+
+    asked: int = 0
+    cost: float | str | None = None
+    funnel: dict[str, Any] = {}
+    reasons: dict[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ClipMaking:
+    """How questions about clips came about.
+
+    Attributes:
+        pairs: as they were written.
+        clips: that they are about.
+        summary: of the writing.
+        verdicts: of the filters; None where they were not asked.
+        kept: pairs that passed.
+        audit: of the filters on planted faults.
+        items: questions with options.
+        choices: how the options came about.
+        training: pairs that were set apart for training.
+    """
+
+    pairs: Sequence[InstructionalPair]
+    clips: Sequence[ShownClip]
+    summary: PairsSummary
+    verdicts: Sequence[FilterVerdict] | None = None
+    kept: Sequence[InstructionalPair] = ()
+    audit: AuditReport | None = None
+    items: Sequence[ChoiceItem] = ()
+    choices: ChoiceSummary | None = None
+    training: Sequence[InstructionalPair] = ()
+
+
+def clip_sections(made: ClipMaking) -> Iterator[Section]:
+    """Yield the sections, each where its stage has run."""
+    yield _pairs(made)
+    if made.verdicts is not None:
+        yield _filters(made.pairs, made.verdicts)
+    if made.audit is not None:
+        yield _audit(made.audit)
+    if made.choices is not None:
+        yield _options(made.items, made.choices)
+    yield _statistics(made)
+
+
+def clip_steps(clip: ShownClip, cited: Sequence[str] = ()) -> SourceView:
+    """Return the annotated steps of a clip as a table."""
+    steps = clip.steps[:_STEPS]
+    return SourceView(
+        id=clip.id,
+        modality="steps",
+        role="",
+        title=clip.task,
+        header=("step", "seconds", "text", "cited"),
+        rows=tuple(
+            (s.id, f"{s.start:.0f}–{s.end:.0f}", s.text, "yes" if s.id in cited else "") for s in steps
+        ),
+        more=f"{len(clip.steps) - len(steps):,} more steps" if len(clip.steps) > len(steps) else "",
+        origin=f"{clip.dataset}, {clip.video_id}, {clip.start:.0f} to {clip.end:.0f} s",
+    )
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _pairs(made: ClipMaking) -> Section:
+    pairs, clips, summary = made.pairs, made.clips, made.summary
+    categories = tuple(sorted({p.category for p in pairs}))
+    counts = Counter((p.level, p.category) for p in pairs)
+    parts: list[Part] = [
+        Heat(
+            "Pairs by level and category", "level", categories,
+            tuple((level, tuple(float(counts[level, c]) for c in categories)) for level in LEVELS),
+            high=float(max(counts.values(), default=1)), digits=0,
+        ),
+        Table(
+            "Pairs by data set and place in the clip", ("data set", *_PLACES, "all"),
+            tuple(_by_place(name, pairs) for name in dict.fromkeys(p.dataset for p in pairs)),
+        ),
+    ]  # fmt: skip
+    passed = tuple((name, f"{n:,}") for name in _FUNNEL if isinstance(n := summary.funnel.get(name), int))
+    if passed:
+        parts.append(Table("How far tasks and entries came", ("", "how many"), passed))
+    if summary.reasons:
+        parts.append(
+            Table("Left out", ("reason", "entries"), tuple((k, f"{n:,}") for k, n in summary.reasons.items()))
+        )
+    facts = (
+        ("clips", f"{len(clips):,}"),
+        ("videos", f"{len({(c.dataset, c.video_id) for c in clips}):,}"),
+        ("pairs", f"{len(pairs):,}"),
+        ("asked for", f"{summary.asked:,}"),
+        ("cost", dollars(float(summary.cost) if summary.cost else None)),
+    )
+    return Section("pairs", "Pairs", tuple(parts), facts)
+
+
+def _by_place(name: str, pairs: Sequence[InstructionalPair]) -> tuple[str, ...]:
+    own = [p for p in pairs if p.dataset == name]
+    return (name, *(f"{sum(p.position == place for p in own):,}" for place in _PLACES), f"{len(own):,}")
+
+
+# -- filters -------------------------------------------------------------------------------------------------------
+
+
+def _filters(pairs: Sequence[InstructionalPair], verdicts: Sequence[FilterVerdict]) -> Section:
+    funnel = count_funnel(results_of(sorted({p.id for p in pairs} | {v.item_id for v in verdicts}), verdicts))
+    rows = tuple(
+        (
+            row.filter, f"{row.seen:,}", f"{row.kept:,}", f"{row.dropped:,}", f"{row.postponed:,}",
+            ", ".join(f"{n} {problem}" for problem, n in row.problems.items()), f"{row.calls:,}",
+            dollars(None if row.cost is None else float(row.cost)),
+        )
+        for row in funnel.rows
+    )  # fmt: skip
+    head = ("filter", "seen", "kept", "dropped", "postponed", "problems", "calls", "cost")
+    bars = Bars(
+        "Pairs that are left",
+        ("before", *(row.filter for row in funnel.rows)),
+        (float(funnel.asked), *(float(row.kept) for row in funnel.rows)),
+        high=float(max(funnel.asked, 1)),
+    )
+    facts = tuple(
+        (name, f"{n:,}")
+        for name, n in (("asked", funnel.asked), ("kept", funnel.kept), ("postponed", funnel.postponed))
+    )
+    note = Paragraph(
+        "The names of the filters are the paper's; their decision rules are ours, since it does not print them. A drop is final; "
+        "what cannot be read is dropped."
+    )
+    return Section(
+        "filters", "Filters", (note, bars, Table("The funnel", head, rows, words=frozenset({5}))), facts
+    )
+
+
+def _audit(audit: AuditReport) -> Section:
+    rows: tuple[Row, ...] = tuple(
+        (
+            row.filter, row.catches, f"{row.seen:,}", f"{row.dropped:,}",
+            *map(_rate, (row.precision, row.precision_any, row.recall, row.false_alarm, row.f1)),
+        )
+        for row in audit.rows
+    )  # fmt: skip
+    rates = (_rate(audit.precision), _rate(audit.recall), _rate(audit.f1))
+    rows = (*rows, ("all together", "", "", "", rates[0], "", rates[1], "", rates[2]))
+    head = (
+        "filter",
+        "catches",
+        "seen",
+        "dropped",
+        "precision, %",
+        "any fault, %",
+        "recall, %",
+        "false alarm, %",
+        "F1, %",
+    )
+    note = "Faults were planted by rule into questions from these annotations. Below each number its Wilson interval at 95 %."
+    rules = tuple((name, _rate(rate)) for name, rate in audit.by_rule.items())
+    parts = (
+        Table("Filters held against what was planted", head, rows, note, words=frozenset({1})),
+        audit.matrix,
+        Table("Share of planted questions that any filter dropped, by rule", ("rule", "dropped, %"), rules),
+    )
+    return Section(
+        "audit", "Planted audit", parts, tuple((kind, f"{n:,}") for kind, n in audit.planted.items())
+    )
+
+
+def _rate(rate: Rate) -> Cell:
+    return number(rate, scale=100)
+
+
+# -- options -------------------------------------------------------------------------------------------------------
+
+
+def _options(items: Sequence[ChoiceItem], summary: ChoiceSummary) -> Section:
+    facts = (
+        ("asked", f"{summary.asked:,}"),
+        ("with options", f"{len(items):,}"),
+        ("open-ended only", f"{summary.open_ended:,}"),
+        ("postponed", f"{summary.postponed:,}"),
+        ("calls", f"{summary.calls:,}"),
+        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+    )
+    assistants = tuple(
+        (a.assistant, f"{a.votes:,}", f"{a.unparsed:,}", _share(a.with_steps), _share(a.without_steps))
+        for a in summary.assistants
+    )
+    head = ("assistant", "votes", "unparsed", "right with steps, %", "right without, %")
+    parts = (
+        *_letters(summary),
+        *_attempts(summary),
+        *_leak(summary.leak),
+        Table("Assistants", head, assistants),
+    )
+    return Section("options", "Options", parts, facts)
+
+
+def _letters(summary: ChoiceSummary) -> Iterator[Part]:
+    letters, tells = summary.letters, summary.tells
+    yield _counted("Letters of the right options", letters.counts)
+    rows = (
+        ("right option is the longest one", _percentage(tells.longest_right), _percentage(tells.chance)),
+        ("mean words of right and of wrong options", _shown(tells.words_right), _shown(tells.words_wrong)),
+        (
+            "mean characters of right and of wrong options",
+            _shown(tells.characters_right),
+            _shown(tells.characters_wrong),
+        ),
+        (
+            f"letters: chi² with {letters.df} degrees of freedom",
+            _shown(letters.chi2),
+            f"p {_shown(letters.p)}",
+        ),
+    )
+    yield Table("Option tells", ("", "value", "without a tell"), rows)
+
+
+def _counted(title: str, counts: Mapping[str, int]) -> Bars:
+    values = tuple(float(n) for n in counts.values())
+    return Bars(
+        title, tuple(name.replace("_", " ") for name in counts), values, high=max(values, default=1.0)
+    )
+
+
+def _attempts(summary: ChoiceSummary) -> Iterator[Part]:
+    if summary.outcomes:
+        yield _counted("What became of attempts at options", summary.outcomes)
+    needed = tuple((k, f"{n:,}") for k, n in summary.attempts_needed.items())
+    yield Table("Attempts that a question's options took", ("attempts", "questions"), needed)
+    if summary.kinds:
+        yield Table(
+            "Wrong answers by kind",
+            ("kind", "how many"),
+            tuple((k, f"{n:,}") for k, n in summary.kinds.items()),
+        )
+
+
+def _leak(leak: RetryLeak) -> Iterator[Part]:
+    rows = (
+        ("blind accuracy of a single vote", _share(leak.blind_accuracy), ""),
+        (
+            "first attempts that fail the blind vote",
+            _share(leak.seen_to_fail),
+            _percentage(leak.expected_to_fail),
+        ),
+        (
+            "questions that pass within all attempts",
+            _share(leak.seen_to_pass),
+            _percentage(leak.expected_to_pass),
+        ),
+        ("fresh votes on accepted options that fail", _share(leak.confirmation_failed), ""),
+    )
+    note = "Retrying until a vote passes selects luck; the fresh vote, in new orders, says how much of it there is."
+    yield Table("Retry leak", ("", "seen, %", "expected of independent votes"), rows, note)
+    chances = tuple(
+        (f"{r.blind_accuracy:.2f}", f"{r.fails_one_attempt:.3f}", f"{r.passes_within:.3f}")
+        for r in leak.table
+    )
+    yield Table(
+        "What chance lets pass", ("blind accuracy", "fails one attempt", "passes within all"), chances
+    )
+
+
+def _share(share: Share) -> Cell:
+    if share.share is None:
+        return Cell("–")
+    ends = (
+        ""
+        if share.low is None or share.high is None
+        else f"{100 * share.low:.1f} to {100 * share.high:.1f}, "
+    )
+    return Cell(show_value(100 * share.share), f"{ends}of {share.whole:,}")
+
+
+def _percentage(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def _shown(value: object) -> str:
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# -- statistics ----------------------------------------------------------------------------------------------------
+
+
+def _statistics(made: ClipMaking) -> Section:
+    sets: list[tuple[str, SetStatistics]] = []
+    if made.items:
+        sets.append(("Multiple choice", choice_statistics(made.items, made.pairs, made.clips)))
+    sets.append(("Open-ended", open_statistics(made.kept or made.pairs, made.clips)))
+    if made.training:
+        sets.append(("Training", open_statistics(made.training, made.clips, kind="training")))
+    parts = tuple(
+        Table(
+            title, ("", "ours", "published"),
+            tuple(
+                (f"{row.label} ({row.unit})" if row.unit else row.label, _shown(row.ours), _shown(row.published))
+                for row in compare_with_published(statistics)
+            ),
+        )
+        for title, statistics in sets
+    )  # fmt: skip
+    return Section("statistics", "Statistics of clips", parts)

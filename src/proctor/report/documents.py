@@ -1,0 +1,360 @@
+"""What the page says of questions about documents alone: corpus, attempts, retrieval, overlap of styles, concurrence, sources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from proctor.corpus.source import Source
+from proctor.exam.concur import ConcurrenceTable
+from proctor.exam.retrieval_scores import RetrievalTable
+from proctor.exam.style_overlap import OverlapTable
+from proctor.exam.table import ScoreRow
+from proctor.generate.styled.record import StyledQuestion
+from proctor.generate.styled.summary import Cell as Asked
+from proctor.generate.styled.summary import StyledSummary
+from proctor.metrics.figure import Bars, IntervalPlot
+from proctor.report.numbers import dollars, number, show_p, show_value
+from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Section, SourceView, Table
+
+__all__ = [
+    "Writing",
+    "concurrence_section",
+    "overlap_section",
+    "question_facts",
+    "retrieval_section",
+    "source_view",
+    "writing_sections",
+]
+
+_ROWS: Final = 20
+_CHARACTERS: Final = 1_500
+_FEW: Final = 12
+_NEAR: Final = 50
+
+
+class Writing(msgspec.Struct):
+    """What the page takes from the summary of generation (``styled.json``)."""
+
+    summary: StyledSummary
+    coverage: dict[str, Any] = {}
+    seed_statistics: dict[str, Any] = {}
+    near_known: list[dict[str, Any]] = []
+    short: list[str] = []
+    interrupted: bool = False
+
+
+# -- how they were written -----------------------------------------------------------------------------------------
+
+
+def writing_sections(
+    found: Writing, questions: Sequence[StyledQuestion], warnings: Sequence[str] = ()
+) -> Iterator[Section]:
+    """Yield what was asked for and made, and what became of attempts.
+
+    Args:
+        found: summary of generation.
+        questions: as they were made.
+        warnings: what changed since.
+    """
+    summary = found.summary
+    parts: list[Part] = [Paragraph(text, beware=True) for text in warnings]
+    parts += _grids(summary.cells)
+    if found.short:
+        parts.append(Paragraph("Fewer candidates than asked for: " + "; ".join(found.short), beware=True))
+    if found.interrupted or summary.open:
+        text = f"Not finished: {summary.open:,} targets are open; the same command goes on."
+        parts.append(Paragraph(text, beware=True))
+    facts = (
+        ("asked for", f"{summary.asked:,}"),
+        ("made", f"{summary.achieved:,}"),
+        ("attempts", f"{summary.attempts:,}"),
+        ("yield", _percent(summary.yield_)),
+        ("calls", f"{summary.calls:,}"),
+        ("cost", dollars(None if summary.cost is None else float(summary.cost))),
+    )
+    yield Section("questions", "Questions about documents", tuple(parts), facts)
+    yield _attempts(found, questions)
+
+
+def _grids(cells: Sequence[Asked]) -> Iterator[Part]:
+    styles = tuple(dict.fromkeys(c.style for c in cells))
+    combos = tuple(dict.fromkeys(c.combination for c in cells))
+    at = {(c.style, c.combination): c for c in cells}
+
+    def grid(title: str, value: Callable[[Asked], float | None], high: float = 1.0, digits: int = 2) -> Heat:
+        rows = tuple((s, tuple(value(at[s, c]) if (s, c) in at else None for c in combos)) for s in styles)
+        return Heat(title, "style", combos, rows, high=high, digits=digits)
+
+    def made(own: Sequence[Asked]) -> str:
+        return f"{sum(c.achieved for c in own)} of {sum(c.asked for c in own)}" if own else ""
+
+    yield grid(
+        "Share of the questions asked for that were made", lambda c: c.achieved / c.asked if c.asked else None
+    )
+    rows = tuple(
+        (
+            s,
+            *(made([at[s, c]] if (s, c) in at else []) for c in combos),
+            made([c for c in cells if c.style == s]),
+        )
+        for s in styles
+    )
+    yield Table("Asked for and made", ("style", *combos, "all"), rows)
+    yield grid("Yield: questions by attempt", lambda c: c.yield_)
+    for title, value, digits in (
+        ("Dollars a question", _dollars_each, 4),
+        ("Calls a question", _calls_each, 1),
+    ):
+        known = [x for c in cells if (x := value(c)) is not None]
+        if any(known):
+            yield grid(title, value, high=max(known), digits=digits)
+
+
+def _dollars_each(cell: Asked) -> float | None:
+    return float(cell.cost) / cell.achieved if cell.cost is not None and cell.achieved else None
+
+
+def _calls_each(cell: Asked) -> float | None:
+    return cell.calls / cell.achieved if cell.achieved else None
+
+
+def _attempts(found: Writing, questions: Sequence[StyledQuestion]) -> Section:
+    summary = found.summary
+    names = tuple(summary.outcomes)
+    values = tuple(float(n) for n in summary.outcomes.values())
+    spoken = tuple(name.replace("_", " ") for name in names)
+
+    def share(counts: Mapping[str, int], name: str) -> float | None:
+        whole = sum(counts.values())
+        return counts.get(name, 0) / whole if whole else None
+
+    by_style = tuple((s, tuple(share(counts, n) for n in names)) for s, counts in summary.by_style.items())
+    needed = tuple((n, f"{count:,}") for n, count in summary.attempts_needed.items())
+    parts: list[Part] = [
+        Bars("What became of attempts", spoken, values, high=max(values, default=1.0)),
+        Heat("Outcomes by style, share of its attempts", "style", spoken, by_style),
+        Table("Attempts that a question took", ("attempts", "questions"), needed),
+        *_difficulty(questions),
+        *_seeds(found),
+    ]
+    if found.near_known:
+        rows = tuple(
+            (m["id"], m["list"], m["by"], f"{m['value']:.2f}", m["other"][:200])
+            for m in found.near_known[:_NEAR]
+        )
+        head = ("question", "list", "by", "value", "text")
+        parts.append(Table("Near questions that models may have learnt from", head, rows, digits=False))
+    return Section("attempts", "Attempts", tuple(parts))
+
+
+def _difficulty(questions: Sequence[StyledQuestion]) -> Iterator[Table]:
+    measured: dict[str, Counter[str]] = {}
+    for question in questions:
+        for name, value in question.difficulty.items():
+            measured.setdefault(name, Counter())[value] += 1
+    for name, values in measured.items():
+        title = f"Difficulty: {name.replace('_', ' ')}"
+        ordered = sorted(x for v in values.elements() if (x := _number(v)) is not None)
+        if len(values) <= _FEW:
+            yield Table(
+                title, ("value", "questions"), tuple((v, f"{n:,}") for v, n in sorted(values.items()))
+            )
+        elif ordered:
+            spread = (f"{x:g}" for x in (ordered[0], ordered[len(ordered) // 2], ordered[-1]))
+            yield Table(
+                title, ("", "min", "median", "max", "questions"), (("", *spread, f"{len(ordered):,}"),)
+            )
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _seeds(found: Writing) -> Iterator[Table]:
+    coverage, numbers = found.coverage, found.seed_statistics
+    if coverage.get("modalities"):
+        rows = tuple(
+            (name, f"{m['sources']:,}", _percent(m["share"]), f"{m['seeds']:,}", _percent(m["seed_share"]))
+            for name, m in coverage["modalities"].items()
+        )
+        note = (
+            f"{coverage['seeds']:,} seeds from {coverage['distinct']:,} sources in {coverage['documents_used']:,} of "
+            f"{coverage['documents']:,} documents; the most from one document: {_percent(coverage['largest_share'])}."
+        )
+        yield Table("Seeds", ("modality", "sources", "share", "seeds", "share of seeds"), rows, note)
+    if numbers:
+        uneven = (
+            ("highest probability over lowest", f"{numbers['ratio']:.4g}"),
+            ("total variation from uniform", f"{numbers['total_variation']:.4f}"),
+            (
+                "mass of the tenth of sources farthest from their neighbours",
+                _percent(numbers["outlier_mass"]),
+            ),
+            ("acceptance of proposals", _percent(numbers["acceptance"])),
+        )
+        note = (
+            f"From {numbers['measured']:,} of {numbers['sources']:,} sources. Multiplying by beta, as printed, leaves seeds all but "
+            "uniform; dividing by it gives the effect that the paper describes."
+        )
+        yield Table("How uneven seeds are", ("", "value"), uneven, note)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+# -- retrieval, overlap, concurrence -------------------------------------------------------------------------------
+
+
+def retrieval_section(which: str, table: RetrievalTable, warnings: Sequence[str] = ()) -> Section:
+    """Return how far retrievers found the cited sources of a set of questions."""
+    parts = [Paragraph(text, beware=True) for text in (*warnings, *table.notes)]
+    return Section(f"retrieval-{which}", f"Retrieval ({which})", (*parts, *_retrieval(table)))
+
+
+def _retrieval(table: RetrievalTable) -> Iterator[Part]:
+    measures = tuple(dict.fromkeys(c.measure for c in table.cells))
+    overall = [m for m in measures if " " not in m]
+    for measure in (m for m in overall if m.startswith("recall@")):
+        found = [c for c in table.cells if c.measure == measure and c.slice == "all"]
+        yield IntervalPlot(
+            f"{measure}, all questions", tuple(c.system for c in found), tuple(c.value for c in found),
+            tuple(c.low for c in found), tuple(c.high for c in found), scale=(0.0, 100.0),
+        )  # fmt: skip
+    for kind, title in (("style", "Retrieval by style"), ("modalities", "Retrieval by sources")):
+        slices = tuple(dict.fromkeys(c.slice for c in table.cells if c.kind == kind))
+        yield _recalls(title, table, overall, ("all", *slices))
+    if parts := [m for m in measures if " " in m]:
+        yield _recalls("Share of the cited sources of one modality", table, parts, ("all",))
+    crossed = tuple(
+        heat for measure in overall if measure.startswith("recall@") for heat in _crossed(measure, table)
+    )
+    if crossed:
+        yield Fold("Style and sources", crossed)
+    if table.counts:
+        yield Table(
+            "Counted in retrieval",
+            ("what", "how many"),
+            tuple((k, f"{n:,}") for k, n in table.counts.items()),
+        )
+
+
+def _recalls(title: str, table: RetrievalTable, measures: Sequence[str], slices: Sequence[str]) -> Table:
+    by: dict[tuple[str, str, str], ScoreRow] = {(c.system, c.measure, c.slice): c for c in table.cells}
+    rows = tuple(
+        (Cell(system, measure), *(number(by.get((system, measure, s))) for s in slices))
+        for system in table.runs
+        for measure in measures
+        if any((system, measure, s) in by for s in slices)
+    )
+    sizes = {s: max((c.n for c in table.cells if c.slice == s), default=0) for s in slices}
+    head = ("", *(f"{s.partition('=')[2] or s} (n {sizes[s]:,})" for s in slices))
+    note = (
+        "Per cent; below each number its interval at 95 %. recall@k is the share of the cited sources, as published; all-gold@k the "
+        "share of questions of which all were found."
+    )
+    return Table(title, head, rows, note)
+
+
+def _crossed(measure: str, table: RetrievalTable) -> Iterator[Heat]:
+    for system in table.runs:
+        own = [
+            c
+            for c in table.cells
+            if c.kind == "style-modalities" and c.measure == measure and c.system == system
+        ]
+        places = {tuple(part.partition("=")[2] for part in c.slice.split("/")): c.value for c in own}
+        combos = tuple(dict.fromkeys(m for _, m in places))
+        rows = tuple(
+            (s, tuple(places.get((s, m)) for m in combos)) for s in dict.fromkeys(s for s, _ in places)
+        )
+        if rows:
+            yield Heat(f"{measure} of {system}", "style", combos, rows, high=100.0, digits=1)
+
+
+def overlap_section(table: OverlapTable, warnings: Sequence[str] = ()) -> Section:
+    """Return how far styles overlap: two or more are claimed for a question."""
+    rows = tuple(
+        (row.style, f"{row.n}", *(show_value(x) for x in (row.overlap, row.none, row.own)), f"{row.unread}")
+        for row in table.rows
+    )
+    matrix = Heat(
+        "Styles that are claimed, by the style that was meant, in percent", "meant", table.styles,
+        tuple((row.style, tuple(row.claimed.get(s) for s in table.styles)) for row in table.rows), high=100.0, digits=1,
+    )  # fmt: skip
+    head = ("style", "questions", "overlap %", "no style %", "own style %", "unread")
+    note = "Overlap: two or more styles are claimed for a question."
+    beware = [Paragraph(text, beware=True) for text in warnings]
+    return Section("overlap", "Style overlap", (*beware, Table("Overlap", head, rows, note), matrix))
+
+
+def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section | None:
+    """Return whether questions that were generated rank systems as those of a data set do.
+
+    Args:
+        tables: by what systems are ranked by; why there is none, in words.
+    """
+    parts: list[Part] = []
+    for by, table in tables.items():
+        if isinstance(table, str):
+            parts.append(Paragraph(f"{by}: {table}", beware=True))
+            continue
+        rows = tuple((s, f"{a:.2f}", f"{b:.2f}") for s, (a, b) in table.scores.items())
+        ends = (
+            f" [{table.low:.2f}, {table.high:.2f}]"
+            if table.low is not None and table.high is not None
+            else ""
+        )
+        tau = f"Kendall's tau-b {table.tau:.3f}{ends}" if table.tau is not None else "tau is not defined"
+        p = f", p {show_p(table.p)}" if table.p is not None else ""
+        note = f"{tau}{p}; {table.discordant} of {table.pairs} pairs in opposite order. " + " ".join(
+            table.notes
+        )
+        parts.append(Table(f"Concurrence by {by}", ("system", *table.benchmarks), rows, note))
+    return Section("concurrence", "Concurrence", tuple(parts)) if parts else None
+
+
+# -- evidence of a question ----------------------------------------------------------------------------------------
+
+
+def question_facts(q: StyledQuestion, ranks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield how a question was made, and at which ranks its sources were found, by retriever."""
+    yield "entity", q.entity
+    yield "seed", q.seed_id
+    for n, hop in enumerate(q.hops, 1):
+        yield f"hop {n}", f"{hop.question} — {hop.answer}"
+    for name, values in (("checks", q.checks), ("difficulty", q.difficulty), ("ranks of the cited", ranks)):
+        yield name, "; ".join(f"{key.replace('_', ' ')}: {text}" for key, text in values.items())
+    yield "attempts", str(q.attempts)
+
+
+def source_view(source: Source, role: str, picture: str) -> SourceView:
+    """Return a source as it is shown; what is left out of it is counted.
+
+    Args:
+        source: of the corpus.
+        role: ``cited`` or ``not cited``.
+        picture: its pixels as a data address; empty where there are none.
+    """
+    text = source.body or source.verbalisation or ""
+    more = [f"{len(source.rows) - _ROWS:,} more rows"] if len(source.rows) > _ROWS else []
+    more += [f"{len(text) - _CHARACTERS:,} more characters"] if len(text) > _CHARACTERS else []
+    return SourceView(
+        id=source.id,
+        modality=source.modality,
+        role=role,
+        title=source.title,
+        text=text[:_CHARACTERS],
+        header=source.header,
+        rows=tuple(tuple(cell[:200] for cell in row) for row in source.rows[:_ROWS]),
+        more=", ".join(more),
+        picture=picture,
+        origin=", ".join(filter(None, (source.doc_id, source.locator, source.url, source.licence))),
+    )

@@ -1,0 +1,338 @@
+"""What the page says of questions about moments alone: ProMQA's tables of the data set, task graphs, where each step stands.
+
+Conventions: means are over items unless the name says otherwise; an undefined mean (nothing to average) is a dash, never 0.
+*Steps so far* counts the performed steps up to the moment, the start moment as one, as the published figure does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from proctor.drawing.svg import draw_layout
+from proctor.drawing.text import show_step
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import Gold, Item, Text
+from proctor.examples.example import QUESTION_TYPES, Example, Performed
+from proctor.metrics.text_statistics import first_words, mean_tokens
+from proctor.procedure.graph import TaskGraph
+from proctor.report.data import Asked
+from proctor.report.drawing import Drawing, draw_graphs
+from proctor.report.examples import Evidence
+from proctor.report.numbers import show_value
+from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Section, SourceView, Table
+from proctor.report.states import derive_step_states, list_steps, mark_states
+from proctor.verify.statistics import verification_statistics
+
+__all__ = ["PUBLISHED_PROMQA", "is_published_promqa", "moment_evidence", "moment_sections"]
+
+PUBLISHED_PROMQA: Final[Mapping[str, str]] = {
+    "items": "401",
+    "activities": "24",
+    "recordings": "231",
+    "steps_per_activity_weighted": "14.3",
+    "clip_seconds": "6 min 47 s",
+    "steps_so_far": "6.4",
+    "answers_per_question": "1.9",
+    "question_tokens": "8.9",
+    "answer_tokens": "11.8",
+    "clean": "176",
+    "noisy": "225",
+    "approved": "401 of 500 (0.80)",
+    "answer_agreement": "0.87",
+    "next": "158 of 179 (0.88)",
+    "missing": "148 of 180 (0.82)",
+    "order": "20 of 26 (0.77)",
+    "preparation": "14 of 24 (0.58)",
+    "measurement": "17 of 21 (0.81)",
+    "timing": "25 of 33 (0.76)",
+    "technique": "9 of 21 (0.43)",
+    "temperature": "10 of 16 (0.62)",
+}
+"""Figures as the ProMQA paper prints them (Tables 2 and 12, section 3). Its text swaps clean and noisy; the values
+here are those of its tables."""
+
+_PUBLISHED_IDS: Final = "f83fbe76fdc510756c12e0ad739a3ecbb512729a6c9e92f503d1c48808fd3475"
+"""SHA-256 of the 401 published ids, sorted, one a line."""
+
+_WORDS: Final = 8
+_DRAWN: Final = 6
+"""Examples whose task graph is drawn with its states; the list of steps says the same for all."""
+
+
+def moment_sections(
+    items: Sequence[Item], graphs: Mapping[str, TaskGraph], asked: Asked | None
+) -> Iterator[Section]:
+    """Yield the tables of the data set and the task graphs.
+
+    Args:
+        items: questions about moments.
+        graphs: activity id to task graph.
+        asked: all candidates with what was said of them, for approval and agreement.
+    """
+    examples = {item.id: moment_example(item.question) for item in items}
+    yield _dataset(items, examples, graphs, asked)
+    if graphs:
+        yield _graphs(examples.values(), graphs)
+
+
+def is_published_promqa(items: Sequence[Item]) -> bool:
+    """True when the ids are exactly the 401 of the published benchmark (told by their hash)."""
+    digest = hashlib.sha256("\n".join(sorted(i.id for i in items)).encode("utf-8", "replace"))
+    return digest.hexdigest() == _PUBLISHED_IDS
+
+
+# -- the data set --------------------------------------------------------------------------------------------------
+
+
+def _dataset(
+    items: Sequence[Item],
+    examples: Mapping[str, Example],
+    graphs: Mapping[str, TaskGraph],
+    asked: Asked | None,
+) -> Section:
+    published = PUBLISHED_PROMQA if is_published_promqa(items) else {}
+    offered = (
+        Counter(q.facets.get("type", "") for q in asked.questions) if asked is not None else Counter[str]()
+    )
+    figures = tuple(
+        (label, text, *([published.get(key, "")] if published else []))
+        for key, label, text in _figures(items, list(examples.values()), graphs, asked)
+    )
+    head = ("", "here", *(["published"] if published else []))
+    types = _ordered({*(e.type for e in examples.values()), *offered})
+    rows = [
+        _type_row(name, [i for i in items if examples[i.id].type == name], examples, offered[name], published)
+        for name in types
+    ]
+    rows.append(_type_row("all", list(items), examples, offered.total(), published))
+    columns = (
+        "Type", "Questions", "Clean", "Noisy", "Something to name", "Kept", *(["Kept, published"] if published else []),
+        "Direct", "Suggestion", "Intervention", "Words of question", "Words of answer",
+    )  # fmt: skip
+    words = tuple(
+        (name, _first([i.question.text for i in found]), _first([_text(g) for i in found for g in i.golds]))
+        for name in (*types, "all")
+        if (found := [i for i in items if name in ("all", examples[i.id].type)])
+    )
+    note = (
+        "Clean: everything before the moment was done right. Noisy: an earlier step was done wrongly. Direct answers say what is asked, "
+        "suggestions add how to put it right, interventions say that it cannot be put right. Words with punctuation, as published."
+    )
+    parts = (
+        Table("Key figures", head, figures),
+        Table("Questions and answers by type", columns, tuple(rows), note),
+        Fold("First words", (Table("First words", ("Type", "Questions", "Answers"), words, digits=False),)),
+    )
+    return Section("dataset", "Data set", parts)
+
+
+def _figures(
+    items: Sequence[Item], examples: Sequence[Example], graphs: Mapping[str, TaskGraph], asked: Asked | None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield key, label and value of the figures that the published benchmark also gives."""
+    sizes = {e.activity_id: len(graphs[e.activity_id].actions) for e in examples if e.activity_id in graphs}
+    steps, clips = list(sizes.values()), [e.end for e in examples]
+    golds = [_text(g) for i in items for g in i.golds]
+    noisy = sum(e.noisy for e in examples)
+    yield "items", "questions", f"{len(items):,}"
+    yield "activities", "activities", f"{len({e.activity_id for e in examples}):,}"
+    yield "recordings", "recordings", f"{len({e.recording_id for e in examples}):,}"
+    weighted = _mean(sizes[e.activity_id] for e in examples if e.activity_id in sizes)
+    yield "steps_per_activity_weighted", "steps per activity, weighted by question", show_value(weighted)
+    spread = f" ({min(steps)} to {max(steps)})" if steps else ""
+    yield "steps_per_activity", "steps per activity, each counted once", show_value(_mean(steps)) + spread
+    yield "clip_seconds", "length of what may be seen, mean", _minutes(_mean(clips))
+    yield (
+        "",
+        "shortest to longest",
+        f"{_minutes(min(clips, default=None))} to {_minutes(max(clips, default=None))}",
+    )
+    yield (
+        "steps_so_far",
+        "steps performed up to the moment, mean",
+        show_value(_mean(len(e.previous) + 1 for e in examples)),
+    )
+    yield (
+        "answers_per_question",
+        "accepted answers per question, mean",
+        show_value(_mean(len(i.golds) for i in items), 2),
+    )
+    yield (
+        "question_tokens",
+        "words per question",
+        show_value(mean_tokens([i.question.text for i in items]).value if items else None),
+    )
+    yield "answer_tokens", "words per answer", show_value(mean_tokens(golds).value if golds else None)
+    yield "clean", "clean moments: no earlier mistake", f"{len(items) - noisy:,}"
+    yield "noisy", "noisy moments: after a mistake", f"{noisy:,}"
+    if asked is not None:
+        yield "approved", "questions kept of those proposed", _kept(items, len(asked.questions))
+        found = verification_statistics(asked.questions, asked.verdicts)
+        if found.candidates:
+            yield (
+                "answer_agreement",
+                "agreement of two people on an answer",
+                show_value(found.answers.raw.value, 2),
+            )
+
+
+def _type_row(
+    name: str,
+    items: Sequence[Item],
+    examples: Mapping[str, Example],
+    offered: int,
+    published: Mapping[str, str],
+) -> tuple[str, ...]:
+    noisy = sum(examples[i.id].noisy for i in items)
+    golds = [g for i in items for g in i.golds]
+    kinds = Counter(g.value.kind for g in golds if isinstance(g.value, Text))
+    return (
+        name, f"{len(items):,}", f"{len(items) - noisy:,}", f"{noisy:,}", f"{sum(examples[i.id].has_answer for i in items):,}",
+        _kept(items, offered), *([published.get("approved" if name == "all" else name, "")] if published else []),
+        *(f"{kinds[kind]:,}" for kind in ("direct", "suggestion", "intervention")),
+        show_value(mean_tokens([i.question.text for i in items]).value if items else None),
+        show_value(mean_tokens([_text(g) for g in golds]).value if golds else None),
+    )  # fmt: skip
+
+
+def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+    """Return question types in their published order, unknown ones behind."""
+    known = set(names)
+    return (*(t for t in QUESTION_TYPES if t in known), *sorted(known.difference(QUESTION_TYPES)))
+
+
+def _kept(items: Sequence[Item], offered: int) -> str:
+    kept = len({i.question.provenance.get("candidate", i.id) for i in items})
+    return f"{kept:,} of {offered:,} ({kept / offered:.2f})" if offered else "–"
+
+
+def _first(texts: Sequence[str]) -> str:
+    return ", ".join(f"{word} {n:,}" for word, n in first_words(texts)[:_WORDS])
+
+
+def _text(gold: Gold) -> str:
+    return gold.value.text if isinstance(gold.value, Text) else ""
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+def _minutes(seconds: float | None) -> str:
+    if seconds is None or seconds != seconds:
+        return "–"
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60:02d} s"
+
+
+# -- task graphs ---------------------------------------------------------------------------------------------------
+
+
+def _graphs(examples: Iterable[Example], graphs: Mapping[str, TaskGraph]) -> Section:
+    examples = list(examples)
+    asked = Counter((e.activity_id, e.current.step_id) for e in examples if e.current)
+    counts = Counter(e.activity_id for e in examples)
+    drawings = draw_graphs(graphs)
+    folds = tuple(
+        Fold(
+            f"{graph.name or key}: {len(graph.actions)} steps, {counts[key]:,} questions",
+            tuple(_graph(key, graph, drawings[key], asked)), shown=n == 0,
+        )
+        for n, (key, graph) in enumerate(graphs.items())
+    )  # fmt: skip
+    note = "An arrow means that the upper step has to come first. The list below each drawing says the same in words."
+    return Section("graphs", "Task graphs", (Paragraph(note), *folds))
+
+
+def _graph(
+    key: str, graph: TaskGraph, drawing: Drawing, asked: Mapping[tuple[str, str], int]
+) -> Iterator[Part]:
+    name = graph.name or key
+    if drawing.svg:
+        yield Drawn(f"Task graph: {name}", Markup(drawing.svg))  # noqa: S704 - written by us from escaped text
+    else:
+        yield Paragraph(drawing.note)
+    listed = list_steps(graph)
+    position = {step.id: n for n, step in enumerate(listed, start=1)}
+    rows = tuple(
+        (
+            Cell(f"{n}. {show_step(step)}"),
+            ", ".join(map(str, sorted(position[i] for i in graph.predecessors(step.id) if i in position)))
+            or "–",
+            f"{asked.get((key, step.id), 0) or '–'}",
+        )
+        for n, step in enumerate(listed, start=1)
+    )
+    yield Table(f"Steps of {name}", ("Step", "After", "Asked here"), rows)
+
+
+def moment_evidence(
+    graphs: Mapping[str, TaskGraph], frames: Callable[[Item], Sequence[SourceView]]
+) -> Callable[[Item], Evidence]:
+    """Return what finds the evidence of a question: its frames, what was done so far, where each step stands.
+
+    Args:
+        graphs: activity id to task graph.
+        frames: pictures of a question, where there are any.
+    """
+    drawings = draw_graphs(graphs)
+    drawn: list[str] = []
+
+    def find(item: Item) -> Evidence:
+        example = moment_example(item.question)
+        graph = graphs.get(example.activity_id)
+        sources = [*frames(item), _history(example, graph)]
+        drawing = None
+        if graph is not None:
+            states = derive_step_states(example, graph)
+            rows = tuple((show_step(graph[s.step_id]), s.words) for s in states)
+            title = f"Where each step stands: {graph.name or graph.id}"
+            sources.append(SourceView(graph.id, "task graph", "", title, header=("step", "state"), rows=rows))
+            layout = drawings[example.activity_id].layout
+            if layout is not None and layout.placement is not None and len(drawn) < _DRAWN:
+                drawn.append(item.id)
+                label = f"Task graph: {graph.name or graph.id}"[:200]
+                drawing = Markup(draw_layout(layout, graph, mark_states(states), label=label, noun="mistake"))  # noqa: S704 - ours
+        return Evidence(tuple(sources), tuple(_facts(example)), drawing)
+
+    return find
+
+
+def _facts(example: Example) -> Iterator[tuple[str, str]]:
+    yield "activity", example.activity_name or example.activity_id
+    yield "moment", f"{_clock(example.end)}, {example.state}, {'noisy' if example.noisy else 'clean'}"
+    yield "mistakes", "; ".join(example.mistake_texts)
+
+
+def _history(example: Example, graph: TaskGraph | None) -> SourceView:
+    rows = tuple(_performed(p, graph) for p in example.performed)
+    return SourceView(
+        example.clip_id, "recording", "", f"What was done so far: {example.recording_id}",
+        header=("when", "step", "mistakes"), rows=rows, origin=example.video or "",
+    )  # fmt: skip
+
+
+def _performed(p: Performed, graph: TaskGraph | None) -> tuple[str, ...]:
+    known = graph[p.step_id].text if graph is not None and p.step_id in graph else ""
+    instruction = p.instruction or known
+    differs = bool(instruction) and instruction.split() != p.text.split()
+    when = "–".join(_clock(t) for t in (p.start, p.end) if t is not None)
+    mistakes = "; ".join(f"{m.kind}: {m.text}" if m.text else m.kind for m in p.mistakes)
+    return when, p.text + (f" (instruction: {instruction})" if differs else ""), mistakes
+
+
+def _clock(seconds: float) -> str:
+    if seconds != seconds or seconds in (float("inf"), float("-inf")):
+        return "–"
+    whole = int(seconds)
+    return (
+        f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+        if whole >= 3600
+        else f"{whole // 60}:{whole % 60:02d}"
+    )

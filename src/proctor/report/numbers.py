@@ -1,0 +1,96 @@
+"""Numbers as the page prints them: a true minus sign, a dash where nothing is defined, the interval as a second line."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from proctor.report.parts import Cell
+
+__all__ = ["count", "dollars", "number", "show_p", "show_value", "signed"]
+
+
+class _Estimate(Protocol):
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def show_value(value: float | None, digits: int = 1) -> str:
+    """Return a number with a true minus sign, a dash when it is undefined.
+
+    Example:
+        >>> show_value(-0.04), show_value(-2.34), show_value(None)
+        ('0.0', '−2.3', '–')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a difference with its sign.
+
+    Example:
+        >>> signed(1.25), signed(0.01), signed(-3.0)
+        ('+1.2', '0.0', '−3.0')
+    """
+    plus = value is not None and not math.isnan(value) and round(value, digits) > 0
+    return ("+" if plus else "") + show_value(value, digits)
+
+
+def show_p(p: float | None) -> str:
+    """Return a probability as the page prints it."""
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def dollars(value: float | None) -> str:
+    """Return an amount; what is not known is no amount."""
+    return "not known" if value is None else f"${value:,.4f}" if value < 1 else f"${value:,.2f}"
+
+
+def count(n: int, word: str, plural: str = "") -> str:
+    """Return a number of things in words.
+
+    Example:
+        >>> count(1, "video"), count(1200, "activity", "activities")
+        ('1 video', '1,200 activities')
+    """
+    return f"{n:,} {word if n == 1 else plural or word + 's'}"
+
+
+def number(
+    estimate: _Estimate | None,
+    digits: int = 1,
+    *,
+    scale: float = 1.0,
+    sign: bool = False,
+    tone: str = "",
+    more: str = "",
+    mark: str = "",
+) -> Cell:
+    """Return a number with its interval below it.
+
+    Args:
+        estimate: value and interval; None for a dash.
+        digits: after the point.
+        scale: 100 for a share that is printed in per cent.
+        sign: of differences, whose sign is always printed.
+        tone: of the cell.
+        more: behind the interval.
+        mark: behind the number.
+    """
+    if estimate is None:
+        return Cell("–", tone="soft")
+    show = signed if sign else show_value
+    value, low, high = (
+        None if x is None else scale * x for x in (estimate.value, estimate.low, estimate.high)
+    )
+    ends = f"{show(low, digits)} to {show(high, digits)}" if low is not None and high is not None else ""
+    return Cell(show(value, digits) + mark, " ".join(filter(None, (ends, more))), tone)

@@ -1,0 +1,532 @@
+"""The sections on how an exam was answered: leaderboard, slices, who can be told apart, answers without a mark, what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from proctor.exam.corrected import CorrectedScore
+from proctor.exam.prediction import Judgement, Prediction
+from proctor.report import charts
+from proctor.report.data import ROLES, SharedCost
+from proctor.report.naming import common, span
+from proctor.report.numbers import number, show_p, show_value, signed
+from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Row, Section, Table
+from proctor.report.standing import ALPHA, Line, Standing, lacks
+from proctor.report.views import view_parts
+
+__all__ = ["results_section", "run_cell", "usage_of"]
+
+_FEW: Final = 12
+"""So many slices of one kind stand in a table with intervals; more of them in shades."""
+_MANY: Final = 7
+"""With more runs, columns are numbered as rows are."""
+_LISTED: Final = 200
+_NAMED: Final = 3
+_TITLES: Final[Mapping[str, str]] = {
+    "noise": "Clean and noisy moments",
+    "type": "Question types",
+    "activity": "Activities",
+    "kind": "Kinds of accepted answers",
+    "dataset": "Data sets",
+    "position": "Place in the clip",
+    "modalities": "Sources that are needed",
+    "style-modalities": "Style and sources",
+}
+_MEASURES: Final[Mapping[str, str]] = {
+    "judge": "Score",
+    "accuracy": "Accuracy",
+    "circular_accuracy": "Right in all rotations",
+    "consistency": "Right by the judge",
+}
+
+
+def run_cell(line: Line, *, flat: bool = False) -> Cell:
+    """Return the name of a run as the label of a table's line."""
+    role = line.run.role
+    tone = "" if role in ("system", "human") else "floor"
+    tag = "" if role == "system" or flat else ROLES[role]
+    if flat:
+        return Cell(line.name.label, tone=tone, title=line.run.name)
+    return Cell(line.name.title, line.name.view, tone, tag=tag, title=line.run.name)
+
+
+def results_section(
+    standing: Standing,
+    corrected: Mapping[str, CorrectedScore],
+    shared: Sequence[SharedCost] = (),
+    *,
+    calibrated: bool = False,
+    level: float = 0.95,
+) -> Section:
+    """Return the section of an exam.
+
+    Args:
+        standing: of its runs.
+        corrected: run to its score as people would have marked.
+        shared: costs of several runs.
+        calibrated: whether the judges were held against people.
+        level: of the intervals.
+    """
+    exam = standing.exam
+    parts: list[Part] = [Paragraph(text, beware=True) for text in exam.warnings]
+    if not standing.lines:
+        parts.append(Paragraph("There is no run yet. Scores and comparisons appear here once there is one."))
+        return Section(exam.id, f"Results: {exam.title}", tuple(parts))
+    parts += _board(standing, corrected, calibrated=calibrated, level=level)
+    parts += _by_slices(standing)
+    parts += view_parts(standing)
+    parts += _pairs(standing, level)
+    parts += _shown(standing)
+    parts += _marks(standing)
+    parts += _letters(standing)
+    parts += _lacking(standing)
+    parts += _costs(standing, shared)
+    return Section(exam.id, f"Results: {exam.title}", tuple(parts))
+
+
+# -- leaderboard ---------------------------------------------------------------------------------------------------
+
+
+def measure_title(measure: str) -> str:
+    """Return a measure as a heading."""
+    return _MEASURES.get(measure, measure.replace("_", " "))
+
+
+def _board(
+    standing: Standing, corrected: Mapping[str, CorrectedScore], *, calibrated: bool, level: float
+) -> Iterator[Part]:
+    floor = standing.best("floor")
+    reference = floor.value if floor is not None else None
+    people = any(line.run.name in corrected for line in standing.lines)
+    chance = any((row := line.row()) is not None and row.chance is not None for line in standing.lines)
+    unread = any((row := line.row()) is not None and row.unparsed for line in standing.lines)
+    others = [m for m in standing.measures[1:] if any(line.row("all", m) for line in standing.lines)]
+    main = measure_title(standing.measures[0]) if standing.measures else "Score"
+    head = (
+        "Run", main, "0 to 100", *(["If people had judged"] if people else []), *map(measure_title, others),
+        *(["Guessing gets"] if chance else []), "Questions", "Clusters", "Failed",
+        *(["Unread"] if unread else []), "Not asked",
+    )  # fmt: skip
+    rows: list[Row] = []
+    for line in standing.lines:
+        row = line.row()
+        counts: list[str | Cell] = ["–"] * (4 + unread)
+        if row is not None:
+            numbers = [
+                row.n,
+                row.clusters or _clusters(standing, line),
+                row.failed,
+                *([row.unparsed] if unread else []),
+                row.skipped,
+            ]
+            counts = [
+                Cell(f"{n:,}", tone="" if k < 2 else "warn" if n else "soft") for k, n in enumerate(numbers)
+            ]
+        rows.append(
+            (
+                run_cell(line),
+                number(row, tone="strong", mark="*" if row is not None and row.note else ""),
+                Cell(drawn=charts.interval_chart(row, line.run.role, reference=reference))
+                if row is not None
+                else "",
+                *([_corrected(corrected.get(line.run.name))] if people else []),
+                *(number(line.row("all", m)) for m in others),
+                *([show_value(row.chance if row is not None else None)] if chance else []),
+                *counts,
+            )
+        )
+    notes = [
+        f"From 0 to 100; a judge's marks count 100 for a match, 50 for a partial answer and 0 for a wrong one, shares are per "
+        f"cent. Below each number its {100 * level:g} % interval, by a bootstrap over clusters (recordings, videos), because "
+        "questions of one share its difficulty. Filled circle: system; square: people; hollow circle: floor, which answers "
+        "without looking; hollow diamond: upper bound, which is told what others must not know"
+        + ("; dashed line: the best floor." if reference is not None else ".")
+    ]
+    if unread:
+        notes.append("Unread: replies that could not be read, which count as wrong.")
+    if people:
+        notes.append(
+            "If people had judged: corrected by people's marks on a part of the answers; a dash where these are too few."
+        )
+    yield Table("Leaderboard", head, tuple(rows), " ".join(notes))
+    if not calibrated and any(line.run.judgements for line in standing.lines):
+        yield Paragraph(
+            "Not calibrated: nobody held the judge against people on these answers, so how far its marks are those of people is "
+            "not known."
+        )
+    told: dict[str, list[str]] = {}
+    for line in standing.lines:
+        for text in _said(line):
+            told.setdefault(text.rstrip("."), []).append(line.name.label)
+    for text, names in told.items():
+        named = "; ".join(names[:_NAMED]) + (
+            f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        )
+        yield Paragraph(f"* {text}: {named}.")
+    if lacking := [line.name.label for line in standing.lines if line.run.table is None]:
+        yield Paragraph(f"Without scores yet (proctor score): {', '.join(lacking)}.", beware=True)
+
+
+def _said(line: Line) -> Iterator[str]:
+    row = line.row()
+    if row is not None and row.note:
+        yield row.note
+    if line.run.table is not None:
+        yield from line.run.table.notes
+        if line.run.table.privilege:
+            yield f"was told what others must not know ({line.run.table.privilege})"
+
+
+def _clusters(standing: Standing, line: Line) -> int:
+    if line.run.table is None:
+        return 0
+    marked = {id_ for id_, mark in line.run.table.item_marks.items() if mark is not None}
+    return len({item.question.cluster or item.id for item in standing.exam.items if item.id in marked})
+
+
+def _corrected(score: CorrectedScore | None) -> Cell:
+    return number(score.mean if score is not None and score.mean.value is not None else None)
+
+
+# -- slices --------------------------------------------------------------------------------------------------------
+
+
+def _by_slices(standing: Standing) -> Iterator[Part]:
+    for kind, sizes in standing.slices().items():
+        if kind == "all" or not sizes:
+            continue
+        title = _TITLES.get(kind, kind.replace("-", " and ").capitalize())
+        if len(sizes) > _FEW:
+            yield Fold(f"{title}: {len(sizes)} of them", (_shades(standing, title, tuple(sizes)),))
+        else:
+            yield from _sliced(standing, title, sizes)
+
+
+def _sliced(standing: Standing, title: str, sizes: Mapping[str, int]) -> Iterator[Part]:
+    floors = {name: standing.best("floor", name) for name in ("all", *sizes)}
+    head = ("Run", "all", *(f"{_label(name)} (n {n:,})" for name, n in sizes.items()))
+
+    def cell(line: Line, name: str) -> Cell:
+        row, floor = line.row(name), floors[name]
+        lift = ""
+        if (
+            row is not None
+            and row.value is not None
+            and line.run.role != "floor"
+            and floor is not None
+            and floor.value is not None
+        ):
+            lift = f"({signed(row.value - floor.value)})"
+        return number(row, more=lift, mark="*" if row is not None and row.note else "")
+
+    rows = [(run_cell(line), *(cell(line, name) for name in ("all", *sizes))) for line in standing.scored]
+    if any(floors.values()):
+        best = tuple(Cell(show_value(f.value) if f is not None else "–") for f in floors.values())
+        rows.append((Cell("Best floor", tone="floor"), *best))
+    few = any(row.note for line in standing.scored for name in sizes if (row := line.row(name)) is not None)
+    notes = ["In brackets: points above the best floor of the column."] if any(floors.values()) else []
+    notes += (
+        [
+            "* Fewer than ten clusters, or no variation between them: the interval is narrower than what is really known."
+        ]
+        if few
+        else []
+    )
+    yield Table(title, head, tuple(rows), " ".join(notes))
+
+
+def _shades(standing: Standing, title: str, names: Sequence[str]) -> Heat:
+    def value(line: Line, name: str) -> float | None:
+        row = line.row(name)
+        return None if row is None else row.value
+
+    runs = standing.scored
+    rows = tuple((_label(name), tuple(value(line, name) for line in runs)) for name in names)
+    columns = tuple(line.name.short for line in runs)
+    note = "Few clusters stand behind each number, so there are no intervals here."
+    return Heat(title, "", columns, rows, high=100.0, digits=1, note=note)
+
+
+def _label(name: str) -> str:
+    return "/".join(part.partition("=")[2] or part for part in name.split("/"))
+
+
+# -- between runs --------------------------------------------------------------------------------------------------
+
+
+def _pairs(standing: Standing, level: float) -> Iterator[Part]:
+    if standing.note:
+        yield Paragraph(standing.note, beware=True)
+    if not standing.compared:
+        return
+    lines = standing.scored
+    many = len(lines) > _MANY
+    pairs = [
+        (a, b)
+        for n, a in enumerate(lines)
+        for b in lines[n + 1 :]
+        if (a.run.name, b.run.name) in standing.compared
+    ]
+    head = ("", *(str(n) if many else line.name.label for n, line in enumerate(lines, 1)))
+    rows: list[Row] = []
+    for n, line in enumerate(lines, 1):
+        label = run_cell(line)
+        first = Cell(f"{n} {label.text}" if many else label.text, label.small, label.tone, title=label.title)
+        rows.append((first, *(_against(standing, line, other) for other in lines)))
+    yield Table(
+        "Who can be told apart", head, tuple(rows),
+        f"The run of the row minus the run of the column, in points, on the questions that both have a mark for. ▲ better, ▼ worse, "
+        f"≈ cannot be told apart (p ≥ {ALPHA} after Holm's correction for {len(pairs):,} pairs; signs of whole clusters flipped at "
+        "random)." + (" Columns are numbered as rows are." if many else ""),
+    )  # fmt: skip
+    span_ = max(
+        [
+            10.0,
+            *(
+                abs(x)
+                for t in standing.compared.values()
+                for x in (t.difference, t.low, t.high)
+                if x is not None
+            ),
+        ]
+    )
+    listed = []
+    for a, b in pairs:
+        told = standing.compared[a.run.name, b.run.name]
+        c = told.stored
+        wins, losses = (c.wins, c.losses) if c.b == a.run.name else (c.losses, c.wins)
+        found = c.detectable
+        scale = abs(told.difference / c.difference) if c.difference else 1.0
+        listed.append(
+            (
+                f"{a.name.short} over {b.name.short}",
+                Cell(signed(told.difference), f"{signed(told.low)} to {signed(told.high)}" if told.low is not None else "", "strong"),
+                Cell(drawn=charts.difference_chart(told.difference, told.low, told.high, span=span_)),
+                show_p(c.p), show_p(told.p), f"{wins:,}", f"{c.ties:,}", f"{losses:,}", f"{c.failed:,}",
+                show_value(None if found is None else scale * found),
+            )
+        )  # fmt: skip
+    head = (
+        "Pair",
+        "Difference",
+        "around zero",
+        "p",
+        "p, Holm",
+        "Better",
+        "Equal",
+        "Worse",
+        "Left out",
+        "Would find",
+    )
+    note = (
+        f"Below each difference its {100 * level:g} % interval. Better, equal, worse: questions. Left out: questions without a mark in "
+        "one of the two. Would find: the smallest true difference that these answers would have shown with a power of 0.8."
+    )
+    yield Fold("All pairs with intervals", (Table("All pairs", head, tuple(listed), note),))
+
+
+def _against(standing: Standing, line: Line, other: Line) -> Cell:
+    if line is other:
+        return Cell("", tone="self")
+    told = standing.compared.get((line.run.name, other.run.name))
+    if told is None:
+        return Cell("–", tone="soft")
+    sign, tone = (
+        ("≈", "tie") if not told.decided else ("▲", "better") if told.difference > 0 else ("▼", "worse")
+    )
+    what = f"{line.name.label} minus {other.name.label}: {signed(told.difference)}, p {show_p(told.p)}"
+    return Cell(f"{signed(told.difference)} {sign}", f"p {show_p(told.p)}", tone, title=what)
+
+
+# -- what was shown, marks, answers without one ----------------------------------------------------------------------
+
+
+def _shown(standing: Standing) -> Iterator[Part]:
+    rows: list[Row] = []
+    smaller: list[Row] = []
+    for line in standing.lines:
+        details = [p.details for p in line.run.predictions]
+        counts = [len(p.frame_times or p.frame_indices) for p in line.run.predictions if p.answer is not None]
+        asked = span(d.get("frames", "") for d in details)
+        if not any(counts) and not asked:
+            continue
+        shrunk = Counter(d["shrunk"] for d in details if d.get("shrunk"))
+        mean = sum(counts) / len(counts) if counts else None
+        rows.append(
+            (
+                run_cell(line), asked or "–", show_value(mean), common(d.get("resolution", "") for d in details) or "–",
+                common(d.get("sampling", "") for d in details) or "–",
+                Cell(f"{shrunk.total():,}", tone="warn" if shrunk else "soft"),
+            )
+        )  # fmt: skip
+        smaller += [(run_cell(line), what, f"{n:,} of {len(details):,}") for what, n in shrunk.most_common()]
+    if rows:
+        head = ("Run", "Frames asked for", "Shown, mean", "Size", "Sampling", "Made smaller")
+        yield Table("What runs were shown", head, tuple(rows), words=frozenset({3, 4}))
+    if smaller:
+        note = (
+            "What is too large for a provider is made smaller by a stated rule, never silently. Such an answer counts as any other; "
+            "its run saw less than its name says."
+        )
+        yield Table(
+            "Requests that were made smaller",
+            ("Run", "What, and why", "Answers"),
+            tuple(smaller),
+            note,
+            words=frozenset({1}),
+        )
+
+
+def _marks(standing: Standing) -> Iterator[Part]:
+    rows: list[Row] = []
+    for line in standing.lines:
+        row = line.row()
+        if row is not None and any(row.marks):
+            zero, one, two = row.marks
+            none = row.failed + row.skipped
+            bar = charts.distribution_bar([("2", two), ("1", one), ("0", zero), ("none", none)])
+            rows.append(
+                (run_cell(line, flat=True), Cell(drawn=bar), *(f"{n:,}" for n in (two, one, zero, none)))
+            )
+    if rows:
+        head = ("Run", "shares", "2 match", "1 partial", "0 wrong", "no mark")
+        yield Table("Marks given", head, tuple(rows), "Bars in the order of the columns.")
+    counts = {key: None for line in standing.lines if line.run.table for key in line.run.table.counts}
+    counted: list[Row] = [
+        (run_cell(line, flat=True), *(f"{line.run.table.counts.get(key, 0):,}" for key in counts))
+        for line in standing.lines
+        if line.run.table is not None and line.run.table.counts
+    ]
+    if counts and counted:
+        yield Fold("Counted", (Table("Counted", ("Run", *counts), tuple(counted)),))
+
+
+def _letters(standing: Standing) -> Iterator[Part]:
+    """Yield what systems' letters say of them, where questions have options."""
+    rows: list[Row] = []
+    for line in standing.lines:
+        found = line.run.table.letters if line.run.table is not None else None
+        if found is not None and found.rows:
+            letters = ", ".join(f"{r.letter} {r.said:,} ({r.right:,} of {r.gold:,})" for r in found.rows)
+            spread = None if found.recall_spread is None else 100 * found.recall_spread
+            cells = ("yes" if found.circular else "no", letters, show_value(spread), show_p(found.balance_p))
+            rows.append((run_cell(line, flat=True), *cells))
+    if rows:
+        head = ("Run", "All rotations", "Letters", "Spread", "p, evenly named")
+        note = (
+            "Letters: how often each was named, and of the answers whose right option stood there how many were right. Spread: standard "
+            "deviation of accuracy by letter of the right option, in points: liking for letters. p: of letters at least as uneven, were "
+            "all equally likely."
+        )
+        yield Fold(
+            "Letters", (Table("Letters that were named", head, tuple(rows), note, words=frozenset({1, 2})),)
+        )
+
+
+def _lacking(standing: Standing) -> Iterator[Part]:
+    found = lacks(standing)
+    if not found:
+        return
+    names, questions = standing.names, {item.id: item.question.text for item in standing.exam.items}
+    times = Counter((lack.kind, lack.code) for lack in found)
+    runs = Counter((kind, code) for kind, code, _ in {(f.kind, f.code, f.run) for f in found})
+    counts = tuple(
+        (code, kind, f"{times[kind, code]:,}", f"{runs[kind, code]:,}")
+        for kind, code in sorted(times, key=lambda key: (-times[key], key))
+    )
+    note = "A refusal, a blocked or cut-off reply or an error is no answer: it is counted here, never judged, and never a score of 0."
+    yield Table(
+        "Answers without a mark", ("Code", "What", "Answers", "Runs"), counts, note, words=frozenset({1})
+    )
+    listed = tuple(
+        (names[f.run].label, questions.get(f.item_id, f.item_id), f.code, f.message or "–")
+        for f in found[:_LISTED]
+    )
+    more = f"{len(found) - _LISTED:,} more are not listed." if len(found) > _LISTED else ""
+    table = Table("Each of them", ("Run", "Question", "Code", "Message"), listed, more, digits=False)
+    yield Fold("All of them" if not more else f"The first {_LISTED}", (table,), shown=len(found) <= _FEW)
+
+
+# -- what it cost --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum over records, and for how many of them the figure is known."""
+
+    value: Decimal
+    known: int
+    of: int
+
+    @property
+    def text(self) -> str:
+        """The sum for people; a lower bound where it is not known for all, a dash where nothing is."""
+        if not self.known:
+            return "–"
+        whole = self.value == self.value.to_integral_value()
+        return ("≥ " if self.known < self.of else "") + format(
+            self.value, ",.0f" if whole else ",.2f" if self.value >= 1 else ",.4f"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What some records cost: calls, tokens in and out, money in US dollars."""
+
+    calls: Sum
+    tokens_in: Sum
+    tokens_out: Sum
+    cost: Sum
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        """All four."""
+        return (self.calls, self.tokens_in, self.tokens_out, self.cost)
+
+
+def usage_of(records: Sequence[Prediction] | Sequence[Judgement]) -> Usage:
+    """Sum up what records say that they cost; an unknown price is never counted as 0."""
+
+    def total(key: str) -> Sum:
+        values = [v for record in records if (v := _figure(record.details.get(key, ""))) is not None]
+        return Sum(sum(values, Decimal(0)), len(values), len(records))
+
+    return Usage(total("calls"), total("tokens_in"), total("tokens_out"), total("cost"))
+
+
+def _figure(text: str) -> Decimal | None:
+    """Read a figure from a record; what is no plain, sensible number is unknown."""
+    try:
+        value = Decimal(text.strip().removeprefix("$")) if len(text) < 40 else None
+    except InvalidOperation:
+        return None
+    return value if value is not None and value.is_finite() and 0 <= value < Decimal(10) ** 15 else None
+
+
+def _costs(standing: Standing, shared: Sequence[SharedCost]) -> Iterator[Part]:
+    rows: list[Row] = []
+    for line in standing.lines:
+        failed = {p.item_id for p in line.run.predictions if p.answer is None}
+        # An answer that failed was never sent to the judge, so nothing is unknown about it.
+        judged = [j for j in line.run.judgements if j.item_id not in failed]
+        sums = (*usage_of(line.run.predictions).sums, *usage_of(judged).sums)
+        if any(s.known for s in sums):
+            rows.append((run_cell(line), *(s.text for s in sums)))
+    if not rows:
+        return
+    rows += [
+        (Cell(s.name, tone="floor"), f"{s.calls:,}", f"{s.tokens_in:,}", f"{s.tokens_out:,}",
+         ("≥ " if s.unpriced else "") + f"{s.cost:,.4f}", "", "", "", "")
+        for s in shared
+    ]  # fmt: skip
+    columns = ("calls", "tokens in", "tokens out", "US dollars")
+    head = ("Run", *(f"{what}: {column}" for what in ("answering", "judging") for column in columns))
+    note = (
+        "≥: known for some of the records only (the others failed, or have no known price), so the sum is a lower bound. Judging: by "
+        "the judge whose marks make the score."
+    )
+    yield Table("What it cost", head, tuple(rows), note)

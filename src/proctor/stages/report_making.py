@@ -1,0 +1,171 @@
+"""What the page says of single kinds: how their questions came about, and what was measured beside answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.concur import ConcurrenceTable, concur
+from proctor.generate.instructional.choice_summary import ChoiceSummary
+from proctor.generate.styled.record import AttemptRecord
+from proctor.records import is_there, iter_jsonl, read_json
+from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
+from proctor.report.documents import (
+    Writing,
+    concurrence_section,
+    overlap_section,
+    retrieval_section,
+    writing_sections,
+)
+from proctor.report.parts import Paragraph, Section, Table
+from proctor.stages.instructional.audit import load_audit
+from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_choices
+from proctor.stages.instructional.filter import KEPT, VERDICTS, load_kept, load_training, load_verdicts
+from proctor.stages.instructional.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
+from proctor.stages.styled.answer import load_overlap
+from proctor.stages.styled.concur import sheets_of
+from proctor.stages.styled.corpus import CORPUS, corpus_of, describe
+from proctor.stages.styled.generate import ATTEMPTS_FILE, STYLED, SUMMARY, load_styled
+from proctor.stages.styled.questions import QUESTION_SETS
+from proctor.stages.styled.retrieve import load_table
+from proctor.workspace import Workspace
+
+__all__ = ["clip_making", "document_results", "document_writing", "made_as"]
+
+_SETTINGS: Final = ("pairs", "filter", "choices")
+_COMMANDS: Final = {"styled": "generate styled", "overlap": "experiment styled"}
+
+
+class _Summary(msgspec.Struct):
+    summary: PairsSummary = msgspec.field(default_factory=PairsSummary)
+
+
+class _Choices(msgspec.Struct):
+    summary: ChoiceSummary
+
+
+def clip_making(workspace: Workspace) -> Iterator[Section]:
+    """Yield how questions about clips came about."""
+    if not is_there(workspace.file(PAIRS)):
+        return
+    filtered = is_there(workspace.file(VERDICTS))
+    summary = workspace.file(PAIRS_SUMMARY)
+    choices: _Choices | None = None
+    if is_there(workspace.file(CHOICES)):
+        if not is_there(workspace.file(CHOICES_SUMMARY)):
+            raise UserError(
+                f"{CHOICES_SUMMARY} is not there.",
+                where=str(workspace.root),
+                hint=f"run again: proctor choices {workspace.root}",
+            )
+        choices = read_json(workspace.file(CHOICES_SUMMARY), _Choices)
+    made = ClipMaking(
+        pairs=load_pairs(workspace),
+        clips=load_clips(workspace),
+        summary=read_json(summary, _Summary).summary if is_there(summary) else PairsSummary(),
+        verdicts=load_verdicts(workspace) if filtered else None,
+        kept=load_kept(workspace) if filtered and is_there(workspace.file(KEPT)) else (),
+        audit=load_audit(workspace),
+        items=load_choices(workspace) if choices is not None else (),
+        choices=choices.summary if choices is not None else None,
+        training=load_training(workspace),
+    )
+    yield from clip_sections(made)
+
+
+def document_writing(workspace: Workspace) -> Iterator[Section]:
+    """Yield the corpus, and how questions about it came about."""
+    if not is_there(workspace.file(CORPUS)):
+        return
+    yield _corpus(workspace)
+    if is_there(workspace.file(STYLED)):
+        path = workspace.file(SUMMARY)
+        if not is_there(path):
+            raise UserError(
+                f"{SUMMARY} is not there.",
+                where=str(workspace.root),
+                hint=f"run again: proctor generate styled {workspace.root}",
+            )
+        yield from writing_sections(
+            read_json(path, Writing), load_styled(workspace), _outdated(workspace, "styled")
+        )
+
+
+def document_results(workspace: Workspace) -> Iterator[Section]:
+    """Yield retrieval, overlap of styles and concurrence, each where it was measured."""
+    for which in QUESTION_SETS:
+        if (table := load_table(workspace, which)) is not None:
+            yield retrieval_section(which, table, _outdated(workspace, f"retrieve/{which}"))
+    if (overlap := load_overlap(workspace)) is not None:
+        yield overlap_section(overlap, _outdated(workspace, "overlap"))
+    ours, theirs = sheets_of(workspace, "styled"), sheets_of(workspace, "data")
+    found: dict[str, ConcurrenceTable | str] = {}
+    for by in sorted(ours.keys() & theirs.keys()):
+        try:
+            found[by] = concur(theirs[by], ours[by])
+        except UserError as error:
+            found[by] = error.message
+    if (section := concurrence_section(found)) is not None:
+        yield section
+
+
+def _outdated(workspace: Workspace, stage: str) -> list[str]:
+    """Say that numbers were made from something else than what is there now."""
+    changed = workspace.changed(stage)
+    command = _COMMANDS.get(stage, stage.partition("/")[0])
+    return (
+        [f"Out of date ({stage}): {' and '.join(changed)} changed since; run proctor {command} again."]
+        if changed
+        else []
+    )
+
+
+def _corpus(workspace: Workspace) -> Section:
+    found = describe(workspace.root)
+    facts = (
+        *((f"{name}s", f"{n:,}") for name, n in found.modalities.items()),
+        ("documents", f"{found.documents:,}"),
+        ("duplicates", f"{found.aliases:,}"),
+    )
+    spreads = tuple(
+        (name, *(f"{spread[key]:,.0f}" for key in ("min", "median", "mean", "max")))
+        for name, spread in found.characters.items()
+    )
+    parts: list[Paragraph | Table] = []
+    if found.images.drawn:
+        text = f"{found.images.drawn:,} pictures are drawn cards in place of pixels that were not at hand."
+        parts.append(Paragraph(text, beware=True))
+    parts.append(Table("Characters of sources", ("modality", "min", "median", "mean", "max"), spreads))
+    for title, counts, head in (
+        ("Licences of sources", found.licences, ("licence", "sources")),
+        ("Left out of the corpus", found.dropped, ("reason", "entries")),
+    ):
+        if counts:
+            parts.append(Table(title, head, tuple((k, f"{n:,}") for k, n in counts.items())))
+    return Section("corpus", "Corpus", tuple(parts), facts)
+
+
+def made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Yield what has to be known to make it again: settings, models, prompts, styles, rankings."""
+    for name, record in sorted(workspace.stages().items()):
+        if name in _SETTINGS or name.startswith("clips/"):
+            yield f"settings: {name}", msgspec.json.encode(record.settings).decode()[:1_800]
+    if is_there(workspace.file(CORPUS)):
+        yield "corpus", corpus_of(workspace).fingerprint
+    if is_there(workspace.file(STYLED)) and (questions := load_styled(workspace)):
+        yield "seed of the run", str(questions[0].seed)
+        for role, model in questions[0].models.items():
+            yield f"model: {role}", model
+        for name, digest in sorted({pair for q in questions for pair in q.prompts.items()}):
+            yield f"prompt: {name}", digest
+        for style, digest in sorted({(q.style, q.style_hash) for q in questions}):
+            yield f"style: {style}", digest
+        attempts: Iterator[AttemptRecord] = iter_jsonl(workspace.file(ATTEMPTS_FILE), AttemptRecord)
+        yield "attempts on file", f"{sum(1 for _ in attempts):,}"
+    for which in QUESTION_SETS:
+        table = load_table(workspace, which)
+        for name, signature in (table.runs if table is not None else {}).items():
+            yield f"ranking ({which}): {name}", signature
