@@ -150,7 +150,7 @@ def test_the_first_link_stops_the_one_before_and_ends_with_an_owner(bench: Path)
 def test_an_open_studio_has_all_it_needs(bench: Path) -> None:
     settings = Settings(project="P", origin=ORIGIN, folder=bench / "studio")
     with open_studio(bench, settings) as studio:
-        assert len(studio.graphs) == 3
+        assert len(studio.library.graphs) == 3
         assert studio.clips is not None
         listed = studio.desk.read(lambda c: items.list_items(c, limit=1))
         item = studio.desk.read(lambda c: items.get_item(c, listed[0].id))

@@ -14,9 +14,11 @@ from starlette.testclient import TestClient
 
 from proctor.drawing.layout import Layouts
 from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.library import Library
 from proctor.exam.question import Question
 from proctor.examples.example import Example
 from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.llm.media import MediaStore
 from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, hash_token, new_token
 from proctor.studio.context import Settings, Studio
@@ -46,7 +48,7 @@ class Office:
         self.studio = Studio(
             desk=self.desk,
             settings=Settings(project="Kitchen", origin=ORIGIN, folder=folder),
-            graphs={},
+            library=Library(media=MediaStore()),
             find_video=lambda example: None,
             clips=None,
             layouts=Layouts(folder / "drawings"),

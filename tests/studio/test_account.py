@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from proctor.drawing.layout import Layouts
+from proctor.exam.library import Library
+from proctor.llm.media import MediaStore
 from proctor.studio.app import build_app
 from proctor.studio.auth import REFUSED, Auth, hash_token, new_token
 from proctor.studio.context import Settings, Studio
@@ -51,7 +53,7 @@ class Site:
         self.studio = Studio(
             desk=self.desk,
             settings=Settings(project="Kitchen", origin=ORIGIN, folder=folder),
-            graphs={},
+            library=Library(media=MediaStore()),
             find_video=lambda example: None,
             clips=None,
             layouts=Layouts(),

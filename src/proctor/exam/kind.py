@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Typ
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.card import GENERAL, Exhibited, Judging, evidence_parts
 from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.question import Choice, Form, Item, Open, Question, Value, seen_hash
 from proctor.llm.limits import Excess
@@ -247,6 +248,13 @@ class Kind(Generic[V]):
         (``exam.question.seen_hash``).
         """
         return seen_hash(question)
+
+    judging: Judging = GENERAL
+    """Criteria, reasons and guideline for the people who verify."""
+
+    def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
+        """Return what people see beside a question, as data: by default its parts of evidence, in words."""
+        return evidence_parts(question, library)
 
     # -- asking --------------------------------------------------------------------------------------------
 

@@ -6,18 +6,30 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from proctor.corpus.collection import Corpus
+from proctor.corpus.source import Source
 from proctor.drawing.layout import Layouts
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.kind import kind_named
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.library import Library
 from proctor.exam.question import Footage, Question, part_of
+from proctor.exam.question import Source as Cited
+from proctor.llm.media import MediaStore
 from proctor.records import Dropped, iter_jsonl
-from proctor.stages.questions import required_questions
+from proctor.stages.instructional.choices import CHOICES
+from proctor.stages.instructional.filter import KEPT
+from proctor.stages.instructional.pairs import CLIPS, PAIRS
+from proctor.stages.questions import IMPORTED, required_questions
+from proctor.stages.styled.corpus import corpus_of
+from proctor.stages.styled.generate import STYLED
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
@@ -28,7 +40,7 @@ from proctor.verify.desk.items import Synced
 from proctor.verify.schema import tables
 from proctor.verify.store import alike_versions, append_verdicts, split_stale
 from proctor.verify.verdict import Verdict
-from proctor.workspace import Workspace
+from proctor.workspace import Workspace, is_there
 
 if TYPE_CHECKING:
     from proctor.studio.clips import ClipShop
@@ -48,7 +60,10 @@ __all__ = [
 KEY_FILE: Final = "studio-secret"
 """File of the workspace with the project's key: 32 bytes as hexadecimal digits, readable for its owner alone."""
 
-_SOURCES: Final = ("candidates.jsonl", "examples.jsonl", "graphs.json")
+_SOURCES: Final = (
+    *("candidates.jsonl", "examples.jsonl", "graphs.json", CLIPS, PAIRS, KEPT, CHOICES, STYLED, IMPORTED),
+    *("questions.jsonl", "corpus/manifest.json"),
+)
 _SYNCED: Final = "studio_synced"
 _KEY_PRINT: Final = "studio_secret"
 
@@ -101,25 +116,54 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
     signs = _signs(workspace)
     if _meta(desk, _SYNCED) == signs:
         return None
-    graphs = workspace.graphs()
+    graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
     questions = required_questions(workspace)
+    sources = _cited(workspace, questions)
+    guidelines = {kind: _guideline(kind) for kind in sorted({q.kind for q in questions})}
 
     def job(connection: Any) -> Synced:
-        result = items.sync_items(desk, connection, questions, graphs, actor="proctor", seen=seen)
+        result = items.sync_items(
+            desk, connection, questions, graphs, sources=sources, actor="proctor", seen=seen
+        )
         take_over_verdicts(desk, connection)
-        documents.ensure_defaults(desk, connection)
+        documents.ensure_defaults(desk, connection, guidelines)
         _set_meta(desk, connection, _SYNCED, signs)
         return result
 
     return desk.write(job).result()
 
 
+def _cited(workspace: Workspace, questions: Sequence[Question]) -> list[Source]:
+    """Return the sources of the corpus that questions name."""
+    wanted = {part.id for q in questions for part in q.evidence if isinstance(part, Cited)}
+    if not wanted:
+        return []
+    corpus = corpus_of(workspace)
+    return [source for name in sorted(wanted) if (source := corpus.get(name)) is not None]
+
+
+def _guideline(kind: str) -> str:
+    return documents.DEFAULT_GUIDELINE if kind == MOMENT else kind_named(kind).judging.guideline
+
+
+def _library(workspace: Workspace, desk: Desk) -> Library:
+    sources = desk.read(items.load_sources)
+    return Library(
+        media=MediaStore(),
+        graphs=desk.read(items.load_graphs),
+        corpus=Corpus(sources.values()) if sources else None,
+        root=workspace.root,
+    )
+
+
 def _signs(workspace: Workspace) -> str:
     """Tell files apart by size and time of change: reading half a gigabyte at every start would take seconds."""
     found = []
     for name in _SOURCES:
-        state = workspace.require(name).stat()
-        found.append([name, state.st_size, state.st_mtime_ns])
+        path = workspace.file(name)
+        if is_there(path):
+            state = path.stat()
+            found.append([name, state.st_size, state.st_mtime_ns])
     return msgspec.json.encode(found).decode()
 
 
@@ -218,7 +262,8 @@ def open_studio(
     workspace = Workspace(root)
     with open_desk(root, database, seed=seed) as desk:
         sync_desk(root, desk, seen=seen)
-        graphs, layouts = desk.read(items.load_graphs), Layouts(workspace.file("studio") / "drawings")
+        library = _library(workspace, desk)
+        layouts, graphs = Layouts(workspace.file("studio") / "drawings"), library.graphs
         threading.Thread(target=layouts.prepare, args=(list(graphs.values()),), daemon=True).start()
         auth = Auth(desk, settings.origin)
         clips = _clip_shop(workspace)
@@ -227,7 +272,7 @@ def open_studio(
             studio = Studio(
                 desk=desk,
                 settings=settings,
-                graphs=graphs,
+                library=library,
                 find_video=_video_finder(workspace, videos),
                 clips=clips,
                 layouts=layouts,

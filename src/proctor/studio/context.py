@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyio import to_thread
 
 from proctor.drawing.layout import Layouts
+from proctor.exam.library import Library
 from proctor.exam.question import Footage
-from proctor.procedure.graph import TaskGraph
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import Person
 
@@ -56,7 +56,7 @@ class Studio:
     Attributes:
         desk: people's work.
         settings: see ``Settings``.
-        graphs: task graphs by activity.
+        library: what cards look up: task graphs, sources.
         find_video: the recording of a piece of footage on this machine, None when there is none.
         clips: cuts and keeps clips; None without the extra ``video``.
         layouts: where the boxes of the task graphs are.
@@ -65,7 +65,7 @@ class Studio:
 
     desk: Desk
     settings: Settings
-    graphs: Mapping[str, TaskGraph]
+    library: Library
     find_video: Callable[[Footage], Path | None]
     clips: ClipShop | None
     layouts: Layouts

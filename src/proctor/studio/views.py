@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from proctor.exam.card import Exhibited
 from proctor.procedure.language import find_faults
 
 __all__ = [
@@ -391,6 +392,7 @@ class AnswerCard:
 
     text: str
     value: Judged = ""
+    claim: str = ""
 
     @property
     def objections(self) -> str:
@@ -426,7 +428,9 @@ class WorkView:
         upto: label of the moment at which the clip ends ("07:53").
         clip: address of the clip, poster of its first picture; an empty clip means that there is none.
         clip_making: it is still being cut; its address answers 503 until then.
-        graph: what ``graph.html.j2`` takes.
+        graph: what ``graph.html.j2`` takes; None for questions of other kinds than moments.
+        card: what is shown beside those.
+        moment: it is asked at one moment of a recording.
         question: text.
         judged: what the sheet holds of the question.
         question_open: the question is to be judged; False when it is settled (adjudication).
@@ -473,6 +477,8 @@ class WorkView:
     guideline: int = 1
     guideline_changed: bool = False
     criteria: tuple[CriterionView, ...] = CRITERIA
+    card: tuple[Exhibited, ...] = ()
+    moment: bool = True
 
     @property
     def objections(self) -> str:
@@ -867,6 +873,7 @@ class ItemView:
         after: the next.
         clip: address, and poster.
         clip_making: it is still being cut.
+        card: what is shown beside a question of another kind than moments.
     """
 
     pid: str
@@ -897,6 +904,7 @@ class ItemView:
     repeats: tuple[str, ...] = ()
     may_train: bool = False
     may_give_out: bool = False
+    card: tuple[Exhibited, ...] = ()
 
     def objections(self, text: str) -> str:
         """What the linter of the language objects to in the question or a statement, in words; empty when nothing."""

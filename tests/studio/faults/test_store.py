@@ -25,6 +25,8 @@ from tests.patience import wait_until
 from tests.typed import Outcome, proctor, proctor_process
 
 from proctor.drawing.layout import Layouts
+from proctor.exam.library import Library
+from proctor.llm.media import MediaStore
 from proctor.stages.studio import KEY_FILE
 from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, Limits, hash_token, new_token
@@ -58,7 +60,7 @@ class Room:
             Studio(
                 desk=self.desk,
                 settings=Settings(project="Sample", origin=ORIGIN, folder=bench / "studio"),
-                graphs=self.desk.read(items.load_graphs),
+                library=Library(media=MediaStore(), graphs=self.desk.read(items.load_graphs)),
                 find_video=lambda example: None,
                 clips=None,
                 layouts=Layouts(bench / "studio" / "drawings"),

@@ -17,6 +17,7 @@ import msgspec
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.answering import why_no_reply
+from proctor.exam.card import Exhibited, Line
 from proctor.exam.choice_order import Order, parse_order, rotations, shown_order, spell_order
 from proctor.exam.choice_reading import read_choice, right_letter
 from proctor.exam.clip_question import ClipQuestion
@@ -47,6 +48,7 @@ from proctor.exam.question import (
     Question,
     Text,
     part_of,
+    seen_hash,
 )
 from proctor.exam.view import Sampling, View
 from proctor.generate.instructional.record import render_step
@@ -141,6 +143,16 @@ class _Clip(Kind[ClipAsking]):
 
     name = "clip"
     measured = Measured(judge="consistency", share=True, cluster="video", weighting="question")
+
+    def seen(self, question: Question) -> str:
+        """Return the hash of what people see, the annotated steps included."""
+        return seen_hash(question, msgspec.convert(question.facts, ClipFacts).steps)
+
+    def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
+        """Return the annotated steps beside the recording."""
+        steps = msgspec.convert(question.facts, ClipFacts).steps
+        lines = tuple(Line(str(n), step) for n, step in enumerate(steps, 1))
+        return (*super().card(question, library), Exhibited("Steps as annotated", lines=lines))
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return level, category, data set and position in the clip."""

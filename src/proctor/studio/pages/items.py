@@ -17,7 +17,7 @@ from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, 
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
 from proctor.studio.pages.times import clock_text, when_text
-from proctor.studio.pages.work import clip_state, graph_of, send_clip
+from proctor.studio.pages.work import card_of, clip_state, graph_of, send_clip
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
     Choice,
@@ -347,6 +347,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
             for e in browse.item_events(connection, item, readings)
         ),
         graph=graph_of(studio, item),
+        card=card_of(studio, item),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
         clip_making=clip is not None and clip.state == "making",

@@ -12,19 +12,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.drawing.view import GraphView, view_graph
+from proctor.exam.card import Exhibited
+from proctor.exam.kind import kind_named
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
 from proctor.examples.example import Example
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
 from proctor.studio.pages.times import clock_text, time_text
 from proctor.studio.rendering import problem, render, see_other
-from proctor.studio.views import AnswerCard, Choice, Field, Judged, SettledAnswer, WorkView
+from proctor.studio.views import (
+    CRITERIA,
+    AnswerCard,
+    Choice,
+    CriterionView,
+    Field,
+    Judged,
+    SettledAnswer,
+    WorkView,
+)
 from proctor.verify.desk import cases, documents, flow, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.flow import Neighbours
 from proctor.verify.desk.items import get_item
 from proctor.verify.desk.records import (
-    QUESTION_REASONS,
     STAGES,
     ConflictError,
     GoneError,
@@ -175,11 +187,14 @@ def _view(
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
         clip_making=clip is not None and clip.state == "making",
         graph=graph,
+        card=card_of(studio, item),
+        criteria=_criteria(item.question.kind),
+        moment=item.question.kind == MOMENT,
         question=item.question.text,
         judged=_judged(shown.question),
         question_open=cards.question_open,
-        reasons=_reasons(shown) if protocol.reasons else (),
-        answers=_cards(cards, shown),
+        reasons=_reasons(shown, item.question.kind) if protocol.reasons else (),
+        answers=_cards(cards, shown, _claims(item, cards)),
         settled=settled,
         own=shown.own_answers,
         may_add=_MAY_ADD[cards.may_add],
@@ -208,13 +223,16 @@ def _judged(value: Judgment | None) -> Judged:
     return "" if value is None or value == "unsure" else value
 
 
-def _reasons(sheet: Sheet) -> tuple[Choice, ...]:
-    return tuple(Choice(code, text, code in sheet.reasons) for code, text in QUESTION_REASONS.items())
+def _reasons(sheet: Sheet, kind: str) -> tuple[Choice, ...]:
+    return tuple(Choice(code, text, code in sheet.reasons) for code, text in work.reasons_of(kind).items())
 
 
-def _cards(cards: Cards, sheet: Sheet) -> tuple[AnswerCard, ...]:
+def _cards(cards: Cards, sheet: Sheet, claims: tuple[str, ...]) -> tuple[AnswerCard, ...]:
     said = (*sheet.answers, *([None] * len(cards.texts)))
-    return tuple(AnswerCard(text, _judged(value)) for text, value in zip(cards.texts, said, strict=False))
+    return tuple(
+        AnswerCard(text, _judged(value), claim)
+        for text, value, claim in zip(cards.texts, said, claims, strict=False)
+    )
 
 
 # -- data ------------------------------------------------------------------------------------------------------
@@ -478,10 +496,33 @@ def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState 
     return studio.clips.ask(video, footage.end, urgent=urgent)
 
 
-def graph_of(studio: Studio, item: Item) -> GraphView:
-    """Return the procedure of an item with what was done of it."""
+def graph_of(studio: Studio, item: Item) -> GraphView | None:
+    """Return the procedure of a moment with what was done of it; None for other kinds."""
+    if item.question.kind != MOMENT:
+        return None
     example = msgspec.convert(item.question.facts, Example)
-    return view_graph(example, studio.graphs.get(example.activity_id), studio.layouts)
+    return view_graph(example, studio.library.graphs.get(example.activity_id), studio.layouts)
+
+
+def card_of(studio: Studio, item: Item) -> tuple[Exhibited, ...]:
+    """Return what is shown beside a question of another kind than moments."""
+    if item.question.kind == MOMENT:
+        return ()
+    return kind_named(item.question.kind).card(item.question, studio.library)
+
+
+def _criteria(kind: str) -> tuple[CriterionView, ...]:
+    if kind == MOMENT:
+        return CRITERIA
+    return tuple(CriterionView(c.text, c.example) for c in kind_named(kind).judging.criteria)
+
+
+def _claims(item: Item, cards: Cards) -> tuple[str, ...]:
+    """Return for each card what is claimed of it, where the question has options."""
+    if not isinstance(item.question.form, ChoiceForm):
+        return ("",) * len(cards.texts)
+    claims = [f"meant to be {p.claim}" for p in item.question.proposals]
+    return tuple(claims[n] if n < len(claims) else "" for n in cards.targets)
 
 
 def cut_ahead(request: Request, response: Response, *people: Person) -> None:

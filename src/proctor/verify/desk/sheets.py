@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,12 +22,14 @@ class Cards:
         texts: of the answers, in the order shown.
         targets: for each card its place in source order: the candidate's answers, then the annotators' own.
         may_add: own answers: ``yes``, ``no``, or ``if-valid`` (an adjudicator who lets an open question pass).
+        reasons: codes of the reasons why the question may be wrong.
     """
 
     question_open: bool
     texts: tuple[str, ...]
     targets: tuple[int, ...]
     may_add: Literal["yes", "no", "if-valid"] = "yes"
+    reasons: Collection[str] = tuple(QUESTION_REASONS)
 
 
 def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:
@@ -41,9 +43,7 @@ def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:
     errors: list[tuple[str, str]] = []
     if cards.question_open and sheet.question not in ("right", "wrong"):
         errors.append(("question", "Say first whether the question is valid: Yes or No."))
-    errors += [("reasons", "There is no such reason.")] * any(
-        r not in QUESTION_REASONS for r in sheet.reasons
-    )
+    errors += [("reasons", "There is no such reason.")] * any(r not in cards.reasons for r in sheet.reasons)
     valid = not cards.question_open or sheet.question == "right"
     answers: tuple[Judgment | None, ...] = ()
     own: tuple[str, ...] = ()
