@@ -9,7 +9,7 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Choice, Gold, Item, Pick, Procedure, Text, part_of
+from proctor.exam.question import Choice, Item, Pick, Procedure, Text, part_of
 from proctor.metrics.choice.letters import LETTERS
 from proctor.report.numbers import show_value
 from proctor.report.parts import AnswerView, ExampleView, SourceView
@@ -124,7 +124,7 @@ def example_cards(
             id=item.id,
             kind=", ".join([*q.facets.values()][:2]) or q.kind,
             question=q.text,
-            answer="; ".join(map(_gold(item), item.golds)),
+            answer=_golds(item),
             facts=tuple((name, value) for name, value in facts if value),
             sources=shown.sources,
             answers=tuple(answers.of(item)),
@@ -136,15 +136,16 @@ def example_cards(
         )
 
 
-def _gold(item: Item) -> Callable[[Gold], str]:
+def _golds(item: Item) -> str:
+    """Return what counts as right, one line each."""
     options = item.question.form.options if isinstance(item.question.form, Choice) else ()
-
-    def words(gold: Gold) -> str:
-        if isinstance(gold.value, Pick):
-            return f"{LETTERS[gold.value.option]}: {options[gold.value.option]}"
-        return gold.value.text
-
-    return words
+    texts = [
+        f"{LETTERS[gold.value.option]}: {options[gold.value.option]}"
+        if isinstance(gold.value, Pick)
+        else gold.value.text
+        for gold in item.golds
+    ]
+    return texts[0] if len(texts) == 1 else "\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1))
 
 
 def _options(item: Item) -> Iterator[tuple[str, str]]:
