@@ -166,5 +166,5 @@ def test_the_card_is_a_function_of_its_arguments(
     records: PromqaRecords, graphs: dict[str, TaskGraph], tmp_path: Path
 ) -> None:
     manifest = write_release(tmp_path / "r", records.items, graphs, ReleaseInfo(name="tea"), RULES["humans"])
-    again = render_card(manifest, records.items, "data/test.jsonl")
+    again = render_card(manifest, records.items, {"moment": "data/test.jsonl"})
     assert again == (tmp_path / "r/README.md").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from proctor.errors import UserError
 from proctor.exam.question import Choice, Open, Pick, Proposed, Question, Text, check_questions
 from proctor.records import Dropped, read_json, read_jsonl, write_jsonl
 from proctor.stages.questions import IMPORTED, import_questions, workspace_questions
+from proctor.stages.upgrade.upgrade import upgrade
 from proctor.workspace import Workspace
 
 STORED = Path(__file__).parents[1] / "golden" / "stored"
@@ -23,7 +24,7 @@ def stored(store: str, home: Path) -> Workspace:
         archive.extractall(
             home, [n for n in archive.namelist() if "/media/" not in n and "/videos/" not in n]
         )
-    return Workspace(home / "bench")
+    return Workspace(Path(upgrade(home / "bench", home / "today").output))
 
 
 @pytest.mark.parametrize("store", ["moment", "clips", "documents"])

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from proctor.benchmark.build import BuildRules
-from proctor.benchmark.manifest import Counts, Manifest, ReleaseInfo, Verification
-from proctor.benchmark.rows import COLUMNS
+from proctor.benchmark.manifest import Counts, LibraryCounts, Manifest, ReleaseInfo, Verification
+from proctor.benchmark.rows import COLUMNS, KIND_COLUMNS
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Item, gold_texts
 from proctor.verify.adjudicate import Acceptance
 
-__all__ = ["render_card"]
+__all__ = ["HUB_LICENCES", "render_card"]
 
-_HUB_LICENCES: Final = frozenset(
+HUB_LICENCES: Final = frozenset(
     [
         "apache-2.0",
         "mit",
@@ -41,6 +42,7 @@ _HUB_LICENCES: Final = frozenset(
         "mpl-2.0",
     ]
 )
+"""SPDX identifiers that the Hub knows; all of them allow to pass a work on, with its licence."""
 _SIZES: Final = (
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -51,22 +53,24 @@ _SAMPLES: Final = 3
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
-def render_card(manifest: Manifest, items: Sequence[Item], data_file: str) -> str:
+def render_card(manifest: Manifest, items: Sequence[Item], data_files: Mapping[str, str]) -> str:
     """Return the text of ``README.md``.
 
     Args:
         manifest: of the release.
         items: what it holds.
-        data_file: path of the rows that viewers should read, relative to the release.
+        data_files: paths of the rows that viewers should read, relative to the release, by kind.
     """
     parts = [
-        _front_matter(manifest, data_file),
+        _front_matter(manifest, data_files),
         _head(manifest),
-        _table_of_counts(manifest.counts),
+        _table_of_counts(manifest.counts) if MOMENT in data_files else "",
+        _table_of_kinds(manifest.counts),
+        _library(manifest.library),
         _samples(items),
         _making(manifest),
         _verification(manifest.verification, manifest.rules),
-        _meaning(),
+        _meaning() if MOMENT in data_files else "",
         _limits(manifest, items),
         _use(manifest),
         _sources(manifest.info),
@@ -77,26 +81,38 @@ def render_card(manifest: Manifest, items: Sequence[Item], data_file: str) -> st
 # -- front matter --------------------------------------------------------------------------------------------
 
 
-def _front_matter(manifest: Manifest, data_file: str) -> str:
+def _front_matter(manifest: Manifest, data_files: Mapping[str, str]) -> str:
     info, counts = manifest.info, manifest.counts
     licence = info.licence.lower()
     lines = ["---"]
-    if licence in _HUB_LICENCES:
+    if licence in HUB_LICENCES:
         lines.append(f"license: {licence}")
     elif info.licence:
         lines += ["license: other", f"license_name: {_yaml(info.licence)}"]
     lines += ["language:", *(f"- {_yaml(language)}" for language in info.languages)]
     lines.append(f"pretty_name: {_yaml(info.title or info.name)}")
     lines += ["size_categories:", f"- {_size(counts.items)}"]
-    lines += ["task_categories:", "- question-answering", "- video-text-to-text"]
-    lines += ["tags:", *(f"- {tag}" for tag in ("procedural", "task-graph", "video", "benchmark", "proctor"))]
-    lines += ["configs:", "- config_name: default", "  data_files:"]
-    lines += ["  - split: test", f"    path: {_yaml(data_file)}"]
-    lines += ["dataset_info:", "  config_name: default", "  features:"]
-    lines += [line for name, kind in COLUMNS.items() for line in _feature(name, kind)]
-    lines += ["  splits:", "  - name: test", f"    num_bytes: {manifest.files[data_file].bytes}"]
-    lines += [f"    num_examples: {counts.items}", "---"]
-    return "\n".join(lines)
+    lines += ["task_categories:", "- question-answering"]
+    lines += ["- video-text-to-text"] if counts.recordings else []
+    about = ("procedural", "task-graph", "video") if MOMENT in data_files else ()
+    lines += ["tags:", *(f"- {tag}" for tag in (*about, "benchmark", "proctor")), "configs:"]
+    for kind, data_file in data_files.items():
+        lines += [f"- config_name: {_config(kind)}", "  data_files:"]
+        lines += ["  - split: test", f"    path: {_yaml(data_file)}"]
+    lines.append("dataset_info:")
+    for kind, data_file in data_files.items():
+        n = counts.kinds[kind].items if kind in counts.kinds else counts.items
+        columns = COLUMNS if kind == MOMENT else KIND_COLUMNS
+        lines += [f"{'- ' if len(data_files) > 1 else '  '}config_name: {_config(kind)}", "  features:"]
+        lines += [line for name, type_ in columns.items() for line in _feature(name, type_)]
+        lines += ["  splits:", "  - name: test", f"    num_bytes: {manifest.files[data_file].bytes}"]
+        lines.append(f"    num_examples: {n}")
+    return "\n".join([*lines, "---"])
+
+
+def _config(kind: str) -> str:
+    """Return the name under which ``datasets`` loads a kind's rows."""
+    return "default" if kind == MOMENT else kind
 
 
 def _feature(name: str, kind: str) -> list[str]:
@@ -129,7 +145,11 @@ def _md(text: str, limit: int = 300) -> str:
 def _head(manifest: Manifest) -> str:
     info, counts = manifest.info, manifest.counts
     about = (
-        _md(info.summary, 1000) if info.summary else "Questions about the state of a task that is under way."
+        _md(info.summary, 1000)
+        if info.summary
+        else "Questions and their answers."
+        if counts.kinds
+        else "Questions about the state of a task that is under way."
     )
     facts = [
         f"version {_md(info.version)}",
@@ -137,6 +157,12 @@ def _head(manifest: Manifest) -> str:
         f"signature `{manifest.signature}`",
         *([_md(info.date)] if info.date else []),
     ]
+    if counts.kinds:
+        kinds = ", ".join(f"{n.items:,} of the kind {_md(kind)}" for kind, n in counts.kinds.items())
+        return (
+            f"# {_md(info.title or info.name)}\n\n{about}\n\n{counts.items:,} questions with {counts.golds:,} gold answers: {kinds}.\n\n"
+            + " · ".join(facts)
+        )
     return (
         f"# {_md(info.title or info.name)}\n\n{about}\n\n"
         f"{counts.items:,} questions with {counts.golds:,} gold answers about {counts.recordings:,} recordings of "
@@ -165,11 +191,38 @@ def _table_of_counts(counts: Counts) -> str:
             "| question type | questions |",
             "|---|---:|",
             *rows,
-            f"| **all** | **{counts.items:,}** |",
+            f"| **all** | **{sum(counts.by_type.values()):,}** |",
             "",
             kinds,
         ]
     )
+
+
+def _table_of_kinds(counts: Counts) -> str:
+    if not counts.kinds:
+        return ""
+    lines = ["## By kind", "", "| kind | facet | value | questions |", "|---|---|---|---:|"]
+    for kind, there in counts.kinds.items():
+        lines.append(f"| {_md(kind)} | all | | {there.items:,} |")
+        for facet, values in there.facets.items():
+            lines += [f"| {_md(kind)} | {_md(facet)} | {_md(value)} | {n:,} |" for value, n in values.items()]
+    return "\n".join(lines)
+
+
+def _library(library: LibraryCounts | None) -> str:
+    if library is None:
+        return ""
+    lines = ["## What questions are about", ""]
+    for counts, what in (
+        (library.sources, "in `sources.jsonl`"),
+        (library.named, "named there without their content"),
+    ):
+        if counts:
+            licences = ", ".join(f"{_md(licence)} ({n:,})" for licence, n in counts.items())
+            lines.append(f"- {sum(counts.values()):,} sources are {what}; licences: {licences}.")
+    if library.pictures:
+        lines.append(f"- {library.pictures:,} pictures are in `pictures/`.")
+    return "\n".join(lines)
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -184,7 +237,7 @@ def _samples(items: Sequence[Item]) -> str:
     lines = ["## A few of them", "", "| type | question | gold answers |", "|---|---|---|"]
     for item in shown:
         golds = "<br>".join(map(_md, gold_texts(item)[:3]))
-        lines.append(f"| {_md(item.question.facets['type'])} | {_md(item.question.text)} | {golds} |")
+        lines.append(f"| {_md(_label(item))} | {_md(item.question.text)} | {golds} |")
     return "\n".join(lines)
 
 
@@ -192,8 +245,14 @@ def _spread(items: Sequence[Item]) -> list[Item]:
     """Pick the first item of each of the first types that occur."""
     first: dict[str, Item] = {}
     for item in items:
-        first.setdefault(item.question.facets["type"], item)
+        first.setdefault(_label(item), item)
     return list(first.values())[:_SAMPLES]
+
+
+def _label(item: Item) -> str:
+    """Return the type of a question about a moment, of others the kind."""
+    question = item.question
+    return question.facets["type"] if question.kind == MOMENT else question.kind
 
 
 def _making(manifest: Manifest) -> str:
@@ -204,12 +263,15 @@ def _making(manifest: Manifest) -> str:
     ]
     dropped = ", ".join(f"{_md(reason)} {n:,}" for reason, n in manifest.counts.dropped.items())
     lines = ["## How it was made", ""]
-    lines.append(
-        "Moments were derived from step annotations and task graphs; the facts that decide an answer"
-    )
-    lines.append(
-        "(what is done, missing, next, out of order) are computed, not judged. The questions come from:"
-    )
+    if manifest.counts.by_type:
+        lines.append(
+            "Moments were derived from step annotations and task graphs; the facts that decide an answer"
+        )
+        lines.append(
+            "(what is done, missing, next, out of order) are computed, not judged. The questions come from:"
+        )
+    else:
+        lines.append("The questions come from:")
     lines += ["", *(made or ["- an unknown generator"])]
     if dropped:
         lines += ["", f"Left out while building, by reason: {dropped}."]
@@ -300,7 +362,7 @@ def _meaning() -> str:
 
 def _limits(manifest: Manifest, items: Sequence[Item]) -> str:
     lines = ["## Limits", ""]
-    missing = [item for item in items if item.question.facets["type"] == "missing"]
+    missing = [item for item in items if _label(item) == "missing"]
     no = sum(any(_says(text, "no") for text in gold_texts(item)) for item in missing)
     both = sum(
         any(_says(t, "yes") for t in gold_texts(item)) and any(_says(t, "no") for t in gold_texts(item))
@@ -315,7 +377,8 @@ def _limits(manifest: Manifest, items: Sequence[Item]) -> str:
     if few:
         lines.append(f"- Types with fewer than 30 questions, too few for scores of their own: {_join(few)}.")
     lines.append(f"- The language is {_join(manifest.info.languages)}; nothing is known about others.")
-    lines.append("- The recordings are not part of the release; `video_id` names them in their source.")
+    if manifest.counts.recordings:
+        lines.append("- The recordings are not part of the release; `video_id` names them in their source.")
     lines.append("- Gold answers are what was proposed and accepted; other right answers may exist.")
     lines += [f"- {_md(limit)}" for limit in manifest.info.limits]
     return "\n".join(lines)

@@ -14,8 +14,8 @@ import msgspec
 
 from proctor.benchmark.build import BuildRules
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_candidate, moment_example
-from proctor.exam.question import Item, Question
+from proctor.exam.kinds.moment_question import MOMENT, moment_candidate, moment_example
+from proctor.exam.question import Footage, Item, Question
 from proctor.examples.example import QUESTION_TYPES
 from proctor.records import Dropped, content_hash
 from proctor.verify.verdict import Verdict
@@ -28,6 +28,8 @@ __all__ = [
     "FORMAT_VERSION",
     "Counts",
     "FileEntry",
+    "KindCounts",
+    "LibraryCounts",
     "Manifest",
     "ReleaseInfo",
     "Source",
@@ -106,8 +108,35 @@ class FileEntry(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is; every mapping is sorted by its key, question types in their usual order."""
+class KindCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How much there is of one kind: questions, golds, clusters, and questions by each facet's values."""
+
+    items: int
+    golds: int
+    clusters: int
+    facets: dict[str, dict[str, int]]
+
+
+class LibraryCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a library a release holds.
+
+    Attributes:
+        sources: whose content is in it, by licence.
+        named: sources that are only named, by licence, because it does not allow to pass them on or is not known.
+        pictures: files.
+    """
+
+    sources: dict[str, int]
+    named: dict[str, int]
+    pictures: int
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How much there is; every mapping is sorted by its key, question types in their usual order.
+
+    ``recordings`` are those of footage, ``clean`` to ``by_activity`` are of questions about moments. ``kinds`` is there when there
+    are questions of other kinds.
+    """
 
     items: int
     golds: int
@@ -120,6 +149,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     golds_by_source: dict[str, int]
     golds_by_approver: dict[str, int]
     dropped: dict[str, int]
+    kinds: dict[str, KindCounts] = {}
 
 
 class Verification(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -148,7 +178,7 @@ class Verification(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     oracle_confidence: tuple[float, float, int] | None = None
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The whole of ``manifest.json``."""
 
     format: str
@@ -162,6 +192,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     generators: list[dict[str, str]]
     verification: Verification
     files: dict[str, FileEntry]
+    library: LibraryCounts | None = None
 
 
 def sign(info: ReleaseInfo, files: Mapping[str, FileEntry]) -> str:
@@ -175,14 +206,16 @@ def sign(info: ReleaseInfo, files: Mapping[str, FileEntry]) -> str:
 
 def count_items(items: Sequence[Item], dropped: Iterable[Dropped] = ()) -> Counts:
     """Count what a release holds and what was dropped on the way, by reason."""
-    types = Counter(item.question.facets["type"] for item in items)
+    about_moments = [item.question for item in items if item.question.kind == MOMENT]
+    types = Counter(question.facets["type"] for question in about_moments)
     known = [t for t in QUESTION_TYPES if t in types]
     golds = [gold for item in items for gold in item.golds]
-    moments = [moment_example(item.question) for item in items]
+    moments = [moment_example(question) for question in about_moments]
+    footage = {part.recording for i in items for part in i.question.evidence if isinstance(part, Footage)}
     return Counts(
         items=len(items),
         golds=len(golds),
-        recordings=len({item.question.cluster for item in items}),
+        recordings=len(footage),
         activities=len({moment.activity_id for moment in moments}),
         clean=sum(not moment.noisy for moment in moments),
         noisy=sum(moment.noisy for moment in moments),
@@ -191,6 +224,26 @@ def count_items(items: Sequence[Item], dropped: Iterable[Dropped] = ()) -> Count
         golds_by_source=_counted(gold.written_by for gold in golds),
         golds_by_approver=_counted(gold.approved_by for gold in golds),
         dropped=_counted(d.reason for d in dropped),
+        kinds=_by_kind(items) if len(about_moments) < len(items) else {},
+    )
+
+
+def _by_kind(items: Sequence[Item]) -> dict[str, KindCounts]:
+    found: dict[str, list[Item]] = {}
+    for item in items:
+        found.setdefault(item.question.kind, []).append(item)
+    return {kind: _of_kind(found[kind]) for kind in sorted(found)}
+
+
+def _of_kind(items: Sequence[Item]) -> KindCounts:
+    names = sorted({name for item in items for name in item.question.facets})
+    return KindCounts(
+        items=len(items),
+        golds=sum(len(item.golds) for item in items),
+        clusters=len({item.question.cluster or item.id for item in items}),
+        facets={
+            n: _counted(item.question.facets[n] for item in items if n in item.question.facets) for n in names
+        },
     )
 
 

@@ -7,6 +7,9 @@
     data/test.jsonl  one flat row for each question (``rows.Row``)
     data/default/test-00000-of-00001.parquet   the same rows, when asked for
     graphs.json      task graphs by activity id
+    data/<kind>.jsonl  questions of other kinds (``rows.KindRow``)
+    sources.jsonl    the sources of a corpus that questions cite; those whose licence keeps their content back are named
+    pictures/        files of pictures that questions are about, by the SHA-256 of their bytes
 
 The same inputs give the same bytes, so Parquet is written only when asked for, not whenever pyarrow is installed.
 """
@@ -14,23 +17,26 @@ The same inputs give the same bytes, so Parquet is written only when asked for, 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from proctor.benchmark.build import BuildRules
-from proctor.benchmark.card import render_card
+from proctor.benchmark.card import HUB_LICENCES, render_card
 from proctor.benchmark.manifest import (
     FORMAT,
     FORMAT_VERSION,
     FileEntry,
+    LibraryCounts,
     Manifest,
     ReleaseInfo,
     count_items,
@@ -38,10 +44,21 @@ from proctor.benchmark.manifest import (
     describe_verification,
     sign,
 )
-from proctor.benchmark.rows import COLUMNS, Row, from_row, to_row, without_local_paths
+from proctor.benchmark.rows import (
+    COLUMNS,
+    KIND_COLUMNS,
+    KindRow,
+    Row,
+    from_kind_row,
+    from_row,
+    to_kind_row,
+    to_row,
+    without_local_paths,
+)
+from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.moment_question import moment_example
-from proctor.exam.question import Item, Question
+from proctor.exam.kinds.moment_question import MOMENT, moment_example
+from proctor.exam.question import Item, Part, Picture, Procedure, Question, Source
 from proctor.procedure.graph import GraphError, TaskGraph
 from proctor.records import (
     Dropped,
@@ -60,6 +77,9 @@ from proctor.verify.store import split_stale
 from proctor.verify.verdict import Verdict
 from proctor.version import __version__
 
+if TYPE_CHECKING:  # it brings what decodes videos
+    from proctor.exam.library import Library
+
 __all__ = [
     "Benchmark",
     "benchmark_names",
@@ -72,8 +92,14 @@ __all__ = [
 ROWS: Final = "data/test.jsonl"
 PARQUET: Final = "data/default/test-00000-of-00001.parquet"
 GRAPHS: Final = "graphs.json"
+SOURCES: Final = "sources.jsonl"
 MANIFEST: Final = "manifest.json"
 CARD: Final = "README.md"
+
+_KIND: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+_KIND_ROWS: Final = re.compile(r"data/[A-Za-z0-9][A-Za-z0-9_-]{0,79}\.jsonl")
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +109,7 @@ class Benchmark:
     Attributes:
         items: in the release's order.
         graphs: activity id to task graph.
+        sources: that questions cite, some of them only named, for their licence.
         name: of the release, or of the workspace's folder.
         version: of the release; ``workspace`` for one that is not released.
         signature: changes whenever the data do.
@@ -91,6 +118,7 @@ class Benchmark:
 
     items: tuple[Item, ...]
     graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
+    sources: tuple[CorpusSource, ...] = ()
     name: str = "benchmark"
     version: str = "workspace"
     signature: str = ""
@@ -112,6 +140,7 @@ def write_release(
     dropped: Sequence[Dropped] = (),
     seeds: Mapping[str, int] | None = None,
     parquet: bool = False,
+    library: Library | None = None,
 ) -> Manifest:
     """Write a release folder; an older release at the same place survives any failure and is replaced otherwise.
 
@@ -126,9 +155,10 @@ def write_release(
         dropped: what building left out.
         seeds: name to seed, for the manifest.
         parquet: also write Parquet, which viewers then read.
+        library: where sources and pictures are that items name.
 
     Raises:
-        UserError: if there is nothing to release, a task graph is missing, the folder holds anything that is not
+        UserError: if there is nothing to release, a task graph, a source or a picture is missing, the folder holds anything that is not
             an older release, or it cannot be written.
         MissingExtraError: for Parquet without pyarrow.
     """
@@ -137,19 +167,25 @@ def write_release(
     info.check()
     if not items:
         raise UserError("there is no item to release.", hint="see build.dropped.jsonl for the reasons")
-    used = {moment_example(item.question).activity_id for item in items}
+    about_moments = [item for item in items if item.question.kind == MOMENT]
+    used = {moment_example(item.question).activity_id for item in about_moments}
     lacking = sorted(used - graphs.keys())
     if lacking:
         raise UserError(f"the task graph of activity '{lacking[0][:80]}' is missing.", where=str(path))
+    parts = [part for item in items for part in item.question.evidence]
+    used |= {part.id for part in parts if isinstance(part, Procedure)} & graphs.keys()
     shown = [without_local_paths(item) for item in items]
     standing, _ = split_stale(verdicts, {c.id: c for c in candidates})
     with _replaced_folder(path) as folder:
-        rows = [to_row(item) for item in shown]
-        write_jsonl(folder / ROWS, rows)
-        write_json(folder / GRAPHS, {name: graphs[name] for name in sorted(used)})
-        if parquet:
-            _write_parquet(folder / PARQUET, rows)
-        data = {name: _entry(folder / name) for name in (ROWS, GRAPHS, *([PARQUET] if parquet else []))}
+        shown, pictures = _with_pictures(shown, library, folder)
+        rows_of = _write_rows(folder, shown, parquet=parquet)
+        names = [name for files in rows_of.values() for name in files]
+        if about_moments or used:
+            write_json(folder / GRAPHS, {name: graphs[name] for name in sorted(used)})
+            names.insert(1, GRAPHS)
+        shipped = _write_sources(folder, parts, library)
+        data = {name: _entry(folder / name) for name in (*names, *([SOURCES] if shipped else []), *pictures)}
+        held = LibraryCounts(sources={}, named={}, pictures=0) if shipped is None else shipped
         manifest = Manifest(
             format=FORMAT,
             format_version=FORMAT_VERSION,
@@ -164,9 +200,12 @@ def write_release(
                 shown, standing, verification_statistics(candidates, standing)
             ),
             files=data,
+            library=msgspec.structs.replace(held, pictures=len(pictures)) if shipped or pictures else None,
         )
         with atomic_write(folder / CARD) as stream:
-            stream.write(render_card(manifest, shown, PARQUET if parquet else ROWS).encode())
+            stream.write(
+                render_card(manifest, shown, {kind: files[-1] for kind, files in rows_of.items()}).encode()
+            )
         manifest = msgspec.structs.replace(manifest, files={**data, CARD: _entry(folder / CARD)})
         write_json(folder / MANIFEST, manifest)
     return manifest
@@ -176,7 +215,88 @@ def _entry(path: Path) -> FileEntry:
     return FileEntry(file_sha256(path), path.stat().st_size)
 
 
-def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
+def _write_rows(folder: Path, items: Sequence[Item], *, parquet: bool) -> dict[str, list[str]]:
+    """Write the rows of each kind; return the names of its files, those for viewers last."""
+    by_kind: dict[str, list[Item]] = {}
+    for item in items:
+        by_kind.setdefault(item.question.kind, []).append(item)
+    found = {}
+    for kind in sorted(by_kind, key=lambda kind: (kind != MOMENT, kind)):
+        if not _KIND.fullmatch(kind):
+            raise UserError(
+                f"{kind[:80]!r} cannot name a file.", hint="a kind's name has letters, digits, '-' and '_'"
+            )
+        moments = kind == MOMENT
+        rows: list[Row] | list[KindRow] = (
+            [to_row(i) for i in by_kind[kind]] if moments else [to_kind_row(i) for i in by_kind[kind]]
+        )
+        name, table = (
+            (ROWS, PARQUET) if moments else (f"data/{kind}.jsonl", f"data/{kind}/test-00000-of-00001.parquet")
+        )
+        write_jsonl(folder / name, rows)
+        found[kind] = [name]
+        if parquet:
+            _write_parquet(folder / table, rows, COLUMNS if moments else KIND_COLUMNS)
+            found[kind].append(table)
+    return found
+
+
+def _write_sources(folder: Path, parts: Iterable[Part], library: Library | None) -> LibraryCounts | None:
+    """Write the sources that questions cite; return how many, by licence, None where none is cited."""
+    cited = dict.fromkeys(part.id for part in parts if isinstance(part, Source))
+    if not cited:
+        return None
+    corpus = library.corpus if library is not None else None
+    found = {name: corpus.get(name) if corpus is not None else None for name in cited}
+    if lacking := [name for name, source in found.items() if source is None]:
+        raise UserError(f"the source '{lacking[0][:80]}' that a question cites is not in the corpus.")
+    sources = [source for _, source in sorted(found.items()) if source is not None]
+    free = [s for s in sources if (s.licence or "").lower() in HUB_LICENCES]
+    named = [s for s in sources if (s.licence or "").lower() not in HUB_LICENCES]
+    content = {s.id: s for s in free} | {s.id: _only_named(s) for s in named}
+    write_jsonl(folder / SOURCES, [content[s.id] for s in sources])
+    licences = [dict(sorted(Counter(s.licence or "unknown" for s in some).items())) for some in (free, named)]
+    return LibraryCounts(sources=licences[0], named=licences[1], pictures=0)
+
+
+def _only_named(source: CorpusSource) -> CorpusSource:
+    """Return what finds a source again, without its content."""
+    return CorpusSource(
+        id=source.id,
+        modality=source.modality,
+        doc_id=source.doc_id,
+        locator=source.locator,
+        url=source.url,
+        content_hash=source.content_hash,
+        licence=source.licence,
+    )
+
+
+def _with_pictures(
+    items: Sequence[Item], library: Library | None, folder: Path
+) -> tuple[list[Item], list[str]]:
+    """Copy the pictures that questions are about; return the items with their paths in the release, and these."""
+    root = library.root if library is not None else Path()
+    names: dict[str, str] = {}
+    found = []
+    for item in items:
+        evidence = list(item.question.evidence)
+        for place, part in enumerate(evidence):
+            if isinstance(part, Picture):
+                content = read_bytes(root / part.path)
+                digest = hashlib.sha256(content).hexdigest()
+                name = names.setdefault(
+                    part.path, f"pictures/{digest}{PurePosixPath(part.path).suffix.lower()}"
+                )
+                evidence[place] = msgspec.structs.replace(part, path=name, sha256=digest)
+                with atomic_write(folder / name) as stream:
+                    stream.write(content)
+        question = msgspec.structs.replace(item.question, evidence=tuple(evidence))
+        found.append(msgspec.structs.replace(item, question=question))
+    return found, sorted(set(names.values()))
+
+
+def _write_parquet(path: Path, rows: Sequence[Row] | Sequence[KindRow], columns: Mapping[str, str]) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -190,7 +310,7 @@ def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
         "list": pa.list_(text),
         "lists": pa.list_(pa.list_(text)),
     }
-    schema = pa.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
+    schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
     table = pa.Table.from_pylist(msgspec.to_builtins(rows), schema=schema)
     with atomic_write(path) as stream:
         pq.write_table(table, stream, compression="zstd")
@@ -338,12 +458,15 @@ def read_release(path: Path) -> Benchmark:
     """
     manifest = _read_manifest(path)
     data = {name: _read_checked(path, name, entry) for name, entry in manifest.files.items() if name != CARD}
-    for name in (ROWS, GRAPHS):
+    kinds = [name for name in data if name != ROWS and _KIND_ROWS.fullmatch(name)]
+    for name in (ROWS, GRAPHS) if ROWS in data or not kinds else ():
         if name not in data:
             raise UserError(f"the manifest does not list {name}.", where=str(path / MANIFEST))
     if manifest.signature != sign(manifest.info, {n: e for n, e in manifest.files.items() if n != CARD}):
         raise UserError("the signature does not fit name, version and files.", where=str(path / MANIFEST))
-    items = tuple(_parse_rows(data[ROWS], path / ROWS))
+    moments = _parse_rows(data[ROWS], path / ROWS) if ROWS in data else ()
+    others = (item for name in kinds for item in _parse_kind_rows(data[name], path / name))
+    items = (*moments, *others)
     _require_unique(items, path / ROWS)
     if len(items) != manifest.counts.items:
         raise UserError(
@@ -352,7 +475,8 @@ def read_release(path: Path) -> Benchmark:
         )
     return Benchmark(
         items=items,
-        graphs=_parse_graphs(data[GRAPHS], path / GRAPHS),
+        graphs=_parse_graphs(data[GRAPHS], path / GRAPHS) if GRAPHS in data else {},
+        sources=tuple(_lines(data.get(SOURCES, b""), path / SOURCES, CorpusSource)),
         name=manifest.info.name,
         version=manifest.info.version,
         signature=manifest.signature,
@@ -419,10 +543,19 @@ def _read_checked(path: Path, name: str, entry: FileEntry) -> bytes:
 
 
 def _parse_rows(content: bytes, place: Path) -> Iterator[Item]:
+    for number, row in enumerate(_lines(content, place, Row), 1):
+        yield from_row(row, f"{place}:{number}")
+
+
+def _parse_kind_rows(content: bytes, place: Path) -> Iterator[Item]:
+    for number, row in enumerate(_lines(content, place, KindRow), 1):
+        yield from_kind_row(row, f"{place}:{number}")
+
+
+def _lines(content: bytes, place: Path, type_: type[_T]) -> Iterator[_T]:
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
-            where = f"{place}:{number}"
-            yield from_row(decode(line, Row, where), where)
+            yield decode(line, type_, f"{place}:{number}")
 
 
 def _parse_graphs(content: bytes, place: Path) -> dict[str, TaskGraph]:

@@ -14,13 +14,23 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_candidate, moment_example, question_about
-from proctor.exam.question import Gold, Item, Text
+from proctor.exam.kinds.moment_question import MOMENT, moment_candidate, moment_example, question_about
+from proctor.exam.question import Choice, Footage, Gold, Item, Text, gold_texts
 from proctor.examples.example import Example
 from proctor.generate.candidate import AnswerKind
 from proctor.records import canonical_json, decode
 
-__all__ = ["COLUMNS", "Row", "from_row", "to_row", "without_local_paths"]
+__all__ = [
+    "COLUMNS",
+    "KIND_COLUMNS",
+    "KindRow",
+    "Row",
+    "from_kind_row",
+    "from_row",
+    "to_kind_row",
+    "to_row",
+    "without_local_paths",
+]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,15 +173,100 @@ def from_row(row: Row, where: str) -> Item:
     )
 
 
+class KindRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of ``data/<kind>.jsonl``, for questions of any kind but moments.
+
+    ``answers``, ``answer_sources`` and ``answer_approved_by`` are parallel; ``options`` is empty for questions that are answered in
+    words. ``facets`` is a JSON text of what tables slice by; ``record`` is the whole item (``exam.question.Item``) as a JSON text: it
+    tells the answer and must not be shown to a predictor.
+    """
+
+    question_id: str
+    kind: str
+    question: str
+    options: list[str]
+    answers: list[str]
+    answer_sources: list[str]
+    answer_approved_by: list[str]
+    question_approved_by: str
+    cluster: str
+    facets: str
+    record: str
+
+
+KIND_COLUMNS: Final[dict[str, str]] = {
+    "question_id": "string",
+    "kind": "string",
+    "question": "string",
+    "options": "list",
+    "answers": "list",
+    "answer_sources": "list",
+    "answer_approved_by": "list",
+    "question_approved_by": "string",
+    "cluster": "string",
+    "facets": "string",
+    "record": "string",
+}
+"""Column names of the kinds other than moments, with their types."""
+
+
+def to_kind_row(item: Item) -> KindRow:
+    """Flatten an item of any kind."""
+    question = item.question
+    return KindRow(
+        question_id=item.id,
+        kind=question.kind,
+        question=question.text,
+        options=list(question.form.options) if isinstance(question.form, Choice) else [],
+        answers=list(gold_texts(item)),
+        answer_sources=[gold.written_by for gold in item.golds],
+        answer_approved_by=[gold.approved_by for gold in item.golds],
+        question_approved_by=item.approved_by,
+        cluster=question.cluster,
+        facets=canonical_json(question.facets).decode(),
+        record=canonical_json(item).decode(),
+    )
+
+
+def from_kind_row(row: KindRow, where: str) -> Item:
+    """Return the item of a row.
+
+    Raises:
+        UserError: if the record is broken, or the columns say something else.
+    """
+    item: Item = decode(row.record.encode("utf-8", "replace"), Item, f"{where}: record")
+    try:
+        same = to_kind_row(item) == row
+    except IndexError:  # a gold that is none of the options
+        same = False
+    if not same:
+        raise UserError(
+            "its columns say something else than its record.", where=f"{where} ({row.question_id[:80]})"
+        )
+    return item
+
+
 def without_local_paths(item: Item) -> Item:
     """Return the item with no path of this machine in it: a video's path that is absolute keeps its name only."""
+    if item.question.kind != MOMENT:
+        evidence = tuple(
+            msgspec.structs.replace(part, video=_shown_path(part.video))
+            if isinstance(part, Footage)
+            else part
+            for part in item.question.evidence
+        )
+        return msgspec.structs.replace(
+            item, question=msgspec.structs.replace(item.question, evidence=evidence)
+        )
     question, example = item.question, moment_example(item.question)
-    if example.video is None:
+    if example.video is None or _shown_path(example.video) == example.video:
         return item
-    windows = PureWindowsPath(example.video)
-    local = PurePosixPath(example.video).is_absolute() or windows.is_absolute() or bool(windows.drive)
-    if not local and ".." not in windows.parts:
-        return item
-    example = msgspec.structs.replace(example, video=windows.name)
+    example = msgspec.structs.replace(example, video=_shown_path(example.video))
     shown = question_about(example, question.id, question.text, provenance=question.provenance)
     return msgspec.structs.replace(item, question=shown)
+
+
+def _shown_path(path: str) -> str:
+    windows = PureWindowsPath(path)
+    local = PurePosixPath(path).is_absolute() or windows.is_absolute() or bool(windows.drive)
+    return windows.name if local or ".." in windows.parts else path

@@ -11,12 +11,14 @@ from proctor.benchmark.build import BuildRules, build_items, parse_rules
 from proctor.benchmark.manifest import ReleaseInfo, Source
 from proctor.benchmark.release import write_release
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Item
+from proctor.llm.media import MediaStore
 from proctor.records import write_jsonl
-from proctor.stages.questions import required_questions
+from proctor.stages.exam_library import exam_library
+from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.verify import open_store
-from proctor.workspace import STAGES, Workspace
+from proctor.workspace import STAGES, Workspace, is_there
 
 __all__ = ["DEFAULTS", "build", "build_rules"]
 
@@ -58,7 +60,6 @@ def build(
         UserError: if an earlier stage's file is missing, the rules are unknown, or nothing was accepted.
     """
     workspace = Workspace(root)
-    graphs = workspace.graphs()
     questions = required_questions(workspace)
     given = {
         "accept": accept,
@@ -83,12 +84,12 @@ def build(
             hint="verify first, or accept by other rules (--accept, --min-confidence)",
         )
     write_jsonl(workspace.file("items.jsonl"), items)
-    used = {moment_example(item.question).activity_id for item in items}
+    library = exam_library(workspace, items, MediaStore())
     release = workspace.file("release")
     manifest = write_release(
         release,
         items,
-        {i: g for i, g in graphs.items() if i in used},
+        library.graphs,
         _release(workspace, settings),
         rules,
         candidates=questions,
@@ -96,6 +97,7 @@ def build(
         dropped=dropped,
         seeds=_seeds(workspace, settings),
         parquet=settings["parquet"],
+        library=library,
     )
     counts = {
         "candidates": len(questions),
@@ -107,7 +109,7 @@ def build(
         "rules": msgspec.to_builtins(rules),
         "signature": manifest.signature,
     }
-    inputs = ("candidates.jsonl", "examples.jsonl", "graphs.json")
+    inputs = [name for name in ASKED if is_there(workspace.file(name))]
     workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
     return {**counts, "release": str(release)}
 
@@ -135,7 +137,7 @@ def _seeds(workspace: Workspace, settings: dict[str, Any]) -> dict[str, int]:
 def _by_type(items: list[Item]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for item in items:
-        type_ = item.question.facets["type"]
+        type_ = item.question.facets["type"] if item.question.kind == MOMENT else item.question.kind
         counts[type_] = counts.get(type_, 0) + 1
     return counts
 

@@ -25,7 +25,7 @@ from proctor.stages.inputs import load_asked
 from proctor.stages.instructional.choices import CHOICES, load_choices, subject_of_choices
 from proctor.stages.instructional.filter import KEPT, load_kept
 from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.styled.corpus import questions_of
+from proctor.stages.styled.corpus import QUESTIONS, questions_of
 from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.workspace import Workspace
 
@@ -40,6 +40,12 @@ __all__ = [
 
 IMPORTED: Final = "imported.jsonl"
 """Questions from elsewhere, of any kind; ``questions.jsonl`` holds those that came with a corpus."""
+
+ASKED: Final = (
+    *("candidates.jsonl", "examples.jsonl", "graphs.json"),
+    *(CLIPS, KEPT, CHOICES, STYLED, QUESTIONS, IMPORTED),
+)
+"""Files that questions of all kinds are read from; no workspace has all of them."""
 
 
 def workspace_questions(workspace: Workspace) -> list[Question]:
