@@ -25,6 +25,7 @@ from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore, StoredCall
 from proctor.records import Dropped, read_jsonl
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.score import score
@@ -179,7 +180,7 @@ def test_a_bad_reply_is_no_answer(kind: FaultKind, stage: str, bench: Path, mode
         assert told["calls"]["outcomes"].get(REPLY, 0) == (ITEMS if CODES[kind] == "empty" else 0)
         assert told["failed"] == ITEMS
     if stage == "judge":
-        row: ScoreRow = score(bench, ["good"], resamples=100).tables["good"].rows[0]
+        row: ScoreRow = score(bench, ScoreSettings(runs=("good",), resamples=100)).tables["good"].rows[0]
         assert (row.n, row.failed, row.value) == (0, ITEMS, None)
     with CallStore.open(bench / CALLS) as store:
         assert (len(store) > 0) == (CODES[kind] in FINAL)

@@ -21,6 +21,7 @@ from proctor.exam.judge_prompt import Rubric
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View
 from proctor.records import read_json, read_jsonl
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.report import report
 from proctor.stages.score import score
@@ -169,7 +170,7 @@ def test_marks_are_those_of_harmless_texts_and_the_page_shows_text(
     predict(hostile, play.name("attacker"), run="bad")
     predict(hostile, play.name("harmless"), run="good")
     judge(hostile, judge=play.name("marker"))
-    tables = score(hostile, resamples=100).tables
+    tables = score(hostile, ScoreSettings(resamples=100)).tables
     for run in ("bad", "good"):
         row = tables[run].rows[0]
         assert (row.value, row.failed) == (0.0, 0)
@@ -178,7 +179,7 @@ def test_marks_are_those_of_harmless_texts_and_the_page_shows_text(
     predict(plain, play.name("harmless"), run="good")
     predict(plain, play.name("harmless-too"), run="bad")
     judge(plain, judge=play.name("marker"))
-    score(plain, resamples=100)
+    score(plain, ScoreSettings(resamples=100))
     report(plain, ReportSettings(title="Plain"))
     pages = [next(root.glob("**/report.html")) for root in (hostile, plain)]
     seen, expected = (Page(path.read_text()) for path in pages)
@@ -231,7 +232,7 @@ def test_an_answer_of_240_kb_is_no_verdict(hostile: Path, play: Any) -> None:
     play.server.reset()
     marks = judge(hostile, ["long"], judge=play.name("marker"))
     assert marks["runs"]["long"] == {"wrong": len(predictions)}
-    score(hostile, ["long"], resamples=100)
+    score(hostile, ScoreSettings(runs=("long",), resamples=100))
     report(hostile)
 
 

@@ -23,6 +23,7 @@ from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore
 from proctor.records import read_jsonl
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.score import score
@@ -86,7 +87,7 @@ def mark(root: Path, models: Any) -> dict[str, Any]:
 def average(root: Path) -> ScoreRow:
     """Score a workspace and return the row of all items."""
     rows: list[ScoreRow] = [
-        row for row in score(root, resamples=100).tables["toy"].rows if row.slice == "all"
+        row for row in score(root, ScoreSettings(resamples=100)).tables["toy"].rows if row.slice == "all"
     ]
     assert len(rows) == 1
     return rows[0]

@@ -19,6 +19,7 @@ from proctor.errors import UserError
 from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.report import report
@@ -36,7 +37,7 @@ BEFORE: dict[str, Stage] = {
     "build": lambda home: build(home / "bench", name="first"),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=1),
     "judge": lambda home: judge(home / "bench"),
-    "score": lambda home: score(home / "bench", resamples=200),
+    "score": lambda home: score(home / "bench", ScoreSettings(resamples=200)),
     "report": lambda home: report(home / "bench", ReportSettings(title="First")),
 }
 """The stages as the workspace was made."""
@@ -51,7 +52,7 @@ AGAIN: dict[str, Stage] = {
     "verify": lambda home: verify(home / "bench", threshold=0.95),
     "build": lambda home: build(home / "bench", name="second", min_confidence=0.9),
     "predict": lambda home: predict(home / "bench", "random-step", run="dice", seed=2),
-    "score": lambda home: score(home / "bench", resamples=300),
+    "score": lambda home: score(home / "bench", ScoreSettings(resamples=300)),
     "report": lambda home: report(home / "bench", ReportSettings(title="Second")),
 }
 """The same with other settings, so that each file that is written differs from the one that is there."""

@@ -22,6 +22,7 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.calibrate import CALIBRATION_FILE, CalibrationFile, calibrate
+from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.report import report
 from proctor.stages.score import score
 from proctor.workspace import Workspace
@@ -106,7 +107,12 @@ def command(*arguments: object) -> Outcome:
 
 
 def quick(home: Path, **options: Any) -> Any:
-    return calibrate(home / "bench", human=[home / "human.csv"], resamples=200, **options)
+    return calibrated(home, human=(str(home / "human.csv"),), **options)
+
+
+def calibrated(home: Path, **options: Any) -> Any:
+    bench = home / "bench"
+    return calibrate(bench, Workspace(bench).resolve(CalibrateSettings, **{"resamples": 200, **options}))
 
 
 # -- the stage -------------------------------------------------------------------------------------------------
@@ -134,10 +140,10 @@ def test_the_same_inputs_give_the_same_bytes_and_settings_are_kept(home: Path) -
 
 def test_score_and_report_take_it_up_and_name_its_hash(home: Path) -> None:
     bench = home / "bench"
-    assert score(bench, resamples=200).corrected == {}
+    assert score(bench, ScoreSettings(resamples=200)).corrected == {}
     assert not (bench / "runs/dice/corrected.json").exists()
     found = quick(home)
-    scored = score(bench, resamples=200)
+    scored = score(bench, ScoreSettings(resamples=200))
     assert set(scored.corrected) == {"constant", "dice"}
     (main,) = [s for s in scored.corrected["dice"] if s.judge.name == "openai/j · ternary-step"]
     assert f"calibration:{found.hash}" in main.mean.signature
@@ -161,24 +167,24 @@ def test_a_workspace_without_a_calibration_has_no_such_sections(home: Path) -> N
 def test_rejudging_makes_the_calibration_stale_but_corrected_scores_follow(home: Path) -> None:
     bench = home / "bench"
     quick(home)
-    before = score(bench, resamples=200).corrected["dice"]
+    before = score(bench, ScoreSettings(resamples=200)).corrected["dice"]
     path = bench / "runs/dice/judgements.jsonl"
     write_jsonl(path, [msgspec.structs.replace(j, score=2) for j in read_jsonl(path, Judgement)])
     (bench / "runs/dice/judgements/openai-j.ternary-step.0.jsonl").unlink()
     assert any("calibrate" in s for s in Workspace(bench).stale())
-    after = score(bench, resamples=200).corrected["dice"]
+    after = score(bench, ScoreSettings(resamples=200)).corrected["dice"]
     shown = {s.judge.name: s.judged.value for s in after}
     assert shown["openai/j · ternary-step"] == 100
     assert shown != {s.judge.name: s.judged.value for s in before}
 
 
 def test_judges_can_be_chosen_by_name_template_or_pattern(home: Path) -> None:
-    assert {r.judge.judge for r in quick(home, judges=["google/j"]).file.calibration.judges} == {"google/j"}
-    assert {r.judge.template for r in quick(home, judges=["binary-*"]).file.calibration.judges} == {
+    assert {r.judge.judge for r in quick(home, judge=("google/j",)).file.calibration.judges} == {"google/j"}
+    assert {r.judge.template for r in quick(home, judge=("binary-*",)).file.calibration.judges} == {
         "binary-default"
     }
     with pytest.raises(UserError, match="no judge 'nobody'"):
-        quick(home, judges=["nobody"])
+        quick(home, judge=("nobody",))
 
 
 def test_people_who_judged_in_the_runs_count_too(home: Path) -> None:
@@ -188,7 +194,7 @@ def test_people_who_judged_in_the_runs_count_too(home: Path) -> None:
         for j in read_jsonl(folder / "judgements.jsonl", Judgement)
     ]
     write_jsonl(folder / "judgements/human-eva.jsonl", marks)
-    found = calibrate(home / "bench", resamples=200)
+    found = calibrated(home)
     assert found.file.calibration.people == {"eva": len(marks)}
 
 
@@ -205,7 +211,7 @@ def test_people_can_come_as_records_or_as_tables(home: Path, suffix: str) -> Non
             *(comma.join((i, "dice", "ana", "1")) for i in items),
         ]
         path.write_text("\n".join(lines))
-    found = calibrate(home / "bench", human=[path], resamples=200)
+    found = calibrated(home, human=(str(path),))
     assert found.file.calibration.people == {"ana": 25}
 
 
@@ -214,7 +220,7 @@ def test_a_predictor_stands_for_its_run(home: Path) -> None:
     assert item.predictor == "random-step"
     path = home / "one.csv"
     path.write_text(f"item_id,predictor,human\n{item.item_id},random-step,2\n")
-    found = calibrate(home / "bench", human=[path], resamples=200)
+    found = calibrated(home, human=(str(path),))
     assert found.file.calibration.human[0].predictor == "dice"
     assert found.corrected["dice"][0].mean.value is None
 
@@ -244,17 +250,17 @@ def test_people_files_that_cannot_be(home: Path, text: str, message: str) -> Non
     path = home / "bad.csv"
     path.write_text(text.replace("ITEM", item))
     with pytest.raises(UserError, match=message):
-        calibrate(home / "bench", human=[path], resamples=200)
+        calibrated(home, human=(str(path),))
     assert not (home / "bench" / CALIBRATION_FILE).exists()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 1.5}, "the confidence is 1.5"),
-        ({"families": ["openai"]}, "assigns no family"),
-        ({"right": 0}, "'right' is 0"),
-        ({"criterion": "luck"}, "no criterion 'luck'"),
+        ({"confidence": 1.5}, "confidence must lie strictly between 0 and 1"),
+        ({"family": ("openai",)}, "assigns no family"),
+        ({"right": 0}, "--right is 0; at least 1"),
+        ({"criterion": "luck"}, "--criterion"),
     ],
 )
 def test_options_that_cannot_be(home: Path, options: dict[str, Any], message: str) -> None:
@@ -264,7 +270,7 @@ def test_options_that_cannot_be(home: Path, options: dict[str, Any], message: st
 
 def test_nothing_judged_and_nobody_asked(home: Path) -> None:
     with pytest.raises(UserError, match="no marks by people"):
-        calibrate(home / "bench", resamples=200)
+        calibrated(home)
     for path in (home / "bench/runs").rglob("judgements*.jsonl"):
         path.unlink()
     for path in (home / "bench/runs").rglob("judgements/*.jsonl"):
@@ -289,7 +295,7 @@ def test_a_broken_calibration_is_named(home: Path, change: Callable[[Any], Any],
     change(data)
     write_json(path, data)
     with pytest.raises(UserError, match=message):
-        score(home / "bench", resamples=200)
+        score(home / "bench", ScoreSettings(resamples=200))
 
 
 def test_contradicting_judgements_are_refused(home: Path) -> None:
@@ -322,7 +328,7 @@ def test_the_command_prints_json_and_writes_the_report(home: Path) -> None:
     found = command(home / "bench", "--human", home / "human.csv", "--resamples", 200, "--json", "--report")
     assert found.status == 0, found.err
     data = json.loads(found.out)
-    assert {"hash", "calibration", "self_preference", "corrected", "report"} == set(data)
+    assert {"kind", "hash", "calibration", "self_preference", "corrected", "report"} == set(data)
     assert (home / "bench/report.html").is_file()
 
 

@@ -14,6 +14,7 @@ from proctor.records import read_jsonl
 from proctor.samples import path as sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.exchange import import_release
 from proctor.stages.generate import generate
 from proctor.stages.read import read
@@ -21,6 +22,7 @@ from proctor.stages.report import report
 from proctor.stages.score import score
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import verify
+from proctor.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scores(root: Path) -> float | None:
     predict(root, "recipe-text", seed=1)
     judge(root)
-    return score(root, resamples=200).tables["recipe-text"].row("all").value
+    return score(root, ScoreSettings(resamples=200)).tables["recipe-text"].row("all").value
 
 
 def test_items_and_scores_are_the_same_elsewhere(built: Path, tmp_path: Path) -> None:
@@ -82,10 +84,14 @@ def test_page_and_scores_show_the_same_interval(built: Path, tmp_path: Path) -> 
     import_release(built / "release", there)
     predict(there, "recipe-text", seed=1)
     judge(there)
-    row = score(there, confidence=0.5, resamples=300, seed=4).tables["recipe-text"].row("all")
-    usual = score(tmp_path / "there", confidence=0.95, resamples=300, seed=4).tables["recipe-text"].row("all")
+    row = score(there, ScoreSettings(confidence=0.5, resamples=300, seed=4)).tables["recipe-text"].row("all")
+    usual = (
+        score(tmp_path / "there", ScoreSettings(confidence=0.95, resamples=300, seed=4))
+        .tables["recipe-text"]
+        .row("all")
+    )
     assert (row.low, row.high) != (usual.low, usual.high)
-    score(there, confidence=0.5)
+    score(there, Workspace(there).resolve(ScoreSettings, confidence=0.5))
     page = Path(report(there).report).read_text(encoding="utf-8")
-    assert f"{row.low:.1f}–{row.high:.1f}" in page
-    assert f"{usual.low:.1f}–{usual.high:.1f}" not in page
+    assert f"{row.low:.1f} to {row.high:.1f}" in page
+    assert f"{usual.low:.1f} to {usual.high:.1f}" not in page

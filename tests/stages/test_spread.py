@@ -17,6 +17,7 @@ from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.datasets_stats import dataset_statistics
 from proctor.stages.derive import derive
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.read import read
 from proctor.stages.score import score
@@ -51,7 +52,7 @@ def job(data: Path, bench: Path, place: Place) -> list[Verdict]:
     for name in ("constant", "random-step"):
         predict(bench, name)
     judge(bench, place=place)
-    score(bench, resamples=200, place=place)
+    score(bench, ScoreSettings(resamples=200), place=place)
     return verdicts
 
 

@@ -3,63 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from proctor.cli.console import JsonFlag, SeedOption, WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.options import Output, with_settings
+from proctor.settings import Settings, option
+from proctor.stages.exam_settings import CalibrateSettings
 
 if TYPE_CHECKING:
     from proctor.exam.corrected import CorrectedScore
     from proctor.exam.estimate import Estimate
-    from proctor.exam.judge_calibration import Calibration, Criterion, JudgeReport
+    from proctor.exam.judge_calibration import Calibration, JudgeReport
     from proctor.exam.self_preference import Preference, PreferenceCell, SelfPreference
 
 app = command_app()
 
 
+class _AndReport(Settings, frozen=True, kw_only=True):
+    """What is made besides."""
+
+    report: Annotated[bool, option("Write the report page as well.")] = False
+
+
 @app.command()
+@with_settings
 def calibrate(
-    workspace: WorkspaceArgument,
-    human: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--human",
-            help="People's marks: CSV or JSONL with item_id, predictor, human (0, 1, 2), and annotator for several "
-            "people. Judgements by human/NAME in the runs count, too. May be given again.",
-        ),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", help="Only this judge or template, or a pattern. May be given again."),
-    ] = None,
-    family: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--family", help="PATTERN=FAMILY of models whose name does not show it. May be given again."
-        ),
-    ] = None,
-    right: Annotated[
-        int | None, typer.Option(min=1, max=2, help="Mark from which on an answer is right (default 2).")
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="Choose by correlation (default), accuracy, kappa or weighted_kappa."),
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option(help="Template with which self-preference is measured.")
-    ] = None,
-    confidence: Annotated[float | None, typer.Option(help="Level of the intervals (default 0.95).")] = None,
-    resamples: Annotated[int | None, typer.Option(help="Of the bootstrap (default 10,000).")] = None,
-    seed: SeedOption = None,
-    report: Annotated[bool, typer.Option("--report", help="Write the report page as well.")] = False,
-    as_json: JsonFlag = False,
+    workspace: WorkspaceArgument, settings: CalibrateSettings, more: _AndReport, output: Output
 ) -> None:
     """Say how far judges can be believed, which one to take, and what scores would be if people had judged.
 
-    Every judge and template is held against people's marks on the same answers, with intervals clustered by recording.
-    The result is kept in calibration.json: 'proctor score' and 'proctor report' print corrected scores from it.
+    Every judge and template is held against people's marks on the same answers, with intervals clustered by recording, video or
+    question. Judges are calibrated for each kind of questions by itself. The result is kept in calibration.json (of kinds other
+    than moments calibration.KIND.json): 'proctor score' and 'proctor report' print corrected scores from it.
 
     Example: proctor calibrate bench --human marks.csv --report
     """
@@ -67,20 +42,10 @@ def calibrate(
 
     from proctor.stages import calibrate as stage
 
-    with progress("calibrating", quiet=as_json) as _:
-        result = stage.calibrate(
-            workspace,
-            human=human,
-            judges=judge,
-            families=family,
-            right=right,
-            criterion=cast("Criterion | None", criterion),
-            template=template,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-        )
+    with progress("calibrating", quiet=output.as_json) as _:
+        result = stage.calibrate(workspace, settings)
     found = {
+        "kind": result.kind,
         "hash": result.hash,
         **msgspec.to_builtins(result.file),
         "corrected": msgspec.to_builtins(result.corrected),
@@ -91,16 +56,19 @@ def calibrate(
         _agreement(result.file.calibration),
         corrected_table(result.corrected),
         _self_preference(result.file.self_preference),
-        f"calibration {result.hash}, {100 * result.file.calibration.confidence:g} % intervals clustered by recording",
+        (
+            f"calibration {result.hash}, {100 * result.file.calibration.confidence:g} % intervals clustered by "
+            f"{result.file.calibration.cluster}"
+        ),
     ]
-    if report:
+    if more.report:
         from proctor.stages.report import report as write_report
 
         found["report"] = write_report(workspace).report
         parts.append(f"report: {found['report']}")
     else:
         parts.append(f"next: proctor report {workspace}")
-    emit(found, "\n\n".join(filter(None, parts)), as_json=as_json)
+    emit(found, "\n\n".join(filter(None, parts)), as_json=output.as_json)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ class _Run:
     # -- numbers ---------------------------------------------------------------------------------------------------
 
     def plain(self, name: str, values: Sequence[float], answers: Sequence[Answer]) -> Estimate:
-        signature = self.draws.sign(Signature(name, {"cluster": "recording"}))
+        signature = self.draws.sign(Signature(name, {"cluster": self.draws.cluster}))
         if not values:
             return Estimate(signature=str(signature), note="there are no such answers")
         sums = cluster_sums([values, [1.0] * len(values)], self._clusters(answers))

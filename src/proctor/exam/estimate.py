@@ -18,11 +18,12 @@ __all__ = ["Draws", "Estimate", "cluster_t_test", "difference_of_means"]
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Options of all intervals of an analysis: level, number of resamples, seed."""
+    """Options of all intervals of an analysis: level, number of resamples, seed, and what is drawn whole, as signatures name it."""
 
     confidence: float = 0.95
     resamples: int = 10_000
     seed: int = 0
+    cluster: str = "recording"
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature with these options."""

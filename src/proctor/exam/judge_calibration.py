@@ -189,6 +189,7 @@ class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         confidence: level of all intervals.
         resamples: of the bootstrap.
         seed: of the bootstrap.
+        cluster: what intervals draw whole.
         human: what people said of every answer that they marked.
         people: names of those who marked, with the number of their marks.
         disputed: answers without a most frequent mark; left out.
@@ -206,6 +207,7 @@ class Calibration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     seed: int
     human: tuple[HumanMark, ...]
     people: Mapping[str, int]
+    cluster: str = "recording"
     disputed: int = 0
     unscored: int = 0
     judges: tuple[JudgeReport, ...] = ()
@@ -269,6 +271,7 @@ def calibrate_judges(
         confidence=draws.confidence,
         resamples=draws.resamples,
         seed=draws.seed,
+        cluster=draws.cluster,
         human=tuple(HumanMark(*a, human.votes[a]) for a in sorted(human.votes)),
         people={name: len(marks) for name, marks in human.people.items()},
         disputed=len(human.disputed),
@@ -381,7 +384,7 @@ class _Work:
 
     def _mean(self, values: Sequence[float], answers: Sequence[Answer], name: str) -> Estimate:
         """Mean over answers, clustered."""
-        signature = self.draws.sign(Signature(name, {"cluster": "recording"}))
+        signature = self.draws.sign(Signature(name, {"cluster": self.draws.cluster}))
         if not values:
             return Estimate(signature=str(signature), note="there are no such answers")
         clusters = [self.recordings[a.item_id] for a in answers]
@@ -484,7 +487,7 @@ class _Work:
                 note=score.note or interval.note,
                 signature=str(
                     score.signature.having(
-                        cluster="recording", interval=interval.method, resamples=str(draws)
+                        cluster=self.draws.cluster, interval=interval.method, resamples=str(draws)
                     )
                 ),
             )

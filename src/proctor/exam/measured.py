@@ -24,6 +24,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         cluster: what intervals draw whole, as signatures name it: ``recording``, ``video``.
         weighting: what each weighs the same, as signatures name it: ``item``, ``question``.
         brief: signatures name neither benchmark nor cluster nor draws (the tables of SMMQG).
+        rubrics: measure of the first judge with each rubric, where further judges are measures beside the first one.
+        likeness: likeness to the reference is measured, too.
         mean_of: what slices are cut by whose plain mean is a row of its own, such as ``style``; empty for no such row.
     """
 
@@ -32,6 +34,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = "cluster"
     weighting: str = "item"
     brief: bool = False
+    rubrics: Mapping[str, str] = {}
+    likeness: bool = False
     mean_of: str = ""
 
 

@@ -240,7 +240,7 @@ class _Tables:
     # -- cells -----------------------------------------------------------------------------------------------------
 
     def _cell(self, values: Mapping[str, float]) -> Estimate:
-        signature = self.draws.sign(Signature("mean_mark", {"cluster": "recording"}))
+        signature = self.draws.sign(Signature("mean_mark", {"cluster": self.draws.cluster}))
         if not values:
             return Estimate(signature=str(signature), note="there are no such answers")
         items = sorted(values)
@@ -340,7 +340,7 @@ class _Tables:
     def _paired(
         self, differences: Mapping[str, float], name: str, clusters: Mapping[str, str] | None = None
     ) -> Estimate:
-        signature = self.draws.sign(Signature(name, {"cluster": "recording", "test": "sign-flip"}))
+        signature = self.draws.sign(Signature(name, {"cluster": self.draws.cluster, "test": "sign-flip"}))
         if not differences:
             return Estimate(signature=str(signature), note="no answer was marked by both sides")
         keys = sorted(differences)
@@ -432,7 +432,7 @@ class _Tables:
 
     def _between_questions(self, values: Mapping[str, float], mine: set[str], name: str) -> Estimate:
         """Difference of means over different questions; the test is Student's on sums over recordings."""
-        signature = self.draws.sign(Signature(name, {"cluster": "recording", "test": "cluster-t"}))
+        signature = self.draws.sign(Signature(name, {"cluster": self.draws.cluster, "test": "cluster-t"}))
         items = sorted(values)
         own = np.array([i in mine for i in items], dtype=np.float64)
         if not own.any() or own.all():

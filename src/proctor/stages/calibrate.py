@@ -1,7 +1,8 @@
 """The stage ``calibrate``: judges held against people, and what follows for scores.
 
 It reads every judgement in the workspace (``runs/<run>/judgements*.jsonl`` and ``runs/<run>/judgements/*.jsonl``) and
-people's marks from files or from judges called ``human/NAME``, and writes ``calibration.json``. ``proctor score`` and
+people's marks from files or from judges called ``human/NAME``, and writes ``calibration.json`` for moments,
+``calibration.<kind>.json`` for other kinds of questions. ``proctor score`` and
 ``proctor report`` take that file up: the corrected scores of a run follow from people's marks in it and the run's
 judgements as they are then, and their signatures name the calibration's hash.
 
@@ -11,18 +12,18 @@ Within this stage an answer is named by item and *run*, because two runs may hav
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore, correct_score
 from proctor.exam.estimate import Draws
-from proctor.exam.judge_calibration import Calibration, Criterion, calibrate_judges
+from proctor.exam.judge_calibration import Calibration, calibrate_judges
 from proctor.exam.judge_marks import (
     HumanMarks,
     JudgeMarks,
@@ -31,23 +32,25 @@ from proctor.exam.judge_marks import (
     sort_marks,
     unite_people,
 )
-from proctor.exam.kinds.moment_question import moment_candidate, moment_example
+from proctor.exam.kind import kind_named
+from proctor.exam.kinds.moment_question import MOMENT, moment_candidate, moment_example
 from proctor.exam.prediction import Judgement
 from proctor.exam.question import Item
 from proctor.exam.self_preference import SelfPreference, analyse_self_preference
 from proctor.generate.candidate import Candidate
 from proctor.records import content_hash, file_sha256, read_json, read_jsonl, write_json
-from proctor.stages.inputs import load_items, load_predictions
-from proctor.stages.predict import read_run_info
+from proctor.stages.exam_settings import CalibrateSettings
+from proctor.stages.inputs import load_all_items, load_predictions
+from proctor.stages.predict import items_of_run, read_run_info
 from proctor.stages.scoring.files import Table, read_table
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "CALIBRATION_FILE",
-    "DEFAULTS",
     "CalibrationFile",
     "Evidence",
     "calibrate",
+    "calibration_file",
     "corrected_scores",
     "load_calibration",
     "load_evidence",
@@ -55,18 +58,6 @@ __all__ = [
 ]
 
 CALIBRATION_FILE: Final = "calibration.json"
-
-DEFAULTS: dict[str, Any] = {
-    "human": [],
-    "judge": [],
-    "family": [],
-    "right": 2,
-    "criterion": "correlation",
-    "template": "",
-    "confidence": 0.95,
-    "resamples": 10_000,
-    "seed": 0,
-}
 
 _ITEM: Final = ("item_id", "item", "id")
 _RUN: Final = ("run", "predictor", "system")
@@ -93,10 +84,11 @@ class CalibrationFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that was judged in a workspace, by run.
+    """Everything that was judged of one kind of questions, by run.
 
     Attributes:
-        recordings: recording of every item.
+        items: of the kind.
+        clusters: of every item: what intervals draw whole.
         judges: machine judges' marks by setup.
         people: judgements by people.
         models: model behind each run, where its predictions say so.
@@ -104,7 +96,8 @@ class Evidence:
         files: names of the files that were read, relative to the workspace.
     """
 
-    recordings: Mapping[str, str]
+    items: tuple[Item, ...]
+    clusters: Mapping[str, str]
     judges: tuple[JudgeMarks, ...]
     people: tuple[Judgement, ...]
     models: Mapping[str, str]
@@ -116,121 +109,123 @@ class Calibrated(msgspec.Struct, frozen=True, kw_only=True):
     """The result of the stage, for printing.
 
     Attributes:
+        kind: of the questions.
         hash: that the signatures of corrected scores name.
         file: what was written.
         corrected: corrected scores of every run, for the judges that are in use or chosen.
     """
 
+    kind: str
     hash: str
     file: CalibrationFile
     corrected: Mapping[str, tuple[CorrectedScore, ...]]
 
 
-def calibrate(
-    root: Path,
-    *,
-    human: Sequence[Path] | None = None,
-    judges: Sequence[str] | None = None,
-    families: Sequence[str] | None = None,
-    right: int | None = None,
-    criterion: Criterion | None = None,
-    template: str | None = None,
-    confidence: float | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
-) -> Calibrated:
-    """Calibrate the judges of a workspace and write ``calibration.json``.
+def calibrate(root: Path, settings: CalibrateSettings | None = None) -> Calibrated:
+    """Calibrate the judges of a kind of questions and write ``calibration.json`` (``calibration.<kind>.json`` but for moments).
 
     Args:
         root: the workspace.
-        human: files with people's marks: Judgement records, or tables with the columns item_id, predictor (or run) and
-            human; with a column annotator for several people. Judgements by ``human/NAME`` in the runs count, too.
-        judges: names or patterns (``openai/*``) of judges or of judge · template; all by default.
-        families: ``PATTERN=FAMILY`` for models whose name does not tell their family.
-        right: mark from which on people call an answer right.
-        criterion: what to choose a judge by.
-        template: with which judges are compared for self-preference; the most frequent one by default.
-        confidence: of the intervals.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        settings: whose marks, which judges, and how one is chosen; those of the workspace by default.
 
     Raises:
-        UserError: if nobody judged anything, people's marks are missing or do not fit the runs, or an option is wrong.
+        UserError: if nobody judged anything, people's marks are missing, of several kinds or do not fit the runs, or there is no
+            such judge.
     """
     workspace = Workspace(root)
-    items = load_items(workspace, workspace.graphs())
-    given = {
-        "human": [str(p) for p in human] if human else None,
-        "judge": list(judges) if judges else None,
-        "family": list(families) if families else None,
-        "right": right,
-        "criterion": criterion,
-        "template": template,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-    }
-    settings = workspace.settings("calibrate", given, DEFAULTS)
-    draws = _draws(settings)
-    evidence = load_evidence(workspace, items)
-    files = [Path(p) for p in settings["human"]]
-    people = unite_people([*evidence.people, *(j for p in files for j in _read_people(p, workspace))])
-    chosen = _chosen(evidence.judges, settings["judge"])
+    settings = settings or workspace.resolve(CalibrateSettings)
+    items = load_all_items(workspace)
+    files = [Path(p) for p in settings.human]
+    said = [j for p in files for j in _read_people(p, workspace, items)]
+    kind = settings.kind or _marked_kind(workspace, items, said)
+    evidence = load_evidence(workspace, items, kind)
+    people = unite_people([*evidence.people, *(j for j in said if j.item_id in evidence.clusters)])
+    chosen = _chosen(evidence.judges, settings.judge)
     _require_marks(people, evidence, workspace)
+    draws = Draws(**settings.resampling, cluster=kind_named(kind).measured.cluster)
     result = CalibrationFile(
         calibration=calibrate_judges(
             people,
             chosen,
-            evidence.recordings,
-            right=settings["right"],
-            criterion=settings["criterion"],
+            evidence.clusters,
+            right=settings.right,
+            criterion=settings.criterion,
             draws=draws,
         ),
         self_preference=analyse_self_preference(
             chosen,
-            evidence.recordings,
+            evidence.clusters,
             models=evidence.models,
-            generators=_generators(workspace, items),
-            moments={i.id: moment_example(i.question).id for i in items},
-            families=_families(settings["family"]),
-            template=settings["template"] or _common_template(evidence),
+            generators=_generators(workspace, evidence.items),
+            moments=_moments(evidence.items),
+            families=_families(settings.family),
+            template=settings.template or _common_template(evidence),
             generator_judge=_common_judge(evidence),
             draws=draws,
         ),
     )
-    write_json(workspace.file(CALIBRATION_FILE), result)
-    workspace.keep("calibrate", settings)
+    name = calibration_file(kind)
+    write_json(workspace.file(name), result)
+    kept = {name: value for name, value in msgspec.to_builtins(settings).items() if name != "kind"}
+    workspace.keep("calibrate", kept)
     workspace.record(
-        "calibrate",
-        settings={**settings, "human_sha256": {str(p): file_sha256(p) for p in files}},
+        "calibrate" if kind == MOMENT else f"calibrate/{kind}",
+        settings={**kept, "human_sha256": {str(p): file_sha256(p) for p in files}},
         counts={"marks": len(people.marks), "judges": len(chosen)},
         inputs=("items.jsonl", *evidence.files),
-        outputs=(CALIBRATION_FILE,),
+        outputs=(name,),
     )
     return Calibrated(
+        kind=kind,
         hash=result.hash,
         file=result,
         corrected=corrected_scores(result, replace(evidence, judges=tuple(chosen))),
     )
 
 
-def _draws(settings: Mapping[str, Any]) -> Draws:
-    if not 0 < settings["confidence"] < 1:
+def calibration_file(kind: str = MOMENT) -> str:
+    """Return the name of the file with the calibration of a kind of questions."""
+    return CALIBRATION_FILE if kind == MOMENT else f"calibration.{kind}.json"
+
+
+def _marked_kind(workspace: Workspace, items: Sequence[Item], said: Sequence[Judgement]) -> str:
+    """Return the kind of the questions whose answers people marked, in files or in the runs; the runs' own where nobody did.
+
+    Raises:
+        UserError: if there are several.
+    """
+    of = {item.id: item.question.kind for item in items}
+    infos = {name: read_run_info(workspace.run_folder(name)) for name in workspace.run_names()}
+    known = list(dict.fromkeys(info.kind for info in infos.values()))
+    if len(known) > 1:
+        marked = {of[j.item_id] for j in said}
+        marked |= {kind for kind in known if load_evidence(workspace, items, kind).people}
+        known = [kind for kind in known if kind in marked] or known
+    if len(known) > 1:
         raise UserError(
-            f"the confidence is {settings['confidence']}.", hint="give a level between 0 and 1, such as 0.95"
+            f"there are answers to questions of {len(known)} kinds: {', '.join(known)}.",
+            hint=f"say whose judges are calibrated: --kind {known[0]}",
         )
-    if settings["resamples"] < 100:
-        raise UserError(f"{settings['resamples']} resamples are too few.", hint="give 100 or more")
-    return Draws(settings["confidence"], settings["resamples"], settings["seed"])
+    return known[0] if known else MOMENT
 
 
-def load_calibration(workspace: Workspace, items: Sequence[Item]) -> CalibrationFile | None:
-    """Return the calibration of a workspace, or None when there is none.
+def _moments(items: Iterable[Item]) -> dict[str, str]:
+    """Return what each question is about, by item: questions by several models about one thing are compared."""
+    return {
+        i.id: moment_example(i.question).id if i.question.kind == MOMENT else i.question.parent or i.id
+        for i in items
+    }
+
+
+def load_calibration(
+    workspace: Workspace, items: Sequence[Item], kind: str = MOMENT
+) -> CalibrationFile | None:
+    """Return the calibration of a kind of questions, or None when there is none.
 
     Raises:
         UserError: if the file is broken, or speaks of items that are gone.
     """
-    path = workspace.file(CALIBRATION_FILE)
+    path = workspace.file(calibration_file(kind))
     if not is_there(path):
         return None
     found: CalibrationFile = read_json(path, CalibrationFile)
@@ -264,7 +259,9 @@ def corrected_scores(
 ) -> dict[str, tuple[CorrectedScore, ...]]:
     """Return the corrected scores of every run, one for each judge that marked it and is in use or chosen."""
     calibration = found.calibration
-    draws = Draws(calibration.confidence, calibration.resamples, calibration.seed)
+    draws = Draws(
+        calibration.confidence, calibration.resamples, calibration.seed, cluster=calibration.cluster
+    )
     names = sorted({a.predictor for j in evidence.judges for a in j.marks})
     votes, shown = calibration.votes, _shown_judges(found, evidence)
     result = {}
@@ -277,7 +274,7 @@ def corrected_scores(
                 judge,
                 run,
                 votes,
-                evidence.recordings,
+                evidence.clusters,
                 calibration=found.hash,
                 right=calibration.right,
                 draws=draws,
@@ -295,31 +292,34 @@ def _shown_judges(found: CalibrationFile, evidence: Evidence) -> frozenset[str]:
 # -- what was judged ---------------------------------------------------------------------------------------------------
 
 
-def load_evidence(workspace: Workspace, items: Sequence[Item]) -> Evidence:
-    """Read all judgements of all runs.
+def load_evidence(workspace: Workspace, items: Sequence[Item], kind: str = MOMENT) -> Evidence:
+    """Read all judgements of all runs over one kind of questions.
 
     Raises:
         UserError: if a file is broken, a judgement is about an unknown item, or two contradict each other.
     """
-    recordings = {i.id: i.question.cluster for i in items}
+    of_kind = tuple(item for item in items if item.question.kind == kind)
+    clusters = {i.id: i.question.cluster or i.id for i in of_kind}
     unique: dict[tuple[str, ...], Judgement] = {}
     files, models, current = [], {}, {}
     for run in workspace.run_names():
         folder = workspace.run_folder(run)
+        info = read_run_info(folder)
+        if info.kind != kind or info.form == "choice":
+            continue
         for path in _judgement_files(folder):
             files.append(str(path.relative_to(workspace.root)))
-            found = [msgspec.structs.replace(j, predictor=run) for j in _read_judgements(path, recordings)]
+            found = [msgspec.structs.replace(j, predictor=run) for j in _read_judgements(path, clusters)]
             unique.update({key: j for j in found if (key := _key(j)) not in unique})
             if path.name == "judgements.jsonl" and (setups := [m.setup for m in sort_marks(found)]):
                 current[run] = setups[0]
-        named_models = {p.details["model"] for p in load_predictions(folder, items) if p.details.get("model")}
-        if len(named_models) == 1:
-            models[run] = named_models.pop()
-        else:
-            models[run] = read_run_info(folder).predictor
+        predictions = load_predictions(folder, items_of_run(items, info))
+        named_models = {p.details["model"] for p in predictions if p.details.get("model")}
+        models[run] = named_models.pop() if len(named_models) == 1 else info.predictor
     all_ = list(unique.values())
     return Evidence(
-        recordings=recordings,
+        items=of_kind,
+        clusters=clusters,
         judges=sort_marks(all_),
         people=tuple(j for j in all_ if is_human(j.judge)),
         models=models,
@@ -332,11 +332,11 @@ def _judgement_files(folder: Path) -> list[Path]:
     return sorted({*folder.glob("judgements*.jsonl"), *folder.glob("judgements/*.jsonl")})
 
 
-def _read_judgements(path: Path, recordings: Mapping[str, str]) -> list[Judgement]:
+def _read_judgements(path: Path, known: Container[str]) -> list[Judgement]:
     found: list[Judgement] = read_jsonl(path, Judgement)
     for number, judgement in enumerate(found, 1):
         where = f"{path}: record {number} ('{judgement.item_id[:80]}')"
-        if judgement.item_id not in recordings:
+        if judgement.item_id not in known:
             raise UserError("there is no such item in items.jsonl.", where=where, hint="judge again")
         if judgement.score not in (None, 0, 1, 2):
             raise UserError(f"its score is {judgement.score}; 0, 1, 2 or null was expected.", where=where)
@@ -386,13 +386,18 @@ def _require_marks(people: HumanMarks, evidence: Evidence, workspace: Workspace)
 
 
 def _generators(workspace: Workspace, items: Sequence[Item]) -> dict[str, str]:
-    """Return the model that wrote each item's question, where the candidates are there and a model did."""
+    """Return the model that wrote each item's question, where a model did and it is known."""
+    found = {i.id: g for i in items if (g := i.question.provenance.get("generator"))}
     path = workspace.file("candidates.jsonl")
     if not is_there(path):
-        return {}
+        return found
     candidates: list[Candidate] = read_jsonl(path, Candidate)
-    models = {c.id: c.provenance.model or "" for c in candidates}
-    return {i.id: model for i in items if (model := models.get(moment_candidate(i.question)))}
+    models = {c.id: c.provenance.model for c in candidates}
+    return found | {
+        i.id: model
+        for i in items
+        if i.question.kind == MOMENT and (model := models.get(moment_candidate(i.question)))
+    }
 
 
 def _common_template(evidence: Evidence) -> str | None:
@@ -422,7 +427,7 @@ def _families(pairs: Sequence[str]) -> dict[str, str]:
 # -- people's files ----------------------------------------------------------------------------------------------------
 
 
-def _read_people(path: Path, workspace: Workspace) -> list[Judgement]:
+def _read_people(path: Path, workspace: Workspace, items: Sequence[Item]) -> list[Judgement]:
     table = read_table(path)
     runs = _RunNames(workspace)
     ids = table.texts(*_ITEM)
@@ -441,7 +446,7 @@ def _read_people(path: Path, workspace: Workspace) -> list[Judgement]:
             )
         score = _score(table, row, mark)
         found.append(Judgement(item_id=item_id, predictor=name, judge=people[row], score=score))
-    _require_known(table, workspace)
+    _require_known(table, items)
     return found
 
 
@@ -451,12 +456,13 @@ def require_marked_items(files: Iterable[Path], workspace: Workspace) -> None:
     Raises:
         UserError: for the first mark of another question, or a file that cannot be read.
     """
+    items = load_all_items(workspace)
     for path in files:
-        _require_known(read_table(path), workspace)
+        _require_known(read_table(path), items)
 
 
-def _require_known(table: Table, workspace: Workspace) -> None:
-    known = {i.id for i in load_items(workspace, workspace.graphs())}
+def _require_known(table: Table, items: Iterable[Item]) -> None:
+    known = {item.id for item in items}
     for row, item_id in enumerate(table.texts(*_ITEM)):
         if item_id not in known:
             raise table.wrong(

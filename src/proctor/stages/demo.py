@@ -14,7 +14,7 @@ from proctor.samples import copy_sample
 from proctor.stages.build import build
 from proctor.stages.derive import derive
 from proctor.stages.everyday import NAME, VERSION
-from proctor.stages.exam_settings import PredictSettings
+from proctor.stages.exam_settings import PredictSettings, ScoreSettings
 from proctor.stages.generate import generate
 from proctor.stages.judge import judge
 from proctor.stages.predict import PREDICTORS, predict
@@ -68,7 +68,7 @@ def demo(folder: Path, *, show: Show, video: bool = True, seed: int = 0) -> dict
             predict(bench, name, PredictSettings(seed=seed), seen=seen)
     with show("marking the answers", counts["build"]["items"] * len(PREDICTORS)) as seen:
         counts["judge"] = msgspec.to_builtins(judge(bench, seen=seen))
-    scored: ScoredRuns = score(bench, seed=seed)
+    scored: ScoredRuns = score(bench, ScoreSettings(seed=seed))
     with show("taking frames for the report", counts["build"]["items"]) as seen:
         page = report(bench, ReportSettings(title="Everyday sample"), seen=seen)
         counts["report"] = msgspec.to_builtins(page)

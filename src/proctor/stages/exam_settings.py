@@ -1,13 +1,15 @@
-"""Options of taking and marking an exam."""
+"""Options of taking, marking and scoring an exam."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
+from proctor.errors import UserError
 from proctor.settings import Settings, option
+from proctor.stages.scoring import settings as scoring
 
-__all__ = ["JudgeSettings", "PredictSettings"]
+__all__ = ["CalibrateSettings", "JudgeSettings", "PredictSettings", "ScoreSettings"]
 
 
 class PredictSettings(Settings, frozen=True, kw_only=True):
@@ -122,3 +124,72 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
         Literal["text", "json"], option("Moments: of the verdict, text or json (structured output).")
     ] = "text"
     repeats: Annotated[int, option("Ask a model so many times.", ge=1)] = 1
+
+
+class ScoreSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
+    """Which runs are scored, and how intervals are drawn.
+
+    Raises:
+        UserError: as of all scores, or if there are too few draws to compare runs by.
+    """
+
+    section: ClassVar[str] = "score"
+
+    runs: Annotated[
+        tuple[str, ...], option("Name of a run; may be repeated; all when left out.", "--run", "-r")
+    ] = ()
+    bert_score: Annotated[
+        str,
+        option(
+            "Documents: folder of a model for BERTScore (the paper: microsoft/deberta-xlarge-mnli); the default leaves it out."
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_draws(self.resamples)
+
+
+class CalibrateSettings(scoring.ScoreSettings, frozen=True, kw_only=True):
+    """What judges are held against, and by what one is chosen.
+
+    Raises:
+        UserError: as of all scores, or if there are too few draws to compare judges by.
+    """
+
+    section: ClassVar[str] = "calibrate"
+
+    human: Annotated[
+        tuple[str, ...],
+        option(
+            "People's marks: CSV or JSONL with item_id, predictor, human (0, 1, 2), and annotator for several people. "
+            "Judgements by human/NAME in the runs count, too. May be given again."
+        ),
+    ] = ()
+    kind: Annotated[
+        str,
+        option("Kind of the questions whose judges are calibrated (default: the one that people marked)."),
+    ] = ""
+    judge: Annotated[
+        tuple[str, ...], option("Only this judge or template, or a pattern. May be given again.")
+    ] = ()
+    family: Annotated[
+        tuple[str, ...],
+        option("PATTERN=FAMILY of models whose name does not show it. May be given again."),
+    ] = ()
+    right: Annotated[int, option("Mark from which on an answer is right.", ge=1, le=2)] = 2
+    criterion: Annotated[
+        Literal["correlation", "accuracy", "kappa", "weighted_kappa"], option("What a judge is chosen by.")
+    ] = "correlation"
+    template: Annotated[
+        str, option("Template with which self-preference is measured (default: the most frequent).")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_draws(self.resamples)
+
+
+def _require_draws(resamples: int) -> None:
+    if resamples < 100:
+        raise UserError(f"{resamples} resamples are too few.", hint="give 100 or more")

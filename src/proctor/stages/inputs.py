@@ -192,13 +192,13 @@ def load_predictions(folder: Path, items: Collection[Item]) -> list[Prediction]:
     return _load_answers(folder / "predictions.jsonl", Prediction, items, "predict", _wrong_with_prediction)
 
 
-def load_judgements(folder: Path, items: Collection[Item]) -> list[Judgement]:
-    """Return the judgements of a run.
+def load_judgements(folder: Path, items: Collection[Item], name: str = "judgements.jsonl") -> list[Judgement]:
+    """Return the judgements of a run, from the file that its scores are made of or another one in its folder.
 
     Raises:
         UserError: if the file is missing, broken or empty, or a judgement does not fit the items.
     """
-    return _load_answers(folder / "judgements.jsonl", Judgement, items, "judge", _wrong_with_judgement)
+    return _load_answers(folder / name, Judgement, items, "judge", _wrong_with_judgement)
 
 
 # -- files -------------------------------------------------------------------------------------------------------

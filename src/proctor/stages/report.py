@@ -17,6 +17,7 @@ from proctor.report.moment import moment_sections
 from proctor.report.parts import ExampleView, Section
 from proctor.report.standing import stand
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
 from proctor.stages.rehearsing import played_in
@@ -24,7 +25,6 @@ from proctor.stages.report_calls import described_frames
 from proctor.stages.report_evidence import EvidenceFinder
 from proctor.stages.report_exams import load_exams
 from proctor.stages.report_making import clip_making, document_results, document_writing, made_as
-from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
 from proctor.stages.settings import ReportSettings
 from proctor.stages.verify import open_store
@@ -80,7 +80,7 @@ def report(
     settings = settings or workspace.resolve(ReportSettings)
     exams = load_exams(workspace)
     # the same choices as in 'proctor score', so that the page and scores.json show the same numbers
-    options = ReportOptions(**workspace.settings("score", {}, SCORE_DEFAULTS))
+    options = ReportOptions(**workspace.resolve(ScoreSettings).resampling)
     described = described_frames(workspace, [run for exam in exams for run in exam.runs])
     exams = tuple(_with_captions(exam, described.captions) for exam in exams)
     making = (*clip_making(workspace), *document_writing(workspace))

@@ -18,12 +18,12 @@ from proctor.metrics.answer import points
 from proctor.metrics.score import Signature
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.report.data import Exam, Role, Run
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
 from proctor.stages.instructional.answer import Form, load_runs, questions_of_form
 from proctor.stages.instructional.choices import CHOICES
 from proctor.stages.instructional.filter import KEPT
 from proctor.stages.predict import RunInfo, form_of, items_of_run, read_run_info
-from proctor.stages.score import DEFAULTS as SCORE_DEFAULTS
 from proctor.stages.score import benchmark_name
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.corpus import CORPUS, questions_of
@@ -83,7 +83,7 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
     info = read_run_info(folder)
     predictions = load_predictions(folder, items)
     judgements = load_judgements(folder, items) if is_there(folder / "judgements.jsonl") else []
-    how = Resampling(**workspace.settings("score", {}, SCORE_DEFAULTS))
+    how = Resampling(**workspace.resolve(ScoreSettings).resampling)
     kind = kind_named(info.kind)
     table = None
     if judgements or (predictions and info.form == "choice"):

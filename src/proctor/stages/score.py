@@ -1,144 +1,201 @@
-"""The stage ``score``: judgements to scores with intervals, and runs compared."""
+"""The stage ``score``: runs of every kind to scores with intervals, and those that can be compared, compared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from proctor.compute import HERE, Place, map_items
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore
-from proctor.exam.kinds.moment import KIND
+from proctor.exam.kind import Kind, kind_named
+from proctor.exam.likeness import bert_measure, rouge_measure
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.exam.scores import score_run
-from proctor.exam.table import Resampling, ScoreTable, compare_tables
+from proctor.exam.table import Measure, Resampling, ScoreTable, compare_tables
 from proctor.metrics.significance import Comparison
 from proctor.records import write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
-from proctor.stages.inputs import load_items, load_judgements, load_predictions
+from proctor.stages.exam_settings import ScoreSettings
+from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
 from proctor.stages.judge import chosen_runs
-from proctor.stages.predict import read_run_info
+from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_info
 from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["DEFAULTS", "ScoredRuns", "score"]
-
-DEFAULTS: dict[str, Any] = {"confidence": 0.95, "resamples": 10_000, "seed": 0}
+__all__ = ["ScoredRuns", "benchmark_name", "score"]
 
 
 class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The scores of every run, best first, and every pair of runs compared.
+    """The scores of every run, best first within its kind, and every pair of runs compared that can be.
 
-    ``corrected`` holds what the runs would score if people had judged, one for each judge and template; it is empty
-    in a workspace without a calibration.
+    Attributes:
+        tables: by run.
+        comparisons: of every two runs over the same items with the same measure and judge; p-values are corrected over all pairs
+            of such a group.
+        corrected: what runs would score if people had judged, one for each judge and template; of kinds with a calibration.
+        kinds: of each run.
+        roles: of each run: ``system``, ``floor`` or ``bound``.
     """
 
     tables: dict[str, ScoreTable]
     comparisons: tuple[Comparison, ...]
     corrected: dict[str, tuple[CorrectedScore, ...]] = {}
+    kinds: dict[str, str] = {}
+    roles: dict[str, str] = {}
 
 
-def score(
-    root: Path,
-    runs: Sequence[str] = (),
-    *,
-    confidence: float | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
-    place: Place = HERE,
-) -> ScoredRuns:
+def score(root: Path, settings: ScoreSettings | None = None, *, place: Place = HERE) -> ScoredRuns:
     """Score runs and write ``runs/<run>/scores.json`` and ``comparisons.json``.
 
-    In a workspace with a ``calibration.json`` the runs get corrected scores, too.
+    In a workspace with a calibration the runs of its kind get corrected scores, too.
 
     Args:
         root: the workspace.
-        runs: names; all runs by default.
-        confidence: level of the intervals, in (0, 1).
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        settings: which runs, and how intervals are drawn; those of the workspace by default.
         place: where the bootstrap of each run runs; the numbers are the same everywhere.
 
     Raises:
-        UserError: if a run is not judged yet, or a setting is out of range.
+        UserError: if a run is not judged yet, or answered other items.
     """
     workspace = Workspace(root)
-    items = load_items(workspace, workspace.graphs())
-    given = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    settings = workspace.settings("score", given, DEFAULTS)
-    if not 0 < settings["confidence"] < 1:
-        raise UserError(
-            f"the confidence is {settings['confidence']}.", hint="give a level between 0 and 1, such as 0.95"
-        )
-    if settings["resamples"] < 100:
-        raise UserError(f"{settings['resamples']} resamples are too few.", hint="give 100 or more")
-    marked = (Packed(_marked(workspace, items, n), _Marked) for n in chosen_runs(workspace, runs))
-    work = partial(_scored, Packed(items, list[Item]), benchmark_name(workspace), settings)
+    settings = settings or workspace.resolve(ScoreSettings)
+    items, how = load_all_items(workspace), Resampling(**settings.resampling)
+    marked = {n: _marked(workspace, items, n) for n in chosen_runs(workspace, settings.runs)}
+    work = partial(_scored, Packed(items, list[Item]), benchmark_name(workspace), how, settings.bert_score)
     tables: dict[str, ScoreTable] = {}
-    for outcome in map_items(work, marked, place, name=lambda run: run.value.name):
+    runs = (Packed(run, _Marked) for run in marked.values())
+    for outcome in map_items(work, runs, place, name=lambda run: run.value.name):
         table = tables[outcome.name] = outcome.value.value
         write_json(workspace.run_folder(outcome.name) / "scores.json", table)
-    ordered = sorted(tables.items(), key=lambda pair: -(pair[1].row("all").value or 0.0))
-    compared = [msgspec.structs.replace(table, predictor=name) for name, table in ordered]
-    comparisons = compare_tables(compared, Resampling(**settings)) if len(compared) > 1 else ()
+    kinds = {name: run.info.kind for name, run in marked.items()}
+    first = list(dict.fromkeys(kinds.values()))
+    ordered = dict(
+        sorted(tables.items(), key=lambda pair: (first.index(kinds[pair[0]]), -(pair[1].row().value or 0.0)))
+    )
+    comparisons = _compared(ordered, how)
     write_json(workspace.file("comparisons.json"), comparisons)
-    corrected = _corrected(workspace, items, [name for name, _ in ordered])
-    workspace.keep("score", settings)
-    return ScoredRuns(dict(ordered), comparisons, corrected)
+    corrected = _corrected(workspace, items, kinds, list(ordered))
+    workspace.keep("score", settings.resampling)
+    return ScoredRuns(
+        tables=ordered,
+        comparisons=comparisons,
+        corrected=corrected,
+        kinds={name: kinds[name] for name in ordered},
+        roles={name: marked[name].info.role for name in ordered},
+    )
 
 
-class _Marked(NamedTuple):
+# -- one run -------------------------------------------------------------------------------------------------------
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    """A run with what was said of its answers, by measure."""
+
     name: str
-    privilege: str
+    info: RunInfo
     predictions: list[Prediction]
-    judgements: list[Judgement]
+    judgements: dict[str, list[Judgement]]
 
 
 def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
     folder = workspace.run_folder(name)
+    info = read_run_info(folder)
+    asked, again = items_of_run(items, info), f"run again: proctor judge {workspace.root}"
+    if info.items != items_hash(asked):
+        raise UserError(
+            f"the run '{name}' answered other items than items.jsonl holds now.",
+            where=str(folder),
+            hint="run 'proctor predict' again for this benchmark",
+        )
+    predictions = load_predictions(folder, asked)
+    if info.form == "choice":  # marked by the letters alone
+        return _Marked(name, info, predictions, {})
     if not is_there(folder / "judgements.jsonl"):
         raise UserError(
             f"the run '{name}' is not judged yet.",
             where=str(folder / "judgements.jsonl"),
             hint=f"run first: proctor judge {workspace.root}",
         )
-    predictions, judgements = load_predictions(folder, items), load_judgements(folder, items)
     if changed := workspace.changed(f"judge/{name}"):
         raise UserError(
             f"the run '{name}' was judged before {' and '.join(changed)} changed.",
             where=str(folder),
-            hint=f"run again: proctor judge {workspace.root}",
+            hint=again,
         )
-    return _Marked(name, read_run_info(folder).privilege, predictions, judgements)
+    return _Marked(name, info, predictions, _judgements(kind_named(info.kind), folder, asked))
+
+
+def _judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict[str, list[Judgement]]:
+    """Return the marks that scores are made of by measure: of the last judge, and of further ones where the kind shows them."""
+    found: dict[str, list[Judgement]] = {}
+    seen: set[str] = set()
+    paths = sorted(folder.glob("judgements/*.jsonl")) if kind.measured.rubrics else []
+    for path in (folder / "judgements.jsonl", *paths):
+        made = load_judgements(folder, items, path.relative_to(folder).as_posix())
+        judge = made[0].judge if made else ""
+        if judge in seen or (made and made[0].details.get("repeat", "0") != "0"):
+            continue
+        seen.add(judge)
+        rubric = made[0].details.get("rubric", "") if made else ""
+        name = kind.measured.rubrics.get(rubric, kind.measured.judge)
+        found[name if name not in found else f"{name} {made[0].details.get('model', judge)}"] = made
+    order = list(kind.measured.rubrics.values())
+    return dict(
+        sorted(found.items(), key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+    )
 
 
 def _scored(
-    items: Packed[list[Item]], benchmark: str, settings: Mapping[str, Any], marked: Packed[_Marked]
+    items: Packed[list[Item]], benchmark: str, how: Resampling, bert_score: str, marked: Packed[_Marked]
 ) -> Packed[ScoreTable]:
     run = marked.value
+    kind, asked = kind_named(run.info.kind), items_of_run(items.value, run.info)
+    likeness = list(_likeness(kind, asked, run, bert_score))
     table = score_run(
-        KIND, items.value, run.predictions, {KIND.measured.judge: run.judgements},
-        benchmark=benchmark, privilege=run.privilege, resampling=Resampling(**settings),
+        kind, asked, run.predictions, run.judgements, likeness, benchmark=benchmark,
+        privilege=run.info.privilege, resampling=how,
     )  # fmt: skip
     return Packed(table, ScoreTable)
 
 
+def _likeness(kind: Kind[Any], items: Sequence[Item], run: _Marked, bert_score: str) -> Iterator[Measure]:
+    if kind.measured.likeness and run.info.form == "open":
+        yield rouge_measure(items, run.predictions)
+        if bert_score:
+            yield bert_measure(items, run.predictions, Path(bert_score))
+
+
+# -- all runs ------------------------------------------------------------------------------------------------------
+
+
+def _compared(tables: Mapping[str, ScoreTable], how: Resampling) -> tuple[Comparison, ...]:
+    """Compare every two runs that were measured alike on the same items."""
+    groups: dict[tuple[str, str, frozenset[str]], list[ScoreTable]] = {}
+    for name, table in tables.items():
+        row = table.row()
+        alike = (row.measure, row.signature, frozenset(table.item_marks))
+        groups.setdefault(alike, []).append(msgspec.structs.replace(table, predictor=name))
+    return tuple(c for group in groups.values() if len(group) > 1 for c in compare_tables(group, how))
+
+
 def _corrected(
-    workspace: Workspace, items: Sequence[Item], runs: Sequence[str]
+    workspace: Workspace, items: Sequence[Item], kinds: Mapping[str, str], runs: Sequence[str]
 ) -> dict[str, tuple[CorrectedScore, ...]]:
-    """Correct the scores by the workspace's calibration, where it has one, and write ``runs/<run>/corrected.json``."""
-    calibration = load_calibration(workspace, items)
-    if calibration is None:
-        return {}
-    corrected = corrected_scores(calibration, load_evidence(workspace, items), runs)
-    for name, scores in corrected.items():
+    """Correct the scores by the calibration of each kind that has one, and write ``runs/<run>/corrected.json``."""
+    found: dict[str, tuple[CorrectedScore, ...]] = {}
+    for kind in dict.fromkeys(kinds.values()):
+        if (calibration := load_calibration(workspace, items, kind)) is not None:
+            evidence = load_evidence(workspace, items, kind)
+            found |= corrected_scores(calibration, evidence, [n for n in runs if kinds[n] == kind])
+    for name, scores in found.items():
         write_json(workspace.run_folder(name) / "corrected.json", scores)
-    return corrected
+    return found
 
 
 def benchmark_name(workspace: Workspace) -> str:

@@ -13,6 +13,7 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Judgement
 from proctor.records import read_jsonl
 from proctor.stages.calibrate import calibrate
+from proctor.stages.exam_settings import CalibrateSettings
 from proctor_rehearsal.players import write_marks
 
 
@@ -44,7 +45,7 @@ def test_calibration_reads_the_marks(judged: Path, tmp_path: Path) -> None:
     written = rows(path)
     assert count == len(written) == 3 * len(rule_marks(judged))
     assert {row["annotator"] for row in written} == {f"human/rehearsal-{n}" for n in (1, 2, 3)}
-    result = calibrate(judged, human=[path], resamples=200)
+    result = calibrate(judged, CalibrateSettings(human=(str(path),), resamples=200))
     calibration = result.file.calibration
     assert dict(calibration.people) == {f"rehearsal-{n}": count // 3 for n in (1, 2, 3)}
     assert [j.judge.judge.partition("-")[0] for j in calibration.judges] == ["rules"]

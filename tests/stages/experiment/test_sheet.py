@@ -17,6 +17,7 @@ from proctor.records import read_jsonl, write_jsonl
 from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate
 from proctor.stages.derive import derive
+from proctor.stages.exam_settings import CalibrateSettings
 from proctor.stages.experiment import Source
 from proctor.stages.experiment.sheet import COLUMNS, write_sheet
 from proctor.stages.generate import generate
@@ -96,7 +97,7 @@ def test_a_filled_sheet_calibrates_and_empty_rows_are_no_marks(bench: Path, tmp_
         table = csv.DictWriter(stream, COLUMNS)
         table.writeheader()
         table.writerows(filled)
-    result = calibrate(bench, human=[path], resamples=200)
+    result = calibrate(bench, CalibrateSettings(human=(str(path),), resamples=200))
     marks = result.file.calibration.human
     assert len(marks) == sum(row["human"] != "" for row in filled) == 40
 

@@ -2,103 +2,104 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import typer
+import msgspec
 
-from proctor.cli.console import JsonFlag, WorkersOption, WorkspaceArgument, command_app, emit, table
-from proctor.cli.judge import RunsOption
-from proctor.errors import UserError
+from proctor.cli.console import WorkspaceArgument, command_app, emit, table, warn
+from proctor.cli.options import Output, Spread, with_settings
+from proctor.stages.exam_settings import ScoreSettings
 
 if TYPE_CHECKING:
     from proctor.exam.table import ScoreRow
     from proctor.metrics.significance import Comparison
+    from proctor.stages.score import ScoredRuns
 
 app = command_app()
 
 
-def _seed(value: int | None) -> int | None:
-    if value is not None and value < 0:
-        raise UserError(f"--seed must not be negative, got {value}.", hint="any number from 0 on will do")
-    return value
-
-
-SeedOption = Annotated[
-    int | None,
-    typer.Option("--seed", help="Run seed; same inputs and seed give the same bytes.", callback=_seed),
-]
-
-
 @app.command()
-def score(
-    workspace: WorkspaceArgument,
-    run: RunsOption = None,
-    confidence: Annotated[float | None, typer.Option(help="Level of the intervals (default 0.95).")] = None,
-    resamples: Annotated[int | None, typer.Option(help="Of the bootstrap (default 10,000).")] = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Compute every run's scores and compare all pairs of runs.
+@with_settings
+def score(workspace: WorkspaceArgument, settings: ScoreSettings, spread: Spread, output: Output) -> None:
+    """Compute the scores of every run, and compare all pairs of runs that were measured alike.
 
-    Intervals are bootstrapped over recordings, because questions about one recording share its difficulty. Pairs
-    are compared on the same items, p-values corrected over all pairs (Holm).
+    Intervals are bootstrapped over recordings (of clips over videos, of documents over questions), because questions about one share
+    its difficulty. Points from 0 to 100 are a judge's; shares from 0 to 1 are of right letters, or of answers that mean the same.
+    Runs of one kind of questions with the same judge are compared on the same items, p-values corrected over all pairs (Holm).
 
     Example: proctor score bench --confidence 0.9
     """
-    import msgspec
-
     from proctor.compute import place_of
     from proctor.stages import score as stage
 
-    result = stage.score(
-        workspace,
-        run or (),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        place=place_of(workers),
-    )
-    types = list(dict.fromkeys(r.slice for t in result.tables.values() for r in t.rows if r.kind == "type"))
-    slices = ["all", "clean", "noisy", *types]
-    rows = []
-    for name, scores in result.tables.items():
-        found = {r.slice: r for r in scores.rows}
-        rows.append((name, *(_show(found.get(s), interval=s == "all") for s in slices)))
-    text = table(rows, ("run", *(s.removeprefix("type=") for s in slices)))
+    result = stage.score(workspace, settings, place=place_of(spread.workers))
+    parts = list(_tables(result))
     if result.comparisons:
-        text += "\n\n" + table(
-            [_compare(c) for c in result.comparisons],
-            ("pair", "difference", "p (Holm)", "smallest detectable"),
+        parts.append(
+            table(
+                [_compare(c, _share(result, c.a)) for c in result.comparisons],
+                ("pair", "difference", "p (Holm)", "smallest detectable"),
+            )
         )
     if result.corrected:
         from proctor.cli.calibrate import corrected_table
 
-        text += "\n\n" + corrected_table(result.corrected)
-    first = next(iter(result.tables.values()))
-    text += f"\n\n{first.row('all').signature}\nnext: proctor report {workspace}"
-    emit(msgspec.to_builtins(result), text, as_json=as_json)
+        parts.append(corrected_table(result.corrected))
+    signatures = dict.fromkeys(t.row().signature for t in result.tables.values())
+    parts.append("\n".join(signatures) + f"\nnext: proctor report {workspace}")
+    for note in dict.fromkeys(note for t in result.tables.values() for note in t.notes):
+        warn(note)
+    emit(msgspec.to_builtins(result), "\n\n".join(parts), as_json=output.as_json)
+
+
+def _tables(result: ScoredRuns) -> Iterator[str]:
+    """Yield a table for each kind of questions and measure: all items, and what they are cut by first."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, scores in result.tables.items():
+        for measure in dict.fromkeys(row.measure for row in scores.rows):
+            groups.setdefault((result.kinds[name], measure), []).append(name)
+    for (_, measure), names in groups.items():
+        found = {
+            name: {row.slice: row for row in result.tables[name].rows if row.measure == measure}
+            for name in names
+        }
+        kinds = list(dict.fromkeys(r.kind for rows in found.values() for r in rows.values()))[:3]
+        slices = dict.fromkeys(r.slice for rows in found.values() for r in rows.values() if r.kind in kinds)
+        lines = [
+            (name, *(_show(rows.get(s), interval=s == "all") for s in slices)) for name, rows in found.items()
+        ]
+        title = "run" if measure == "judge" else f"run ({measure})"
+        yield table(lines, (title, *(s.partition("=")[2] or s for s in slices)))
+
+
+def _share(result: ScoredRuns, name: str) -> bool:
+    return result.tables[name].row().measure in ("accuracy", "consistency")
 
 
 def _show(row: ScoreRow | None, *, interval: bool) -> str:
     if row is None or row.value is None:
         return "–"
+    digits = 3 if row.measure in ("accuracy", "circular_accuracy", "consistency") else 1
     if interval and row.low is not None and row.high is not None:
-        return f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]"
-    return f"{row.value:.1f}"
+        return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
+    return f"{row.value:.{digits}f}"
 
 
-def _compare(pair: Comparison) -> tuple[str, str, str, str]:
+def _compare(pair: Comparison, share: bool) -> tuple[str, str, str, str]:
     if pair.difference is None:
         return f"{pair.a} → {pair.b}", "–", "–", "–"
+    digits = 3 if share else 1
     interval = (
-        f" [{pair.low:+.1f}, {pair.high:+.1f}]" if pair.low is not None and pair.high is not None else ""
+        f" [{pair.low:+.{digits}f}, {pair.high:+.{digits}f}]"
+        if pair.low is not None and pair.high is not None
+        else ""
     )
     p = pair.p_holm if pair.p_holm is not None else pair.p
     smallest = pair.detectable
     return (
         f"{pair.a} → {pair.b}",
-        f"{pair.difference:+.1f}{interval}",
+        f"{pair.difference:+.{digits}f}{interval}",
         "–" if p is None else f"{p:.4f}",
-        "–" if smallest is None else f"{smallest:.1f}",
+        "–" if smallest is None else f"{smallest:.{digits}f}",
     )

@@ -91,7 +91,14 @@ class _Documents(Kind[DocumentsAsking]):
 
     name = "documents"
     roles = ("lmm",)
-    measured = Measured(weighting="question", brief=True, mean_of="style")
+    measured = Measured(
+        weighting="question",
+        cluster="question",
+        brief=True,
+        rubrics={"source": "judge", "reference": "reference judge"},
+        likeness=True,
+        mean_of="style",
+    )
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return styles, combinations of modalities, and both together."""

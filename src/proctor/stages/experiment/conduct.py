@@ -16,7 +16,7 @@ from proctor.records import write_json
 from proctor.stages.build import build
 from proctor.stages.calibrate import Calibrated, calibrate, load_evidence, require_marked_items
 from proctor.stages.derive import derive
-from proctor.stages.exam_settings import JudgeSettings, PredictSettings
+from proctor.stages.exam_settings import CalibrateSettings, JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.exchange import import_published
 from proctor.stages.experiment.plan import PLAN_FILE, Plan, Source
 from proctor.stages.experiment.sheet import write_sheet
@@ -147,12 +147,13 @@ def conduct(
     if not _marks(root, plan, limits, done, show):
         return done  # a leaderboard of what happened to be marked in time would mislead
     if marks or kept or load_evidence(workspace, load_items(workspace, workspace.graphs())).people:
-        done.calibration = calibrate(root, human=marks or None, seed=plan.seed)
+        by = tuple(map(str, marks)) or None
+        done.calibration = calibrate(root, workspace.resolve(CalibrateSettings, human=by, seed=plan.seed))
     elif plan.judges:
         sheet = workspace.file(SHEET_FILE)
         write_sheet(root, [system.run for system in plan.systems], sheet, seed=plan.seed)
         done.sheet = str(sheet)
-    done.scores = score(root, seed=plan.seed)
+    done.scores = score(root, workspace.resolve(ScoreSettings, seed=plan.seed))
     with show("taking frames for the report") as seen:
         page = report(root, videos=videos, seen=seen)
     done.add("report", msgspec.to_builtins(page))
