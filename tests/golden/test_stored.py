@@ -13,10 +13,16 @@ from tests.golden.test_replays import STORED, unpacked
 from tests.typed import proctor
 
 from proctor.generate.candidate import Candidate
+from proctor.generate.instructional.funnel import FilterResult
 from proctor.records import content_hash, read_jsonl, write_jsonl
+from proctor.stages.instructional.filter import load_verdicts
+from proctor.stages.questions import workspace_questions
 from proctor.stages.studio import open_desk, sync_desk
+from proctor.stages.verify import store_filters
 from proctor.verify.desk.chain import check_events
+from proctor.verify.filter_verdict import ALL_FILTERS
 from proctor.verify.store import VerdictStore
+from proctor.workspace import Workspace
 
 PEOPLE = STORED / "people"
 
@@ -94,3 +100,25 @@ def test_what_is_built_today_is_the_stored_release_byte_for_byte(bench: Path) ->
     assert differences("items.jsonl", stored, (bench / "items.jsonl").read_text()) == []
     for name in ("release/data/test.jsonl", "release/graphs.json"):
         assert (bench / name).read_bytes() == (PEOPLE / "results" / "release" / name).read_bytes(), name
+
+
+def test_filters_are_annotators_and_majority_builds(bench: Path) -> None:
+    """They judge questions alone, which no rule but two could read when the store was made; they have no vote on answers."""
+    workspace = Workspace(bench)
+    said = load_verdicts(workspace)
+    asked = {question.id for question in workspace_questions(workspace)}
+    by_id: dict[str, list[Any]] = {}
+    for verdict in said:
+        by_id.setdefault(verdict.item_id, []).append(verdict)
+    results = [FilterResult(name, tuple(given)) for name, given in by_id.items()]
+    assert store_filters(workspace, results) > 0
+    assert store_filters(workspace, results) == 0  # said before in the same way
+    with VerdictStore.open(bench / "verification.sqlite") as store:
+        kept = {v.candidate_id: v.question.value for v in store.latest() if v.annotator == ALL_FILTERS}
+        assert {v.voice for v in store.latest() if v.annotator.startswith("filter:")} == {"filter"}
+    dropped = {r.item_id for r in results if r.outcome == "dropped"}
+    assert {name for name, value in kept.items() if value == "wrong"} >= dropped & asked
+    done = proctor("build", bench, "--accept", "majority", "--min-confidence", "0.5")
+    assert done.status == 0, done.err
+    with_filters = (bench / "items.jsonl").read_bytes()
+    assert with_filters.count(b"\n") > 5

@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.generate.candidate import Candidate
-from proctor.generate.instructional.filterable import Filterable, as_candidate
+from proctor.exam.question import Open, Proposed, Question, Text, version_of
 from proctor.generate.instructional.funnel import FilterResult
 from proctor.generate.instructional.record import FILTERS, FilterName, FilterVerdict
-from proctor.records import content_hash
 from proctor.verify.agreement import agreement_report
 from proctor.verify.filter_verdict import (
     ALL_FILTERS,
@@ -29,14 +26,15 @@ from proctor.verify.verdict import AnswerVerdict, Judgment, Verdict
 AT = "2026-05-04T10:00:00+00:00"
 
 
-def candidates(n: int) -> dict[str, Candidate]:
+def candidates(n: int) -> dict[str, Question]:
     made = [
-        Filterable(
-            id=f"q{k}", question=f"What is {k}?", answers=("It is so",), context=(), group=f"video-{k % 4}", type="ordering"
+        Question(
+            id=f"q{k}", kind="clip", text=f"What is {k}?", form=Open(), proposals=(Proposed(value=Text(text="It is so")),),
+            cluster=f"video-{k % 4}", facets={"category": "ordering"},
         )
         for k in range(n)
     ]  # fmt: skip
-    return {question.id: as_candidate(question) for question in made}
+    return {question.id: question for question in made}
 
 
 def said(
@@ -61,9 +59,9 @@ def test_a_verdict_carries_reason_evidence_and_template() -> None:
     (found,) = filter_verdicts([verdict], known, at=AT)
     assert found == Verdict(
         candidate_id="q0",
-        candidate_hash=content_hash(known["q0"]),
+        candidate_hash=version_of(known["q0"]),
         annotator="filter:hallucination/made/judge",
-        annotator_kind="model",
+        annotator_kind="filter",
         at=AT,
         question=AnswerVerdict(
             "wrong", reason="there is no oil", evidence={"problem": "unsupported", "ids": '["s1"]'}
@@ -124,9 +122,7 @@ def test_agreement_of_filters_with_people_and_with_each_other_is_that_of_everybo
     as_annotators = filter_verdicts(filters, known, at=AT)
     results = [FilterResult(id, tuple(v for v in filters if v.item_id == id)) for id in known]
     combined = funnel_verdicts(results, known, at=AT)
-    found = filter_agreement(
-        [moment_question(c) for c in known.values()], people, [*as_annotators, *combined], resamples=50
-    )
+    found = filter_agreement(list(known.values()), people, [*as_annotators, *combined], resamples=50)
     names = [f"filter:{name}/made/judge" for name in FILTERS]
     assert [m.name for m in found.people.machines] == sorted([*names, ALL_FILTERS])
     keeps = {(v.filter, v.item_id): v.keep for v in filters}
@@ -160,7 +156,7 @@ def test_the_report_of_everybody_takes_them_as_they_are() -> None:
     known = candidates(12)
     people, filters = opinions(12)
     verdicts = [*people, *filter_verdicts(filters, known, at=AT)]
-    report = agreement_report(map(moment_question, known.values()), verdicts, resamples=0)
+    report = agreement_report(known.values(), verdicts, resamples=0)
     assert report.left_out == {}
     assert len(report.machines) == 4
     assert all(machine.questions.judged == 12 for machine in report.machines)
@@ -181,9 +177,7 @@ def test_filters_that_stop_at_a_drop_share_no_dropped_question() -> None:
     known = candidates(6)
     verdicts = [said(f"q{k}", "unspecific", k > 1) for k in range(6)]
     verdicts += [said(f"q{k}", "tricky", k > 3) for k in range(2, 6)]
-    found = filter_agreement(
-        [moment_question(c) for c in known.values()], [], filter_verdicts(verdicts, known, at=AT), resamples=0
-    )
+    found = filter_agreement(list(known.values()), [], filter_verdicts(verdicts, known, at=AT), resamples=0)
     (line,) = found.filters
     assert (line.n, line.both_yes, line.a_only, line.b_only, line.both_no) == (4, 2, 0, 2, 0)
     assert (line.a, line.b) == ("filter:tricky/made/judge", "filter:unspecific/made/judge")

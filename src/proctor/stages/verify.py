@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypedDict, Unpack
@@ -17,6 +18,7 @@ from proctor.exam.library import Library
 from proctor.exam.question import Question, version_of
 from proctor.exam.view import View
 from proctor.examples.example import Example
+from proctor.generate.instructional.funnel import FilterResult
 from proctor.generate.model_generator import Attached
 from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
@@ -25,18 +27,27 @@ from proctor.procedure.graph import TaskGraph
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
 from proctor.stages.pictures import ExamplePictures
-from proctor.stages.questions import required_questions
+from proctor.stages.questions import required_questions, workspace_questions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
 from proctor.stages.videos import workspace_videos
+from proctor.verify.filter_verdict import filter_verdicts, funnel_verdicts
 from proctor.verify.llm_prompt import verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
-from proctor.verify.store import VerdictStore, split_stale
+from proctor.verify.store import VerdictStore, split_stale, verdict_key
 from proctor.verify.verdict import Verdict
 from proctor.version import __version__
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["DEFAULTS", "ReviewOptions", "estimate_verification", "open_store", "verify", "verify_with_model"]
+__all__ = [
+    "DEFAULTS",
+    "ReviewOptions",
+    "estimate_verification",
+    "open_store",
+    "store_filters",
+    "verify",
+    "verify_with_model",
+]
 
 DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT_THRESHOLD}
 
@@ -177,6 +188,24 @@ def verify_with_model(
         workspace.record("verify", settings=settings, counts=everybody, inputs=inputs)
     workspace.record(stage, settings={"verifier": model, "how": who.how}, counts=counts, inputs=inputs)
     return {**counts, **said, "judged_now": len(reviewed.verdicts), "verifier": model, "calls": calls}
+
+
+def store_filters(workspace: Workspace, results: Sequence[FilterResult]) -> int:
+    """Keep what filters say of the workspace's questions beside everybody's verdicts; return how many are new.
+
+    Questions that are not among those of the workspace, as a filter has dropped them for good, are left out. What a filter has
+    said before in the same way is not said again.
+    """
+    questions = {question.id: question for question in workspace_questions(workspace)}
+    known = [result for result in results if result.item_id in questions]
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    said = [
+        *filter_verdicts((v for result in known for v in result.verdicts), questions, at=at),
+        *funnel_verdicts(known, questions, at=at),
+    ]
+    with open_store(workspace) as store:
+        before = {verdict_key(v): msgspec.structs.replace(v, at=at) for v in store.latest()}
+        return store.append_many(v for v in said if before.get(verdict_key(v)) != v)
 
 
 def estimate_verification(

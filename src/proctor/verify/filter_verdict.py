@@ -12,13 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.question import Question
-from proctor.generate.candidate import Candidate
+from proctor.exam.question import Question, version_of
 from proctor.generate.instructional.funnel import RULE, FilterResult
 from proctor.generate.instructional.record import FilterVerdict
-from proctor.records import content_hash
 from proctor.verify.agreement import AgreementReport, PairLine, agreement_report
-from proctor.verify.verdict import AnswerVerdict, Verdict
+from proctor.verify.verdict import FILTER_PREFIX, AnswerVerdict, Verdict
 
 __all__ = [
     "ALL_FILTERS",
@@ -29,7 +27,7 @@ __all__ = [
     "funnel_verdicts",
 ]
 
-ALL_FILTERS: Final = "filter:all"
+ALL_FILTERS: Final = f"{FILTER_PREFIX}all"
 """The annotator that keeps what all filters keep."""
 
 
@@ -47,11 +45,15 @@ class FilterAgreement(msgspec.Struct, frozen=True, kw_only=True):
 
 def filter_annotator(verdict: FilterVerdict) -> str:
     """Return the name under which a filter's verdicts are stored."""
-    return f"filter:{verdict.filter}/{verdict.judge}" if verdict.judge else f"filter:{verdict.filter}"
+    return (
+        f"{FILTER_PREFIX}{verdict.filter}/{verdict.judge}"
+        if verdict.judge
+        else f"{FILTER_PREFIX}{verdict.filter}"
+    )
 
 
 def filter_verdicts(
-    verdicts: Iterable[FilterVerdict], candidates: Mapping[str, Candidate], *, at: str
+    verdicts: Iterable[FilterVerdict], questions: Mapping[str, Question], *, at: str
 ) -> list[Verdict]:
     """Return filters' verdicts in the form of everybody's.
 
@@ -59,7 +61,7 @@ def filter_verdicts(
 
     Args:
         verdicts: of filters; postponed ones are left out.
-        candidates: what people judge, by id (``generate.instructional.filterable.as_candidate`` makes them).
+        questions: what people judge, by id.
         at: ISO 8601 time with zone.
 
     Raises:
@@ -72,13 +74,13 @@ def filter_verdicts(
     for verdict in given:
         if verdict.keep is None:
             continue
-        hash_ = _hash_of(verdict.item_id, candidates, hashes)
+        hash_ = _hash_of(verdict.item_id, questions, hashes)
         found.append(
             Verdict(
                 candidate_id=verdict.item_id,
                 candidate_hash=hash_,
                 annotator=names[verdict.filter] if verdict.judge == RULE else filter_annotator(verdict),
-                annotator_kind="model",
+                annotator_kind="filter",
                 at=at,
                 question=AnswerVerdict(
                     "right" if verdict.keep else "wrong",
@@ -92,13 +94,13 @@ def filter_verdicts(
 
 
 def funnel_verdicts(
-    results: Iterable[FilterResult], candidates: Mapping[str, Candidate], *, at: str
+    results: Iterable[FilterResult], questions: Mapping[str, Question], *, at: str
 ) -> list[Verdict]:
     """Return what all filters together say: right where every one keeps, wrong where one drops; nothing where it is open.
 
     Args:
         results: of the filters.
-        candidates: what people judge, by id.
+        questions: what people judge, by id.
         at: ISO 8601 time with zone.
 
     Raises:
@@ -116,9 +118,9 @@ def funnel_verdicts(
         found.append(
             Verdict(
                 candidate_id=result.item_id,
-                candidate_hash=_hash_of(result.item_id, candidates, hashes),
+                candidate_hash=_hash_of(result.item_id, questions, hashes),
                 annotator=ALL_FILTERS,
-                annotator_kind="model",
+                annotator_kind="filter",
                 at=at,
                 question=said,
             )
@@ -162,16 +164,16 @@ def _names(verdicts: Sequence[FilterVerdict]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in {verdict.filter for verdict in verdicts}:
         asked = {filter_annotator(v) for v in verdicts if v.filter == name and v.judge != RULE}
-        found[name] = asked.pop() if len(asked) == 1 else f"filter:{name}/{RULE}"
+        found[name] = asked.pop() if len(asked) == 1 else f"{FILTER_PREFIX}{name}/{RULE}"
     return found
 
 
-def _hash_of(id_: str, candidates: Mapping[str, Candidate], hashes: dict[str, str]) -> str:
-    candidate = candidates.get(id_)
-    if candidate is None:
+def _hash_of(id_: str, questions: Mapping[str, Question], hashes: dict[str, str]) -> str:
+    question = questions.get(id_)
+    if question is None:
         raise UserError(f"the filters judged '{id_[:120]}', and there is no such question.", where="filters")
     if id_ not in hashes:
-        hashes[id_] = content_hash(candidate)
+        hashes[id_] = version_of(question)
     return hashes[id_]
 
 

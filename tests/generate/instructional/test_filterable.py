@@ -11,7 +11,6 @@ from proctor.errors import UserError
 from proctor.examples.example import Example, Performed
 from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.instructional.filterable import (
-    as_candidate,
     from_candidate,
     from_pair,
     from_styled,
@@ -128,10 +127,3 @@ def test_pixels_are_shown_where_they_are() -> None:
 def test_a_source_that_is_not_there_is_told() -> None:
     with pytest.raises(UserError, match="'image:1' is not in the corpus"):
         from_styled(STYLED, Corpus(list(CORPUS)[:2]))
-
-
-def test_people_judge_the_same_question_as_a_candidate() -> None:
-    found = as_candidate(from_pair(PAIR, clip("salad", "make a salad", "wash the lettuce; chop the tomato")))
-    assert (found.id, found.recording_id, found.type) == ("p1", "v7", "ordering")
-    assert found.question == PAIR.question
-    assert found.answers == (Answer("Chopping", step_ids=("s2",)),)

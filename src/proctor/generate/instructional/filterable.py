@@ -15,7 +15,7 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.errors import UserError
 from proctor.examples.example import Example, Performed
-from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.generate.candidate import Candidate
 from proctor.generate.instructional.record import InstructionalPair, ShownClip, ShownStep
 from proctor.generate.styled.prompting import Picture, no_pixels, show_source, show_title
 from proctor.generate.styled.record import StyledQuestion
@@ -27,7 +27,6 @@ __all__ = [
     "ContextLine",
     "Filterable",
     "Matter",
-    "as_candidate",
     "from_candidate",
     "from_pair",
     "from_styled",
@@ -213,25 +212,6 @@ def _source_line(source: Source, picture: Picture) -> ContextLine:
     if pixels is not None:
         return ContextLine(source.id, f"{show_title(source)} (an attached picture)", pixels)
     return ContextLine(source.id, show_source(source).text)
-
-
-# -- for people --------------------------------------------------------------------------------------------------
-
-
-def as_candidate(question: Filterable) -> Candidate:
-    """Return a question as the record that people verify and that agreement is computed over.
-
-    What was a candidate before is better taken as it is: this one does not know its provenance.
-    """
-    return Candidate(
-        id=question.id,
-        example_id=question.id,
-        recording_id=question.group or question.id,
-        type=question.type or question.matter,
-        question=question.question,
-        answers=tuple(Answer(text, step_ids=question.cites) for text in question.answers),
-        provenance=Provenance(generator=f"filterable-{question.matter}", version="1"),
-    )
 
 
 def _checked(question: Filterable) -> Filterable:

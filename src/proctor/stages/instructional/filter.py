@@ -135,6 +135,9 @@ def filter_questions(
         write_jsonl(workspace.file(TRAINING_PAIRS), sides.training)
         outputs += [KEPT, TRAINING_PAIRS]
         split = {"benchmark": len(sides.benchmark), "training": len(sides.training)}
+    from proctor.stages.verify import store_filters  # it reads what this stage writes
+
+    store_filters(workspace, run.results)
     reasons = workspace.write_dropped("filters", list(run.dropped))
     write_json(workspace.file(FUNNEL), {"funnel": funnel, "subject": subject, "interrupted": run.interrupted})
     result = Filtered(
