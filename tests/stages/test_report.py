@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from tests.report.exams import make_run, small_items
@@ -69,10 +70,12 @@ def test_the_last_picture_that_may_be_seen_is_there_and_last(
 def test_scores_that_were_written_are_taken_only_while_they_are_those_of_the_marks(tmp_path: Path) -> None:
     items, how = small_items(), Resampling(resamples=200)
     run = make_run("strong", items, "2221")
+    assert run.table is not None
     path = tmp_path / "scores.json"
-    assert stored_scores(path, run.judgements, how) is None
+    assert stored_scores(path, run.table, how) is None
     write_json(path, run.table)
-    assert stored_scores(path, run.judgements, how) == run.table
-    assert stored_scores(path, make_run("strong", items, "2220").judgements, how) is None
-    assert stored_scores(path, run.judgements[1:], how) is None
-    assert stored_scores(path, run.judgements, Resampling(resamples=300)) is None
+    assert stored_scores(path, run.table, how) == run.table
+    assert stored_scores(path, make_run("strong", items, "2220").table, how) is None
+    gone = {"judge": {**run.table.marks["judge"], items[0].id: None}}
+    assert stored_scores(path, msgspec.structs.replace(run.table, marks=gone), how) is None
+    assert stored_scores(path, run.table, Resampling(resamples=300)) is None

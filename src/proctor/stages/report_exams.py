@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,6 @@ from proctor.exam.question import Item
 from proctor.exam.scores import score_run
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.table import Resampling, ScoreTable
-from proctor.metrics.answer import points
 from proctor.metrics.score import Signature
 from proctor.records import is_there, read_json, read_jsonl
 from proctor.report.data import Exam, Role, Run
@@ -24,7 +24,7 @@ from proctor.stages.instructional.answer import Form, load_runs, questions_of_fo
 from proctor.stages.instructional.choices import CHOICES
 from proctor.stages.instructional.filter import KEPT
 from proctor.stages.predict import RunInfo, form_of, items_of_run, read_run_info
-from proctor.stages.score import benchmark_name
+from proctor.stages.score import benchmark_name, run_judgements, run_likeness
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.corpus import CORPUS, questions_of
 from proctor.stages.styled.generate import STYLED, load_styled
@@ -82,20 +82,25 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
     folder = workspace.run_folder(name)
     info = read_run_info(folder)
     predictions = load_predictions(folder, items)
-    judgements = load_judgements(folder, items) if is_there(folder / "judgements.jsonl") else []
+    judged = is_there(folder / "judgements.jsonl")
+    judgements = load_judgements(folder, items) if judged else []
     how = Resampling(**workspace.resolve(ScoreSettings).resampling)
     kind = kind_named(info.kind)
     table = None
     if judgements or (predictions and info.form == "choice"):
-        table = stored_scores(folder / "scores.json", judgements, how) or score_run(
+        in_words = info.form != "choice"
+        make = partial(
+            score_run,
             kind,
             items,
             predictions,
-            {kind.measured.judge: judgements},
+            run_judgements(kind, folder, items) if judged and in_words else {},
+            run_likeness(kind, items, predictions) if in_words else (),
             benchmark=benchmark_name(workspace),
             privilege=info.privilege,
-            resampling=how,
         )
+        plain = make(resampling=Resampling(resamples=0))
+        table = stored_scores(folder / "scores.json", plain, how) or make(resampling=how)
     return Run(
         name=name,
         predictor=info.predictor,
@@ -107,16 +112,21 @@ def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
     )
 
 
-def stored_scores(path: Path, judgements: Sequence[Judgement], how: Resampling) -> ScoreTable | None:
-    """Return the scores of a run as they were written; None where its marks, or how intervals are made, are other ones now."""
+def stored_scores(path: Path, now: ScoreTable, how: Resampling) -> ScoreTable | None:
+    """Return the scores of a run as they were written; None where its marks, or how intervals are made, are other ones now.
+
+    Args:
+        path: of the scores.
+        now: as they would be now, without intervals.
+        how: intervals are made now.
+    """
     if not is_there(path):
         return None
     table: ScoreTable = read_json(path, ScoreTable)
-    marks = {j.item_id: points(j.score) for j in judgements if j.score is not None}
     made = Signature.parse(table.row().signature).parameters
     wanted = {"interval": how.name, "resamples": str(how.resamples), "seed": str(how.seed)}
-    same = all(made.get(name) == value for name, value in wanted.items())
-    return table if same and {k: v for k, v in table.item_marks.items() if v is not None} == marks else None
+    alike = all(made.get(name, value) == value for name, value in wanted.items())
+    return table if alike and all(table.marks.get(m) == marks for m, marks in now.marks.items()) else None
 
 
 def _opinions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_i
 from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["ScoredRuns", "benchmark_name", "score"]
+__all__ = ["ScoredRuns", "benchmark_name", "run_judgements", "run_likeness", "score"]
 
 
 class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -128,11 +128,15 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
             where=str(folder),
             hint=again,
         )
-    return _Marked(name, info, predictions, _judgements(kind_named(info.kind), folder, asked))
+    return _Marked(name, info, predictions, run_judgements(kind_named(info.kind), folder, asked))
 
 
-def _judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict[str, list[Judgement]]:
-    """Return the marks that scores are made of by measure: of the last judge, and of further ones where the kind shows them."""
+def run_judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict[str, list[Judgement]]:
+    """Return the marks that scores are made of by measure: of the last judge, and of further ones where the kind shows them.
+
+    Raises:
+        UserError: if a file is missing or broken, or a judgement does not fit the items.
+    """
     found: dict[str, list[Judgement]] = {}
     seen: set[str] = set()
     paths = sorted(folder.glob("judgements/*.jsonl")) if kind.measured.rubrics else []
@@ -156,7 +160,7 @@ def _scored(
 ) -> Packed[ScoreTable]:
     run = marked.value
     kind, asked = kind_named(run.info.kind), items_of_run(items.value, run.info)
-    likeness = list(_likeness(kind, asked, run, bert_score))
+    likeness = [] if run.info.form == "choice" else run_likeness(kind, asked, run.predictions, bert_score)
     table = score_run(
         kind, asked, run.predictions, run.judgements, likeness, benchmark=benchmark,
         privilege=run.info.privilege, resampling=how,
@@ -164,11 +168,24 @@ def _scored(
     return Packed(table, ScoreTable)
 
 
-def _likeness(kind: Kind[Any], items: Sequence[Item], run: _Marked, bert_score: str) -> Iterator[Measure]:
-    if kind.measured.likeness and run.info.form == "open":
-        yield rouge_measure(items, run.predictions)
-        if bert_score:
-            yield bert_measure(items, run.predictions, Path(bert_score))
+def run_likeness(
+    kind: Kind[Any], items: Sequence[Item], predictions: Sequence[Prediction], bert_score: str = ""
+) -> list[Measure]:
+    """Return the measures of answers in words that need no judge, where the kind shows them.
+
+    Args:
+        kind: of the items.
+        items: with references.
+        predictions: answers to them.
+        bert_score: folder of a model; empty leaves BERTScore out.
+
+    Raises:
+        UserError: if the model cannot be used.
+    """
+    if not kind.measured.likeness:
+        return []
+    found = [rouge_measure(items, predictions)]
+    return [*found, bert_measure(items, predictions, Path(bert_score))] if bert_score else found
 
 
 # -- all runs ------------------------------------------------------------------------------------------------------

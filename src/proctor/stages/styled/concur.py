@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -14,6 +15,10 @@ from proctor.exam.concur import (
     sheet_of_retrieval,
     sheet_of_runs,
 )
+from proctor.exam.kinds.documents import KIND
+from proctor.exam.table import ScoreTable
+from proctor.records import is_there, read_json
+from proctor.stages.predict import read_run_info
 from proctor.stages.styled.answer import load_answers
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.retrieve import load_table
@@ -82,7 +87,19 @@ def sheets_of(workspace: Workspace, which: str) -> dict[str, MarkSheet]:
     table = load_table(workspace, which)
     if table is not None:
         sheets["retrieval"] = sheet_of_retrieval(name, table)
-    answers = sheet_of_runs(name, (found for found, _ in load_answers(workspace, which).values()), _JUDGED)
+    tables = {system: table for system, (table, _) in load_answers(workspace, which).items()}
+    tables |= {table.predictor: table for table in _run_tables(workspace, which)}
+    answers = sheet_of_runs(name, tables.values(), _JUDGED)
     if answers.marks:
         sheets["answers"] = answers
     return sheets
+
+
+def _run_tables(workspace: Workspace, which: str) -> Iterator[ScoreTable]:
+    """Yield the scores of the runs over a set of questions about documents."""
+    for name in workspace.run_names():
+        folder = workspace.run_folder(name)
+        info = read_run_info(folder)
+        of_set = info.kind == KIND.name and info.questions in ("", which)
+        if of_set and is_there(folder / "scores.json"):
+            yield read_json(folder / "scores.json", ScoreTable)
