@@ -4,7 +4,6 @@ import pytest
 
 from proctor.exam.bound import AnnotationBound
 from proctor.exam.floors import (
-    FLOOR_NAMES,
     ConstantFloor,
     EchoGold,
     RandomStepFloor,
@@ -14,6 +13,7 @@ from proctor.exam.floors import (
 )
 from proctor.exam.judge import RuleJudge, judge_predictions
 from proctor.exam.kinds.moment import KIND
+from proctor.exam.kinds.moment_question import FLOOR_NAMES
 from proctor.exam.predict import PrivilegedPredictor, make_task, predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling

@@ -156,9 +156,9 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
     from proctor.generate.styled.record import AttemptRecord
     from proctor.records import read_jsonl
     from proctor.stages.styled.answer import load_answers, load_overlap
-    from proctor.stages.styled.corpus import corpus_of, questions_of
-    from proctor.stages.styled.generate import ATTEMPTS_FILE, load_styled
+    from proctor.stages.styled.generate import ATTEMPTS_FILE
     from proctor.stages.styled.questions import QUESTION_SETS
+    from proctor.stages.styled.reading import corpus_of, load_styled, questions_of
     from proctor.stages.styled.retrieve import load_table
 
     load("corpus", lambda: corpus_of(place))

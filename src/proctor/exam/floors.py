@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from proctor.errors import UserError
 from proctor.exam.bound import AnnotationBound
 from proctor.exam.kind import Floor
+from proctor.exam.kinds.moment_question import FLOOR_NAMES
 from proctor.exam.phrasing import as_sentence
 from proctor.exam.predict import Predictor, PrivilegedPredictor, Task, make_task
 from proctor.exam.prediction import Prediction
@@ -24,7 +25,6 @@ from proctor.procedure.graph import Step, TaskGraph, TooManyDownsetsError
 from proctor.procedure.phrase import parse_phrase
 
 __all__ = [
-    "FLOOR_NAMES",
     "AnnotationBound",
     "ConstantFloor",
     "EchoGold",
@@ -33,8 +33,6 @@ __all__ = [
     "make_floor",
     "moment_floor",
 ]
-
-FLOOR_NAMES = ("constant", "recipe-text", "random-step", "annotations")
 
 
 def make_floor(name: str, items: Sequence[Item]) -> Predictor | PrivilegedPredictor:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proctor.errors import UserError
-from proctor.exam.frames import Frames
 from proctor.exam.question import Procedure, Question, part_of
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
@@ -16,6 +16,7 @@ from proctor.llm.prompt import PromptSet, Rendered
 
 if TYPE_CHECKING:
     from proctor.corpus.collection import Corpus
+    from proctor.exam.frames import Frames
     from proctor.exam.retrieval import Ranking
     from proctor.exam.source_showing import FindPicture
     from proctor.procedure.graph import TaskGraph
@@ -51,7 +52,7 @@ class Prompts:
         return self.templates[name].render(self.secret, limits=limits or {}, **values)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Library:
     """What a run can look up; questions that share a clip or a picture share what was made of it.
 
@@ -72,11 +73,13 @@ class Library:
     rankings: Callable[[str], Mapping[str, Ranking]] = field(default=lambda _retriever: {})
     picture: FindPicture | None = None
     root: Path = Path()
-    frames: Frames = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Decode each frame once for all questions."""
-        self.frames = Frames(self.media)
+    @cached_property
+    def frames(self) -> Frames:
+        """Frames and clips of the videos, each decoded once for all questions."""
+        from proctor.exam.frames import Frames  # views without the recording need no video, which is an extra
+
+        return Frames(self.media)
 
     def graph(self, question: Question) -> TaskGraph:
         """Return the task graph of a question's procedure.

@@ -11,9 +11,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.floors import FLOOR_NAMES
 from proctor.exam.kind import Kind, View, ViewOptions, kind_named
-from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT
 from proctor.exam.library import Prompts
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction

@@ -25,10 +25,8 @@ from proctor.report.parts import SourceView
 from proctor.stages.instructional.filter import VERDICTS, load_verdicts
 from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
 from proctor.stages.settings import ReportSettings
-from proctor.stages.styled.corpus import CORPUS, corpus_of
-from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.stages.styled.questions import QUESTION_SETS, load_questions
-from proctor.stages.styled.retrieve import find_run, fits, run_names
+from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of, find_run, fits, load_styled, run_names
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 

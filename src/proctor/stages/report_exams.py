@@ -26,9 +26,8 @@ from proctor.stages.instructional.filter import KEPT
 from proctor.stages.predict import RunInfo, form_of, items_of_run, read_run_info
 from proctor.stages.score import benchmark_name, run_judgements, run_likeness
 from proctor.stages.styled.answer import load_answers
-from proctor.stages.styled.corpus import CORPUS, questions_of
-from proctor.stages.styled.generate import STYLED, load_styled
 from proctor.stages.styled.questions import QUESTION_SETS, QuestionSet, load_questions
+from proctor.stages.styled.reading import CORPUS, STYLED, load_styled, questions_of
 from proctor.workspace import Workspace
 
 __all__ = ["load_exams", "stored_scores"]

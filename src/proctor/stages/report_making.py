@@ -27,9 +27,10 @@ from proctor.stages.instructional.filter import KEPT, VERDICTS, load_kept, load_
 from proctor.stages.instructional.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
 from proctor.stages.styled.answer import load_overlap
 from proctor.stages.styled.concur import sheets_of
-from proctor.stages.styled.corpus import CORPUS, corpus_of, describe
-from proctor.stages.styled.generate import ATTEMPTS_FILE, STYLED, SUMMARY, load_styled
+from proctor.stages.styled.corpus import describe
+from proctor.stages.styled.generate import ATTEMPTS_FILE, SUMMARY
 from proctor.stages.styled.questions import QUESTION_SETS
+from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of, load_styled
 from proctor.stages.styled.retrieve import load_table
 from proctor.workspace import Workspace
 

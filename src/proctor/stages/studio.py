@@ -28,8 +28,7 @@ from proctor.stages.instructional.choices import CHOICES
 from proctor.stages.instructional.filter import KEPT
 from proctor.stages.instructional.pairs import CLIPS, PAIRS
 from proctor.stages.questions import IMPORTED, required_questions
-from proctor.stages.styled.corpus import corpus_of
-from proctor.stages.styled.generate import STYLED
+from proctor.stages.styled.reading import STYLED, corpus_of
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case

@@ -15,8 +15,6 @@ import msgspec
 from proctor.errors import UserError
 from proctor.exam.answering import why_no_reply
 from proctor.exam.fitting import ever_smaller
-from proctor.exam.frames import ShownFrame
-from proctor.exam.judge_prompt import Rubric, rubrics
 from proctor.exam.kind import (
     Answer,
     Call,
@@ -30,7 +28,7 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
-from proctor.exam.kinds.moment_question import MOMENT, moment_example, moment_seen
+from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT, moment_example, moment_seen
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices, signature_part
 from proctor.exam.predict import Task
@@ -51,6 +49,7 @@ from proctor.llm.outcome import Outcome, Reply
 from proctor.llm.prompt import Rendered
 
 if TYPE_CHECKING:
+    from proctor.exam.frames import ShownFrame
     from proctor.exam.marker import Marker
 
 __all__ = [
@@ -139,8 +138,6 @@ class _Moment(Kind[View]):
 
     def floors(self, items: Sequence[Item]) -> Sequence[str]:
         """Three floors, and the bound that is told the annotations."""
-        from proctor.exam.floors import FLOOR_NAMES
-
         return FLOOR_NAMES if any(isinstance(item.question.form, Open) for item in items) else ()
 
     def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
@@ -153,10 +150,13 @@ class _Moment(Kind[View]):
         """Rules that know the task graph, then the rubrics of judge models, the published one first."""
         if isinstance(form, Choice):
             return super().markers(form)
+        from proctor.exam.judge_prompt import Rubric, rubrics
+
         return tuple(dict.fromkeys(("rules", Rubric().name, *(rubric.name for rubric in rubrics()))))
 
     def marker(self, name: str) -> Marker | RuleMarker:
         """Return one of them."""
+        from proctor.exam.judge_prompt import rubrics
         from proctor.exam.kinds.moment_marker import RubricMarker, RulesMarker
 
         if name == "rules":

@@ -16,6 +16,7 @@ from proctor.generate.candidate import Answer, Candidate
 from proctor.records import content_hash
 
 __all__ = [
+    "FLOOR_NAMES",
     "MOMENT",
     "moment_candidate",
     "moment_example",
@@ -26,6 +27,9 @@ __all__ = [
 
 MOMENT: Final = "moment"
 """Name of the kind."""
+
+FLOOR_NAMES: Final = ("constant", "recipe-text", "random-step", "annotations")
+"""Systems that ask no model (``proctor.exam.floors``), the bound last."""
 
 
 def moment_question(candidate: Candidate, example: Example | None = None) -> Question:

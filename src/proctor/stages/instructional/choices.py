@@ -31,8 +31,7 @@ from proctor.stages.instructional.filter import KEPT, load_kept
 from proctor.stages.instructional.pairs import load_clips
 from proctor.stages.instructional.settings import ChoiceOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
-from proctor.stages.styled.corpus import corpus_of
-from proctor.stages.styled.generate import STYLED, load_styled
+from proctor.stages.styled.reading import STYLED, corpus_of, load_styled
 from proctor.workspace import Workspace, is_there
 
 __all__ = [

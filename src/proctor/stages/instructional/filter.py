@@ -21,8 +21,7 @@ from proctor.stages.inputs import load_asked
 from proctor.stages.instructional.pairs import PAIRS, load_clips, load_pairs
 from proctor.stages.instructional.settings import FilterOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
-from proctor.stages.styled.corpus import corpus_of
-from proctor.stages.styled.generate import STYLED, load_styled
+from proctor.stages.styled.reading import STYLED, corpus_of, load_styled
 from proctor.workspace import Workspace, is_there
 
 __all__ = [

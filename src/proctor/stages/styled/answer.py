@@ -32,7 +32,7 @@ from proctor.records import content_hash, is_there, read_json, read_jsonl, write
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.library import Library
 from proctor.stages.styled.questions import QUESTION_FILES, load_questions
-from proctor.stages.styled.retrieve import find_run
+from proctor.stages.styled.reading import find_run
 from proctor.workspace import Workspace
 
 __all__ = [

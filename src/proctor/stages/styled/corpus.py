@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from proctor.corpus.adopt import IMAGES, adopt_images
-from proctor.corpus.collection import Corpus, build_corpus, collapse, load_corpus, read_manifest, write_corpus
+from proctor.corpus.collection import Corpus, build_corpus, collapse, read_manifest, write_corpus
 from proctor.corpus.dedupe import NearDuplicates, exact_duplicates, near_duplicates
 from proctor.corpus.procedural import is_procedural
 from proctor.corpus.question import CorpusQuestion
@@ -21,26 +21,18 @@ from proctor.records import Dropped, read_jsonl, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.rehearsing import find_rehearser
 from proctor.stages.styled.procedures import iter_procedure_sources, procedure_questions
+from proctor.stages.styled.reading import CORPUS, QUESTIONS, corpus_of, questions_of
 from proctor.stages.styled.settings import CorpusOptions
 from proctor.workspace import Workspace, is_there
 
 __all__ = [
-    "CORPUS",
-    "QUESTIONS",
     "Built",
     "Deduped",
     "Described",
     "build",
-    "corpus_of",
     "dedupe",
     "describe",
-    "questions_of",
 ]
-
-CORPUS: Final = "corpus"
-"""Folder of the corpus in a workspace."""
-QUESTIONS: Final = "questions.jsonl"
-"""Questions that came with the data, in the workspace."""
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,27 +128,6 @@ class Deduped(msgspec.Struct, frozen=True, kw_only=True):
     applied: bool = False
     left: int | msgspec.UnsetType = msgspec.UNSET
     fingerprint: str | msgspec.UnsetType = msgspec.UNSET
-
-
-def corpus_of(workspace: Workspace) -> Corpus:
-    """Return the corpus of a workspace.
-
-    Raises:
-        UserError: naming the command that makes it, or if it is broken.
-    """
-    if not is_there(workspace.file(CORPUS)):
-        raise UserError(
-            "there is no corpus yet.",
-            where=str(workspace.root),
-            hint=f"build one: proctor corpus build {workspace.root} --from FOLDER",
-        )
-    return load_corpus(workspace.file(CORPUS))
-
-
-def questions_of(workspace: Workspace) -> list[CorpusQuestion]:
-    """Return the questions that came with the data; none where there are none."""
-    path = workspace.file(QUESTIONS)
-    return read_jsonl(path, CorpusQuestion) if is_there(path) else []
 
 
 def build(

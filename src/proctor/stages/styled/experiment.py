@@ -17,8 +17,9 @@ from proctor.stages.models import Limits, open_models
 from proctor.stages.report import report
 from proctor.stages.show import Show
 from proctor.stages.styled.answer import AnswerOptions, answer, style_overlap
-from proctor.stages.styled.corpus import CORPUS, build, corpus_of, questions_of
+from proctor.stages.styled.corpus import build
 from proctor.stages.styled.generate import generate, plan_of
+from proctor.stages.styled.reading import CORPUS, corpus_of, questions_of
 from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
 from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.workspace import Workspace, is_there

@@ -23,31 +23,27 @@ from proctor.generate.styled.duplicates import EmbedQuestions
 from proctor.generate.styled.pipeline import StyledGenerator
 from proctor.generate.styled.plan import plan_targets, require_available
 from proctor.generate.styled.prompting import PromptKit
-from proctor.generate.styled.record import StyledQuestion, Target
+from proctor.generate.styled.record import Target
 from proctor.generate.styled.run import StyledRun, generate_styled
 from proctor.generate.styled.seed_levels import SeedLevels
 from proctor.generate.styled.style import PUBLISHED_COUNTS, Style, load_styles
 from proctor.generate.styled.summary import Cell
 from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
 from proctor.stages.models import Asked, Limits, Models, open_models
-from proctor.stages.styled.corpus import CORPUS, questions_of
 from proctor.stages.styled.library import Library
+from proctor.stages.styled.reading import CORPUS, STYLED, questions_of
 from proctor.stages.styled.settings import StyledOptions
-from proctor.workspace import Workspace, is_there
+from proctor.workspace import Workspace
 
 __all__ = [
     "ATTEMPTS_FILE",
-    "STYLED",
     "SUMMARY",
     "Plan",
     "StyledMade",
     "generate",
-    "load_styled",
     "plan_of",
 ]
 
-STYLED: Final = "styled.jsonl"
-"""Accepted questions, in the workspace."""
 ATTEMPTS_FILE: Final = "styled.attempts.jsonl"
 SUMMARY: Final = "styled.json"
 
@@ -297,22 +293,6 @@ def _known_questions(workspace: Workspace, files: Sequence[Path]) -> dict[str, l
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
-
-
-def load_styled(workspace: Workspace) -> list[StyledQuestion]:
-    """Return the accepted questions of a workspace.
-
-    Raises:
-        UserError: naming the command that makes them.
-    """
-    path = workspace.file(STYLED)
-    if not is_there(path):
-        raise UserError(
-            f"{STYLED} is not there yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor generate styled {workspace.root}",
-        )
-    return read_jsonl(path, StyledQuestion)
 
 
 def _require_replies(run: StyledRun, workspace: Workspace) -> None:

@@ -34,7 +34,7 @@ from proctor.errors import UserError
 from proctor.generate.styled.candidates import Find
 from proctor.records import content_hash, is_there, read_json
 from proctor.stages.rehearsing import require_local_embedder
-from proctor.stages.styled.corpus import corpus_of
+from proctor.stages.styled.reading import corpus_of
 from proctor.workspace import Workspace
 
 __all__ = ["DEFAULT_EMBEDDER", "Library"]

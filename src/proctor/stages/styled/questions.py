@@ -7,8 +7,7 @@ from typing import Final, Literal, get_args
 
 from proctor.errors import UserError
 from proctor.exam.source_question import SourceQuestion, of_corpus, of_styled
-from proctor.stages.styled.corpus import QUESTIONS, questions_of
-from proctor.stages.styled.generate import STYLED, load_styled
+from proctor.stages.styled.reading import QUESTIONS, STYLED, load_styled, questions_of
 from proctor.workspace import Workspace
 
 __all__ = ["QUESTION_FILES", "QUESTION_SETS", "QuestionSet", "left_out", "load_questions"]

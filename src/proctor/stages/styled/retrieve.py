@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,46 +21,29 @@ from proctor.exam.rerank import (
     Reranker,
     rerank_run,
 )
-from proctor.exam.retrieval import DEPTH, Ranking, RetrievalRun, Retriever, retrieve
+from proctor.exam.retrieval import DEPTH, RetrievalRun, Retriever, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import DenseRetriever, LexicalRetriever
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import CorpusPictures
 from proctor.llm.model import ModelName
-from proctor.records import content_hash, is_there, read_json, read_jsonl, write_json, write_jsonl
+from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.styled.library import Library
 from proctor.stages.styled.questions import QUESTION_FILES, left_out, load_questions
+from proctor.stages.styled.reading import RETRIEVAL, RunNote, asked_hash, run_name
 from proctor.stages.styled.settings import DEFAULT_RETRIEVERS, RetrievalOptions
 from proctor.workspace import Workspace
 
 __all__ = [
-    "RETRIEVAL",
     "ParsedRetriever",
     "Retrieved",
-    "find_run",
-    "fits",
     "load_table",
     "parse_retriever",
     "retrieve_all",
-    "run_names",
 ]
 
-RETRIEVAL: Final = "retrieval"
-"""Folder of rankings and tables in a workspace, one folder for each set of questions."""
-
 _TABLE: Final = "table.json"
-
-
-class _Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands beside rankings: who, how, and over which questions."""
-
-    spec: str
-    retriever: str
-    signature: str
-    questions: str
-    embedders: tuple[str, ...] = ()
-    details: dict[str, str] = {}
 
 
 class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,73 +151,13 @@ def load_table(workspace: Workspace, questions: str = "styled") -> RetrievalTabl
     return table
 
 
-def run_names(workspace: Workspace, questions: str) -> list[str]:
-    """Return the retrievers of which there are rankings, as they were typed."""
-    folder = workspace.file(RETRIEVAL) / questions
-    return (
-        [read_json(path, _Run).spec for path in sorted(folder.glob("*.run.json"))] if is_there(folder) else []
-    )
-
-
-def fits(workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str) -> bool:
-    """Return whether a retriever's rankings are there, and of the questions that there are now."""
-    about = workspace.file(RETRIEVAL) / which / f"{_name(spec)}.run.json"
-    if not is_there(about):
-        return False
-    run: _Run = read_json(about, _Run)
-    return run.questions == _asked(questions)
-
-
-def find_run(
-    workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str
-) -> RetrievalRun:
-    """Return the rankings of a retriever.
-
-    Raises:
-        UserError: if there are none, or they answer other questions.
-    """
-    folder = workspace.file(RETRIEVAL) / which
-    about = folder / f"{_name(spec)}.run.json"
-    if not is_there(about):
-        raise UserError(
-            f"the retriever {spec!r} has not searched for these questions yet.",
-            where=str(workspace.root),
-            hint=f"run first: proctor retrieve {workspace.root} -r {spec} --questions {which}",
-        )
-    run: _Run = read_json(about, _Run)
-    if run.questions != _asked(questions):
-        raise UserError(
-            f"the rankings of {spec!r} are of other questions than there are now.",
-            where=str(about),
-            hint=f"search again: proctor retrieve {workspace.root} -r {spec} --questions {which}",
-        )
-    rankings: list[Ranking] = read_jsonl(folder / f"{_name(spec)}.jsonl", Ranking)
-    return RetrievalRun(
-        retriever=run.retriever,
-        signature=run.signature,
-        rankings=tuple(rankings),
-        embedders=run.embedders,
-        details=run.details,
-    )
-
-
 def _write(folder: Path, spec: str, run: RetrievalRun, questions: Sequence[SourceQuestion]) -> None:
-    write_jsonl(folder / f"{_name(spec)}.jsonl", run.rankings)
-    about = _Run(
-        spec=spec, retriever=run.retriever, signature=run.signature, questions=_asked(questions),
+    write_jsonl(folder / f"{run_name(spec)}.jsonl", run.rankings)
+    about = RunNote(
+        spec=spec, retriever=run.retriever, signature=run.signature, questions=asked_hash(questions),
         embedders=run.embedders, details=dict(run.details),
     )  # fmt: skip
-    write_json(folder / f"{_name(spec)}.run.json", about)
-
-
-def _asked(questions: Sequence[SourceQuestion]) -> str:
-    return content_hash([(q.id, q.question) for q in questions])
-
-
-def _name(spec: str) -> str:
-    """Return a file name of what was typed; long or odd ones stay apart by their hash."""
-    safe = re.sub(r"[^A-Za-z0-9._+-]+", "-", spec).strip("-.")
-    return safe if safe == spec and len(safe) < 60 else f"{safe[:40]}-{content_hash(spec)[:8]}"
+    write_json(folder / f"{run_name(spec)}.run.json", about)
 
 
 def _measured(library: Library, questions: Sequence[SourceQuestion], options: RetrievalOptions) -> list[str]:
