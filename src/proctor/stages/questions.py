@@ -25,8 +25,7 @@ from proctor.stages.inputs import load_asked
 from proctor.stages.instructional.choices import CHOICES, load_choices, subject_of_choices
 from proctor.stages.instructional.filter import KEPT, load_kept
 from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.styled.reading import QUESTIONS, questions_of
-from proctor.stages.styled.reading import STYLED, load_styled
+from proctor.stages.styled.reading import QUESTIONS, STYLED, load_styled, questions_of
 from proctor.workspace import Workspace
 
 __all__ = [
