@@ -24,6 +24,10 @@ from proctor.exam.library import Library
 from proctor.exam.question import Choice, Footage, Gold, Item, Open, Pick, Picture, Question, Source, Text
 from proctor.llm.media import MediaStore
 from proctor.procedure.graph import TaskGraph
+from proctor.stages.exam_library import exam_library
+from proctor.stages.exchange import import_release
+from proctor.stages.inputs import load_all_items
+from proctor.workspace import Workspace
 
 LONG = "Hot water and leaves make tea. "
 PIXELS = b"\x89PNG picture"
@@ -110,6 +114,20 @@ def test_the_content_of_a_source_is_in_it_only_where_its_licence_allows(
     card = (tmp_path / "release/README.md").read_text()
     assert "- config_name: documents" in card
     assert "1 sources are named there without their content; licences: unknown (1)" in card
+
+
+def test_what_was_released_can_be_taken_elsewhere(release: Release, tmp_path: Path) -> None:
+    release(DOCUMENT, PICTURE)
+    import_release(tmp_path / "release", tmp_path / "there")
+    workspace = Workspace(tmp_path / "there")
+    items = load_all_items(workspace)
+    assert [item.id for item in items] == ["d1", "p1"]
+    library = exam_library(workspace, items, MediaStore())
+    assert library.corpus is not None
+    assert [source.id for source in library.corpus] == ["free"]
+    (part,) = items[1].question.evidence
+    assert isinstance(part, Picture)
+    assert (library.root / part.path).read_bytes() == PIXELS
 
 
 @pytest.mark.parametrize("file", ["data/picture.jsonl", "sources.jsonl", "pictures"])

@@ -109,6 +109,7 @@ class Benchmark:
     Attributes:
         items: in the release's order.
         graphs: activity id to task graph.
+        pictures: files that questions are about, by their paths in the release.
         sources: that questions cite, some of them only named, for their licence.
         name: of the release, or of the workspace's folder.
         version: of the release; ``workspace`` for one that is not released.
@@ -119,6 +120,7 @@ class Benchmark:
     items: tuple[Item, ...]
     graphs: Mapping[str, TaskGraph] = field(default_factory=dict)
     sources: tuple[CorpusSource, ...] = ()
+    pictures: Mapping[str, Path] = field(default_factory=dict)
     name: str = "benchmark"
     version: str = "workspace"
     signature: str = ""
@@ -476,6 +478,7 @@ def read_release(path: Path) -> Benchmark:
     return Benchmark(
         items=items,
         graphs=_parse_graphs(data[GRAPHS], path / GRAPHS) if GRAPHS in data else {},
+        pictures={name: path / name for name in data if name.startswith("pictures/")},
         sources=tuple(_lines(data.get(SOURCES, b""), path / SOURCES, CorpusSource)),
         name=manifest.info.name,
         version=manifest.info.version,

@@ -14,6 +14,7 @@ from proctor.benchmark.promqa import (
     write_origins,
 )
 from proctor.benchmark.release import load_benchmark
+from proctor.corpus.collection import has_words, write_corpus
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
@@ -21,6 +22,7 @@ from proctor.examples.promqa import read_promqa
 from proctor.records import atomic_write, read_bytes, write_jsonl
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
+from proctor.stages.styled.corpus import CORPUS
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
@@ -93,6 +95,11 @@ def import_release(name_or_path: str | Path, root: Path) -> dict[str, int | str]
         raise UserError("the workspace has items already.", where=str(root), hint="import into a new folder")
     write_jsonl(workspace.file("items.jsonl"), benchmark.items)
     workspace.write_graphs(benchmark.graphs)
+    for name, file in benchmark.pictures.items():
+        with atomic_write(workspace.file(name)) as stream:
+            stream.write(read_bytes(file))
+    if benchmark.sources:  # those that are only named have no words, and can be in no corpus
+        write_corpus(workspace.file(CORPUS), [source for source in benchmark.sources if has_words(source)])
     rules = benchmark.manifest.rules.name if benchmark.manifest else ""
     licence = benchmark.manifest.info.licence if benchmark.manifest else ""
     settings = {"name": benchmark.name, "version": benchmark.version, "accept": rules, "licence": licence}

@@ -283,7 +283,7 @@ def make_project(
     def make(texts: tuple[str, ...]) -> House:
         root = tmp_path_factory.mktemp("texts") / "bench"
         root.mkdir()
-        for name in ("proctor.toml", "stages.json", "recordings.jsonl"):
+        for name in ("proctor.toml", "stages.json", "workspace.json", "recordings.jsonl"):
             shutil.copy(demo_bench / name, root / name)
         graphs = [json.loads((demo_bench / "graphs.json").read_text())]
         spoil(graphs, texts)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import moment_question, moment_seen, question_about
 from proctor.exam.question import Gold, Item, Text
 from proctor.examples.example import Example
@@ -22,7 +20,6 @@ from proctor.records import (
     write_json,
     write_jsonl,
 )
-from proctor.stages.calibrate import CalibrationFile
 from proctor.stages.predict import RunInfo, items_hash
 from proctor.stages.upgrade.part import Part
 from proctor.workspace import StageRecord, Workspace, is_there
@@ -51,7 +48,7 @@ class _Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def upgrade_moments(workspace: Workspace) -> Part:
-    """Rewrite the items of a workspace, so that its runs are gone on with; tables of scores are left out.
+    """Rewrite the items of a workspace, so that its runs are gone on with.
 
     Raises:
         UserError: if a file is broken.
@@ -73,26 +70,7 @@ def upgrade_moments(workspace: Workspace) -> Part:
         if info.items == before:
             write_json(run, msgspec.structs.replace(info, items=now))
             changed += 1
-    left_out = _left_out(workspace)
-    again = ("calibrate", "score") if "calibration.json" in left_out else ("score",) if left_out else ()
-    return Part(changed={"items": len(items), "runs about moments": changed}, left_out=left_out, again=again)
-
-
-def _left_out(workspace: Workspace) -> dict[str, int]:
-    """Remove tables that are made from marks, which have another form today; return how many of each name."""
-    folders = [workspace.run_folder(name) for name in workspace.run_names()]
-    tables = [folder / name for folder in folders for name in ("scores.json", "corrected.json")]
-    tables.append(workspace.file("comparisons.json"))
-    calibration = workspace.file("calibration.json")
-    try:
-        if is_there(calibration):
-            read_json(calibration, CalibrationFile)
-    except UserError:
-        tables.append(calibration)
-    there = list(filter(is_there, tables))
-    for table in there:
-        table.unlink()
-    return dict(Counter(table.name for table in there))
+    return Part(changed={"items": len(items), "runs about moments": changed})
 
 
 def _asked(workspace: Workspace, versions: Mapping[str, str]) -> dict[str, str]:

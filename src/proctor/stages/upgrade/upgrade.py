@@ -17,11 +17,12 @@ from proctor.records import atomic_folder
 from proctor.stages.upgrade.copying import copy_workspace
 from proctor.stages.upgrade.moments import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
+from proctor.stages.upgrade.tables import leave_out_tables
 from proctor.workspace import FORMAT, Workspace, format_of, write_format
 
 __all__ = ["Upgraded", "upgrade"]
 
-_PARTS = (upgrade_moments, upgrade_people)
+_PARTS = (upgrade_moments, upgrade_people, leave_out_tables)
 
 
 class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
