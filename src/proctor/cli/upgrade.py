@@ -42,8 +42,7 @@ def upgrade(
     parts += done.notes
     if done.left_out:
         parts.append(table([(name, str(n)) for name, n in done.left_out.items()], ("left out", "files")))
-        parts.append(
-            "Make them again, from what is there (no model is asked):\n"
-            + "\n".join(f"  {c}" for c in done.again)
-        )
+    if done.again:
+        commands = "\n".join(f"  {command}" for command in done.again)
+        parts.append(f"Make them again, from what is there (no model is asked):\n{commands}")
     emit(done, "\n\n".join(parts), as_json=as_json)

@@ -22,7 +22,7 @@ from proctor.examples.promqa import read_promqa
 from proctor.records import atomic_write, read_bytes, write_jsonl
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
-from proctor.stages.styled.corpus import CORPUS
+from proctor.stages.styled.reading import CORPUS
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
