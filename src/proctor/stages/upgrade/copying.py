@@ -48,9 +48,12 @@ def copy_workspace(root: Path, target: Path, *, seen: Callable[[], None] | None 
     Raises:
         OSError: if a file cannot be read or written.
     """
+    made: set[str] = set()
     for name, is_folder in files_of(root):
         source, copy = root / name, target / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        if (folder := os.path.dirname(name)) not in made:  # noqa: PTH120 - thousands of files
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            made.add(folder)
         if is_folder:
             copy.symlink_to(source.resolve(), target_is_directory=True)
         elif not (_is_never_changed(name) and _linked(source, copy)):
@@ -65,7 +68,7 @@ def _is_never_changed(name: str) -> bool:
 
 def _linked(source: Path, copy: Path) -> bool:
     try:
-        copy.hardlink_to(source.resolve())
+        copy.hardlink_to(source.resolve() if source.is_symlink() else source)
     except OSError:  # another file system, or one without hard links
         return False
     return True
