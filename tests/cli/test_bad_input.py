@@ -281,7 +281,6 @@ ITEM = {
     "no golds": (put("golds", value=[]), "gold"),
     "no example": (drop("question", "facts"), "facts"),
     "empty question": (put("question", "text", value=""), "question"),
-    "another kind": (put("question", "kind", value="opera"), "opera"),
     "no such activity": (put("question", "facts", "activity_id", value="opera"), "opera"),
     "another recording": (put("question", "evidence", 0, "recording", value="opera"), "evidence"),
     "no type": (drop("question", "facets"), "facets"),
