@@ -162,7 +162,7 @@ def verify_with_model(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    questions = required_questions(workspace)
+    questions = _of_moments(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     stage = f"verify/{file_name(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
@@ -221,7 +221,7 @@ def estimate_verification(
     _require_model(model)
     workspace = Workspace(root)
     graphs = workspace.graphs()
-    questions = required_questions(workspace)
+    questions = _of_moments(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     with open_models(workspace, options.get("limits")) as models:
         who = model_verifier(models, workspace, model, graphs, **options)
@@ -251,6 +251,18 @@ def model_verifier(
         return pictures(example, graph, TemplateNeeds(frames=True))
 
     return ModelVerifier(model, prompts, models.secret, graphs, form=form, attach=attach, view=view.label)
+
+
+def _of_moments(workspace: Workspace) -> list[Question]:
+    """Return the questions that models review: those about moments, whose facts their prompt is made of.
+
+    Raises:
+        UserError: if there is none.
+    """
+    found = [question for question in required_questions(workspace) if question.kind == MOMENT]
+    if not found:
+        workspace.require("candidates.jsonl")
+    return found
 
 
 def _require_model(name: str) -> None:
