@@ -69,6 +69,7 @@ def option(
     ge: float | None = None,
     le: float | None = None,
     negatable: bool = False,
+    hidden: bool = False,
     parse: Callable[[str], Any] | None = None,
 ) -> msgspec.Meta:
     """Declare a field as an option.
@@ -81,9 +82,12 @@ def option(
         le: the largest value.
         negatable: also ``--no-field-name``, for flags that ``proctor.toml`` may turn on; those that are on by default
             have it by themselves.
+        hidden: left out of ``--help``.
         parse: from the typed text to the value, for types of its own.
     """
-    extra = {"flags": flags, "metavar": metavar, "negatable": negatable, "ge": ge, "le": le, "parse": parse}
+    extra = {
+        "flags": flags, "metavar": metavar, "negatable": negatable, "hidden": hidden, "ge": ge, "le": le, "parse": parse,
+    }  # fmt: skip
     return msgspec.Meta(description=help, extra=extra)
 
 
@@ -109,6 +113,7 @@ class Field:
         ge: the smallest value.
         le: the largest value.
         negatable: a flag that can be turned off.
+        hidden: left out of ``--help``.
         parse: from text to value; None for the usual types.
         heading: what it stands under.
     """
@@ -125,6 +130,7 @@ class Field:
     ge: float | None
     le: float | None
     negatable: bool
+    hidden: bool
     parse: Callable[[str], Any] | None
     heading: str
 
@@ -197,6 +203,7 @@ def _fields(settings: type[Settings], declared: dict[str, tuple[Any, Any]]) -> I
             ge=extra.get("ge"),
             le=extra.get("le"),
             negatable=extra.get("negatable", False) or field.default is True,
+            hidden=extra.get("hidden", False),
             parse=extra.get("parse"),
             heading=owners[name].heading,
         )

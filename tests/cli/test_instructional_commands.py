@@ -224,10 +224,10 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("choices", "B", "-w", "X", "-a", "X", "--confirm", "maybe"), "'maybe' is not one of"),
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
         (("predict", "instructional", "B"), "choices.jsonl is not there yet"),
-        (("predict", "instructional", "B", "-p", "X", "--style", "e"), "no style 'e'"),
+        (("predict", "instructional", "B", "-p", "X", "--style", "e"), "'e' is not one of"),
         (("predict", "instructional", "B", "-p", "X", "--open", "--show", "steps"), "need a judge"),
         (("experiment", "instructional", "B", "-g", "X", "--data", "D"), "nobody votes"),
-        (("experiment", "instructional", "B", "-g", "X", "-a", "X", "--style", "e"), "no style 'e'"),
+        (("experiment", "instructional", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),
         (("export", "training", "B", "T"), "not there yet"),
     ],
 )

@@ -35,11 +35,11 @@ class _Experiment(FamilyGroup):
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "promqa": ("proctor.cli.experiment", "Moments: ProMQA's experiment (the word may be left out)."),
         "styled": (
-            "proctor.cli.experiment_styled",
+            "proctor.cli.experiment",
             "Documents: SMMQG's experiment, from a corpus to the report.",
         ),
         "instructional": (
-            "proctor.cli.experiment_instructional",
+            "proctor.cli.experiment",
             "Clips: InstructionBench's experiment, from annotated videos to the report.",
         ),
     }

@@ -12,8 +12,9 @@ from typer.core import TyperCommand
 
 from proctor.cli.console import command_app
 from proctor.settings import Field, Settings, fields_of, option
+from proctor.stages.experiment.outline import Given, Outline
 
-__all__ = ["DryRun", "Output", "Spread", "command_of", "with_settings"]
+__all__ = ["DryRun", "Output", "SectionedCommand", "Spread", "command_of", "with_settings"]
 
 
 class Output(Settings, frozen=True, kw_only=True):
@@ -43,6 +44,8 @@ class DryRun(Settings, frozen=True, kw_only=True):
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of every struct of settings among its parameters, where that stands.
 
+    A parameter that is annotated with an ``Outline`` gets what was typed for each stage of an experiment.
+
     A struct with a ``section`` is read from the ``proctor.toml`` of the command's ``workspace``: what is typed comes
     first, then what is written there, then the defaults of the struct::
 
@@ -51,6 +54,12 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         def derive(workspace: WorkspaceArgument, settings: DeriveSettings, output: Output) -> None: ...
     """
     signature = inspect.signature(command, eval_str=True)
+    outlines = {
+        name: outline
+        for name, parameter in signature.parameters.items()
+        for outline in getattr(parameter.annotation, "__metadata__", ())
+        if isinstance(outline, Outline)
+    }
     structs = {
         name: parameter.annotation
         for name, parameter in signature.parameters.items()
@@ -62,11 +71,15 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in signature.parameters.items():
         if name in structs:
             parameters += map(_parameter, fields_of(structs[name]))
+        elif name in outlines:
+            parameters += (_parameter(declared) for declared, _ in outlines[name].options())
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def wrapped(typed_in: typer.Context, **values: Any) -> None:
+        for name, outline in outlines.items():
+            values[name] = _given(typed_in, outline, values)
         for name, struct in structs.items():
             typed = {field.name: _value(field, values.pop(field.name)) for field in fields_of(struct)}
             if struct.section:
@@ -87,14 +100,15 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 def command_of(name: str, help: str, run: Callable[..., None]) -> typer.Typer:
     """Return the app of one command whose options and help come from a struct of settings."""
     app = command_app()
-    app.command(name, cls=_Command, help=inspect.cleandoc(help))(with_settings(run))
+    app.command(name, cls=SectionedCommand, help=inspect.cleandoc(help))(with_settings(run))
     return app
 
 
-class _Command(TyperCommand):
+class SectionedCommand(TyperCommand):
     """A command whose options stand under their headings."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, section by section."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
@@ -121,6 +135,8 @@ def _parameter(field: Field) -> inspect.Parameter:
     )
     default = field.default
     kind: Any = field.kind
+    if field.hidden and not field.argument:
+        declared = typer.Option(*_flags(field), hidden=True, **limits)
     if field.several:
         default = list(field.default or ()) or None
         if get_origin(kind) is Literal:  # the struct looks at choices
@@ -134,6 +150,17 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=inspect.Parameter.empty if field.required else default,
         annotation=Annotated[kind, declared],
     )
+
+
+def _given(context: typer.Context, outline: Outline, values: dict[str, Any]) -> Given:
+    """Return what was typed for each stage, and take it out of the values."""
+    given: dict[str, dict[str, Any]] = {}
+    for declared, stages in outline.options():
+        value = _value(declared, values.pop(declared.name))
+        if _is_given(context, declared.name):
+            for stage, name in stages:
+                given.setdefault(stage, {})[name] = value
+    return given
 
 
 def _flags(field: Field) -> tuple[str, ...]:

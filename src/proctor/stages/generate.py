@@ -141,6 +141,7 @@ def generate(
     workspace.record(
         "generate",
         settings=settings.recorded(),
+        kept={n: v for n, v in settings.recorded().items() if getattr(settings, n) is not None},
         counts=msgspec.to_builtins(result),
         inputs=("examples.jsonl", "graphs.json"),
         outputs=("candidates.jsonl",),

@@ -34,6 +34,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     Attributes:
         budget: one (``llm.budget.Budget``) for several stages, in place of what the first three options say.
         rehearsal: that is going on (a ``stages.rehearsing.Rehearsing``), whose models are played.
+        listen: hears every request with the stage that makes it, to foresee what models will be asked.
 
     Raises:
         UserError: if a pace or a time is not above 0.
@@ -74,6 +75,7 @@ class Limits(Settings, frozen=True, kw_only=True):
     ] = None
     budget: Any = None
     rehearsal: Any = None
+    listen: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

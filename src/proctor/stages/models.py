@@ -94,6 +94,7 @@ class Models:
         self, workspace: Workspace, store: CallStore, limits: Limits, resolve: Callable[[str], Model]
     ) -> None:
         self._store = store
+        self._listen = limits.listen
         self._prices = PriceTable.load(limits.prices) if limits.prices else PriceTable.load()
         self._meter = Meter(self._prices)
         self.prompts: PromptSet = evaluation_prompts(limits.prompts)
@@ -112,13 +113,19 @@ class Models:
         """Return a function that makes calls for a stage."""
 
         def asking(requests: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
-            watched = self._unsent.watch(stage, requests)
+            heard = requests if self._listen is None else self._heard(stage, requests)
+            watched = self._unsent.watch(stage, heard)
             try:
                 yield from run_calls(self.caller, watched, stage=stage, progress=progress)
             finally:
                 self._keep_history(stage)
 
         return asking
+
+    def _heard(self, stage: str, requests: Iterable[Request]) -> Iterator[Request]:
+        for request in requests:
+            self._listen(stage, request)
+            yield request
 
     def _keep_history(self, stage: str) -> None:
         """Store what changed the pace; what was only read from the store changed none."""

@@ -11,15 +11,16 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.stages.experiment.conftest import PLAN, A, B, quietly
+from tests.stages.experiment.conftest import PLAN, A, B, Small, do, quietly, told
 
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import read_jsonl
-from proctor.stages.experiment import FORMER_RUNS, PLAN_FILE, Done, Plan, Source, conduct, foresee, kept_plan
-from proctor.stages.experiment.conduct import set_former_runs_aside
+from proctor.stages.experiment.conduct import PLAN_FILE, choose
+from proctor.stages.experiment.moments import FORMER_RUNS, MOMENTS, set_former_runs_aside
+from proctor.stages.experiment.stage import Done
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS
 from proctor.stages.rehearsing import REHEARSAL_FILE
@@ -30,29 +31,23 @@ from proctor_rehearsal.standin import Standin
 QUALITY = 0.8
 
 
-def rehearsed(root: Path, plan: Plan, **options: Any) -> tuple[Done, Standin]:
+def rehearsed(root: Path, plan: Small, **options: Any) -> tuple[Done, Standin]:
     """Do an experiment with all models played; return what came of it and the server."""
     limits = options.pop("limits", Limits())
     with open_rehearsal(root, QUALITY, seed=plan.seed, show=quietly) as models:
-        done = conduct(
-            root,
-            plan,
-            limits=msgspec.structs.replace(limits, rehearsal=models),
-            show=quietly,
-            **options,
-        )
+        done = do(root, plan, limits=msgspec.structs.replace(limits, rehearsal=models), **options)
         return done, models.server
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, sample: Source) -> tuple[Path, Plan, Done, int]:
+def finished(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> tuple[Path, Small, Done, int]:
     """A finished rehearsal, not to be changed: workspace, plan, what came of it, requests that the server saw."""
     root = tmp_path_factory.mktemp("experiment") / "bench"
     done, server = rehearsed(root, PLAN, source=sample)
     return root, PLAN, done, server.count
 
 
-def test_every_part_is_done_and_called(finished: tuple[Path, Plan, Done, int]) -> None:
+def test_every_part_is_done_and_called(finished: tuple[Path, Small, Done, int]) -> None:
     root, plan, done, count = finished
     assert not done.stopped
     names = [part.name for part in done.parts]
@@ -64,15 +59,15 @@ def test_every_part_is_done_and_called(finished: tuple[Path, Plan, Done, int]) -
     ]
     assert names[-1] == "report"
     assert sum(part.calls["sent"] for part in done.parts if part.calls) == count > 100
-    assert kept_plan(Workspace(root)) == plan
+    kept = choose(root, MOMENTS, {})
+    assert kept == choose(root, MOMENTS, plan.given())
     candidates = read_jsonl(root / "candidates.jsonl", Candidate)
     assert {c.provenance.model for c in candidates} == {A, B}
 
 
-def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, Plan, Done, int]) -> None:
+def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, Small, Done, int]) -> None:
     root, plan, done, _ = finished
-    assert done.scores is not None
-    assert {system.run for system in plan.systems} < set(done.scores.tables)
+    assert {system.run for system in plan.systems} < set(done.scores)
     assert done.calibration is not None
     judges = {row.judge for row in done.calibration.file.calibration.judges}
     assert len(judges) == 3
@@ -94,7 +89,7 @@ def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, 
 
 
 def test_again_nothing_is_sent_and_every_file_is_the_same(
-    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
 ) -> None:
     root, plan, _, _ = finished
     copy = Path(shutil.copytree(root, tmp_path / "bench"))
@@ -106,7 +101,7 @@ def test_again_nothing_is_sent_and_every_file_is_the_same(
 
 
 def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(
-    finished: tuple[Path, Plan, Done, int], sample: Source, tmp_path: Path
+    finished: tuple[Path, Small, Done, int], sample: Path, tmp_path: Path
 ) -> None:
     root, plan, _, count = finished
     other = tmp_path / "bench"
@@ -128,36 +123,36 @@ def test_a_budget_holds_for_all_stages_and_the_rest_is_done_later(
     }
 
 
-def test_what_it_would_take_is_told_and_leaves_no_trace(sample: Source, plan: Plan, tmp_path: Path) -> None:
+def test_what_it_would_take_is_told_and_leaves_no_trace(sample: Path, plan: Small, tmp_path: Path) -> None:
     root = tmp_path / "bench"
-    estimate = foresee(root, plan, source=sample)
+    estimate = told(root, plan, source=sample)
     assert not root.exists()
     stages = {line.stage.partition("/")[0] for line in estimate.lines}
     assert stages == {"generate", "predict", "judge"}
     assert estimate.new == estimate.calls > 100
     assert estimate.cost > 0
     assert not estimate.unpriced
-    by_rules = foresee(root, msgspec.structs.replace(plan, generators=("rules",)), source=sample)
+    by_rules = told(root, msgspec.structs.replace(plan, generators=("rules",)), source=sample)
     assert by_rules.new < estimate.new
 
 
-def test_the_estimate_is_near_what_it_takes(finished: tuple[Path, Plan, Done, int], sample: Source) -> None:
+def test_the_estimate_is_near_what_it_takes(finished: tuple[Path, Small, Done, int], sample: Path) -> None:
     root, plan, _, count = finished
-    before = foresee(root.parent / "elsewhere", plan, source=sample)
+    before = told(root.parent / "elsewhere", plan, source=sample)
     assert 0.6 * count < before.new < 2 * count
-    after = foresee(root, plan)
+    after = told(root, plan)
     assert after.new == 0
     assert after.cost == 0
 
 
-def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Plan, Done, int], tmp_path: Path) -> None:
+def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Small, Done, int], tmp_path: Path) -> None:
     root, plan, _, _ = finished
     other = tmp_path / "bench"
     shutil.copytree(root, other)
     (other / "videos").mkdir()
     os.mkfifo(other / "videos" / "pipe")  # nobody can copy this, and nobody should: videos are large
     changed = msgspec.structs.replace(plan, examples=plan.examples + 6, predictors=(A,))
-    before = foresee(other, changed)
+    before = told(other, changed)
     assert not (other / FORMER_RUNS).exists()
     done, server = rehearsed(other, changed)
     assert done.report
@@ -169,34 +164,35 @@ def test_a_changed_plan_is_foreseen_and_done(finished: tuple[Path, Plan, Done, i
     assert {"set aside": sorted(former)} == {
         p.name: p.counts["runs"] for p in done.parts if p.name == "set aside"
     }
-    assert done.scores is not None
-    assert done.scores.tables.keys() == {*PREDICTORS, *kept}
-    assert foresee(other, changed).new == 0
+    assert done.scores.keys() == {*PREDICTORS, *kept}
+    assert told(other, changed).new == 0
     again, server = rehearsed(other, changed)
     assert server.count == 0
     assert "set aside" not in [part.name for part in again.parts]
 
 
 def test_people_are_not_forgotten_when_their_file_is_not_named_again(
-    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
 ) -> None:
     root, plan, first, _ = finished
     other = tmp_path / "bench"
     shutil.copytree(root, other)
-    done = conduct(other, plan, show=quietly)  # all calls are stored
+    done = do(other, plan)  # all calls are stored
     assert done.calibration is not None
     assert first.calibration is not None
     assert done.calibration.hash == first.calibration.hash
     assert done.sheet == ""
 
 
-def test_a_file_of_marks_that_is_not_there_is_told_first(sample: Source, plan: Plan, tmp_path: Path) -> None:
+def test_a_file_of_marks_that_is_not_there_is_told_first(sample: Path, plan: Small, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         rehearsed(tmp_path / "bench", plan, source=sample, human=[tmp_path / "marks.csv"])
     assert not (tmp_path / "bench" / "recordings.jsonl").exists()
 
 
-def test_former_runs_never_replace_each_other(finished: tuple[Path, Plan, Done, int], tmp_path: Path) -> None:
+def test_former_runs_never_replace_each_other(
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
+) -> None:
     root, plan, _, _ = finished
     other = tmp_path / "bench"
     shutil.copytree(root, other)
@@ -204,13 +200,13 @@ def test_former_runs_never_replace_each_other(finished: tuple[Path, Plan, Done, 
     (other / FORMER_RUNS / run).mkdir(parents=True)
     (other / "runs" / run / "run.json").unlink()  # killed before it said what it answered
     less = msgspec.structs.replace(plan, predictors=(B,))
-    assert set_former_runs_aside(Workspace(other), less) == [run]
+    assert set_former_runs_aside(Workspace(other), [s.run for s in less.systems]) == [run]
     assert (other / FORMER_RUNS / f"{run}-2" / "predictions.jsonl").exists()
     assert not any((other / FORMER_RUNS / run).iterdir())
 
 
 def test_what_was_read_is_not_called_something_else(
-    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
 ) -> None:
     root, plan, _, _ = finished
     other = tmp_path / "bench"
@@ -220,34 +216,34 @@ def test_what_was_read_is_not_called_something_else(
     with pytest.raises(UserError, match="read by the protocol 'corrected'"):
         rehearsed(other, published)
     with pytest.raises(UserError, match="read by the protocol 'corrected'"):
-        foresee(other, published)
+        told(other, published)
     assert (other / PLAN_FILE).read_bytes() == kept
 
 
-def test_a_missing_key_is_named_before_anything_is_done(sample: Source, plan: Plan, tmp_path: Path) -> None:
+def test_a_missing_key_is_named_before_anything_is_done(sample: Path, plan: Small, tmp_path: Path) -> None:
     root = tmp_path / "bench"
     root.mkdir()
     with pytest.raises(UserError, match="OPENAI_API_KEY"):
-        conduct(root, plan, source=sample, show=quietly)
+        do(root, plan, source=sample)
     assert not any(root.iterdir())
 
 
 def test_lacking_videos_are_told_before_anything_is_asked(
-    sample: Source, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path, plan: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "sk-none")
     seeing = msgspec.structs.replace(plan, views=("recipe", "frames:2@48p"))
     (tmp_path / "bench").mkdir()
     with pytest.raises(UserError, match="recordings has a video") as error:
-        conduct(tmp_path / "bench", seeing, source=sample, show=quietly)
+        do(tmp_path / "bench", seeing, source=sample)
     assert "--videos" in error.value.render()
     with pytest.raises(UserError, match="recordings has a video"):
-        foresee(tmp_path / "other", seeing, source=sample)
+        told(tmp_path / "other", seeing, source=sample)
     assert not (tmp_path / "bench" / CALLS).exists()
 
 
-def test_a_workspace_without_recordings_needs_a_source(plan: Plan, tmp_path: Path) -> None:
+def test_a_workspace_without_recordings_needs_a_source(plan: Small, tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     with pytest.raises(UserError, match="no recordings yet") as error:
         rehearsed(tmp_path / "bench", plan)
@@ -255,7 +251,7 @@ def test_a_workspace_without_recordings_needs_a_source(plan: Plan, tmp_path: Pat
 
 
 def test_real_and_rehearsed_never_mix(
-    finished: tuple[Path, Plan, Done, int], plan: Plan, tmp_path: Path
+    finished: tuple[Path, Small, Done, int], plan: Small, tmp_path: Path
 ) -> None:
     root, _, _, _ = finished
     real = tmp_path / "real"
@@ -272,7 +268,7 @@ def test_real_and_rehearsed_never_mix(
 
 
 def test_a_rehearsal_sends_no_key_away_and_gives_it_back(
-    finished: tuple[Path, Plan, Done, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    finished: tuple[Path, Small, Done, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     with open_rehearsal(tmp_path / "bench", QUALITY, show=quietly) as models:
@@ -283,7 +279,7 @@ def test_a_rehearsal_sends_no_key_away_and_gives_it_back(
     assert "ANTHROPIC_API_KEY" not in os.environ
 
 
-def test_frames_and_captions_of_drawn_videos(sample: Source, plan: Plan, tmp_path: Path) -> None:
+def test_frames_and_captions_of_drawn_videos(sample: Path, plan: Small, tmp_path: Path) -> None:
     root = tmp_path / "bench"
     seeing = msgspec.structs.replace(
         plan,
@@ -303,7 +299,7 @@ def test_frames_and_captions_of_drawn_videos(sample: Source, plan: Plan, tmp_pat
         assert len(shown) >= len(answers) / 2
         assert all(len(a.frame_times) == len(a.frame_indices) > 0 for a in shown)
     assert "data:image/jpeg" in Path(done.report).read_text()
-    assert foresee(root, seeing).new == 0  # told with the videos that were drawn
+    assert told(root, seeing).new == 0  # told with the videos that were drawn
 
 
 def fingerprints(root: Path) -> dict[str, str]:
@@ -320,7 +316,7 @@ def fingerprints(root: Path) -> dict[str, str]:
 
 
 def test_a_stop_among_the_marks_makes_no_leaderboard(
-    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
 ) -> None:
     root, plan, _, _ = finished
     other = Path(shutil.copytree(root, tmp_path / "bench"))
@@ -329,13 +325,13 @@ def test_a_stop_among_the_marks_makes_no_leaderboard(
     assert 0 < server.count <= 8
     assert stopped.parts[-1].name == f"judge/{A} · ternary-recipe"
     assert stopped.stopped
-    assert (stopped.scores, stopped.report) == (None, "")
+    assert (stopped.scores, stopped.report) == ({}, "")
     again, _ = rehearsed(other, more)
     assert again.report
 
 
 def test_marks_of_questions_that_are_gone_are_told_before_anything_is_asked(
-    finished: tuple[Path, Plan, Done, int], tmp_path: Path
+    finished: tuple[Path, Small, Done, int], tmp_path: Path
 ) -> None:
     root, plan, _, _ = finished
     copy = Path(shutil.copytree(root, tmp_path / "bench"))

@@ -18,7 +18,6 @@ from proctor.stages.build import build
 from proctor.stages.calibrate import calibrate
 from proctor.stages.derive import derive
 from proctor.stages.exam_settings import CalibrateSettings
-from proctor.stages.experiment import Source
 from proctor.stages.experiment.sheet import COLUMNS, write_sheet
 from proctor.stages.generate import generate
 from proctor.stages.read import read
@@ -29,9 +28,9 @@ RUNS = ("constant", "recipe-text", "random-step")
 
 
 @pytest.fixture(scope="module")
-def bench(sample: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bench(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sheet") / "bench"
-    read(sample.dataset, sample.folder, root)
+    read("plain", sample, root)
     derive(root)
     generate(root, GenerateSettings(examples=60))
     verify(root)

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from tests.stages.instructional.material import plan, quietly
+from tests.stages.instructional.material import do, plan, quietly
 
-from proctor.stages.instructional.experiment import conduct
 from proctor.stages.models import Limits
 
 __all__ = ["live"]
@@ -30,5 +29,5 @@ def live(workspace: str, data: str, url: str) -> None:
         systems=(name("predictor"),),
         judge=name("judge"),
     )
-    done = conduct(Path(workspace), how, limits=Limits(max_connections=8), show=quietly)
+    done = do(Path(workspace), how, limits=Limits(max_connections=8), show=quietly)
     assert not done.stopped, done.stopped

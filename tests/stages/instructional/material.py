@@ -7,17 +7,20 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from proctor.llm.fence import FENCE_FILE
-from proctor.stages.instructional.experiment import InstructionalPlan, conduct
+from proctor.stages.experiment.clips import CLIPS
+from proctor.stages.experiment.conduct import conduct
+from proctor.stages.experiment.settings import ClipAnswerSettings
+from proctor.stages.experiment.stage import Chosen, Done
 from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.models import Limits
-from proctor.stages.styled.experiment import Done
+from proctor.stages.show import Show
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Standin
 
@@ -91,16 +94,43 @@ def write_rows(folder: Path, rows: Sequence[dict[str, Any]], name: str = "hirest
     return folder
 
 
-def plan(folder: Path | None, **more: Any) -> InstructionalPlan:
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """What an experiment is to do."""
+
+    pairs: PairOptions
+    filters: FilterOptions
+    choices: ChoiceOptions
+    systems: Sequence[str] = PREDICTORS[:1]
+    views: Sequence[str] = ("question", "steps")
+    style: str = "d"
+    judge: str | None = WRITER
+    videos: Path | None = None
+
+    @property
+    def chosen(self) -> Chosen:
+        """The same by stage."""
+        answering = ClipAnswerSettings(
+            predictor=tuple(self.systems), show=tuple(self.views), style=self.style, judge=self.judge,  # type: ignore[arg-type]
+            videos=self.videos, seed=3,
+        )  # fmt: skip
+        return {"pairs": self.pairs, "filter": self.filters, "choices": self.choices, "predict": answering}
+
+
+def plan(folder: Path | None, **more: Any) -> How:
     """Return a small plan: three assistants, one predictor, options and open answers."""
     data = (folder,) if folder is not None else ()
-    made = InstructionalPlan(
+    made = How(
         pairs=PairOptions(generator=WRITER, data=data, dataset=("steps",) if data else (), total=24, seed=3),
         filters=FilterOptions(judge=(JUDGE,), assistant=ASSISTANTS, benchmark_share=0.7, seed=3),
         choices=ChoiceOptions(writer=WRITER, assistant=ASSISTANTS, seed=3),
-        systems=PREDICTORS[:1], views=("question", "steps"), judge=WRITER, seed=3,
-    )  # fmt: skip
+    )
     return replace(made, **more)
+
+
+def do(root: Path, how: How, *, limits: Limits | None = None, show: Show) -> Done:
+    """Do an experiment."""
+    return conduct(root, CLIPS, how.chosen, limits=limits, show=show)
 
 
 @contextmanager
@@ -110,12 +140,12 @@ def quietly(_title: str, _total: int | None = None) -> Iterator[Callable[[], Non
 
 
 def rehearsed(
-    root: Path, how: InstructionalPlan, *, limits: Limits | None = None, quality: float = QUALITY
+    root: Path, how: How, *, limits: Limits | None = None, quality: float = QUALITY
 ) -> tuple[Done, Standin]:
     """Do an experiment with all models played; return what came of it and the server."""
     with open_rehearsal(root, quality, seed=3, show=quietly) as models:
         limits = msgspec.structs.replace(limits or Limits(), rehearsal=models)
-        done = conduct(root, how, limits=limits, show=quietly)
+        done = do(root, how, limits=limits, show=quietly)
         return done, models.server
 
 

@@ -16,6 +16,7 @@ from tests.stages.instructional.material import (
     JUDGE,
     MADE,
     PREDICTORS,
+    do,
     fingerprints,
     plan,
     quietly,
@@ -30,11 +31,10 @@ from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
 from proctor.records import read_jsonl
+from proctor.stages.experiment.stage import Done
 from proctor.stages.instructional.answer import floors, load_runs
-from proctor.stages.instructional.experiment import conduct
 from proctor.stages.instructional.pairs import generate
 from proctor.stages.models import Limits
-from proctor.stages.styled.experiment import Done
 from proctor.workspace import Workspace
 from proctor_rehearsal.rehearsal import open_rehearsal
 
@@ -139,7 +139,7 @@ def test_a_model_that_is_down_postpones_and_leaves_no_trace_in_the_end(
             return models.resolve(name)
 
         limits = Limits(rehearsal=SimpleNamespace(resolve=without), deadline=0.3, timeout=0.2)
-        done = conduct(other, plan(data), limits=limits, show=quietly)
+        done = do(other, plan(data), limits=limits, show=quietly)
     assert done.stopped.startswith(stage)
     assert done.parts[-1].name == stage
     assert not (other / "choices.jsonl").exists()
@@ -158,7 +158,7 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
         (replace(usual, views=("frames:8",), videos=tmp_path / "no-videos"), "clips has a video"),
         (replace(usual, views=("frames:8",), videos=tmp_path / "nowhere"), "no such folder of videos"),
         (replace(usual, views=("smell",)), "no view of a clip"),
-        (replace(usual, style="e"), "no style"),
+        (replace(usual, style="e"), "one of a, b"),
         (replace(usual, systems=("gpt",)), "gpt"),
         (replace(usual, filters=msgspec.structs.replace(usual.filters, assistant=twice)), "named twice"),
         (replace(usual, pairs=msgspec.structs.replace(usual.pairs, dataset=("nobody",))), "nobody"),
@@ -167,14 +167,14 @@ def test_what_cannot_be_is_said_before_anything_is_paid(finished: Finished, tmp_
     ):
         with open_rehearsal(root, 0.9, show=quietly) as models:
             with pytest.raises(UserError, match=message):
-                conduct(root, wrong, limits=Limits(rehearsal=models), show=quietly)
+                do(root, wrong, limits=Limits(rehearsal=models), show=quietly)
             assert models.server.count == 0, message
     assert not (root / "pairs.jsonl").exists()
 
 
 def test_a_missing_key_is_named_before_anything_is_done(finished: Finished, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="API_KEY"):
-        conduct(tmp_path / "bench", plan(finished[1]), show=quietly)
+        do(tmp_path / "bench", plan(finished[1]), show=quietly)
     assert not (tmp_path / "bench").exists()
 
 
@@ -220,7 +220,7 @@ def test_ctrl_c_ends_a_stage_and_the_same_command_goes_on(
 
     with open_rehearsal(other, 0.9, seed=3, show=quietly) as models:
         with pytest.raises(KeyboardInterrupt):
-            conduct(other, plan(data), limits=Limits(rehearsal=models, max_connections=2), show=impatient)
+            do(other, plan(data), limits=Limits(rehearsal=models, max_connections=2), show=impatient)
         first = models.server.count
     assert not (other / "report.html").exists()
     done, server = rehearsed(other, plan(data))

@@ -11,7 +11,7 @@ from proctor.cli.main import main
 __all__ = ["live"]
 
 for name in (
-    *("proctor.cli.experiment_styled", "proctor.stages.styled.experiment", "proctor.stages.experiment"),
+    *("proctor.cli.experiment", "proctor.stages.experiment.documents", "proctor.stages.experiment.foresee"),
     *("PIL.Image", "bm25s", "faiss", "genai_prices", "jinja2.sandbox"),
 ):
     importlib.import_module(name)  # before it is forked: each life is spared seconds

@@ -1,51 +1,36 @@
 """What an experiment would take, told from its real prompts before anything is sent.
 
-Questions that are not asked yet cannot be put into the prompts of later stages. In their place stand those of the rule
-generator about the same examples, and in place of answers that are not given yet those of the annotations: they are as
-long as real ones, and all that surrounds them (procedure, steps, frames) is the real thing.
+All is tried on a copy of the workspace. A stage that can say what it would ask says so, and leaves there what stands in for its
+results: questions of the rule generator about the same examples, answers of the annotations. Every other stage is played on
+this machine, and what it asked is added up. Both are as long as real ones, and all that surrounds them is the real thing.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Final
 
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import MOMENT
-from proctor.exam.prediction import Prediction
 from proctor.llm.estimate import Estimate
 from proctor.llm.fence import FENCE_FILE
-from proctor.records import write_jsonl
-from proctor.stages.build import build
-from proctor.stages.exam_settings import JudgeSettings, PredictSettings
-from proctor.stages.experiment.conduct import (
-    FORMER_RUNS,
-    Done,
-    answers_to,
-    prepare,
-    require_videos,
-    set_former_runs_aside,
-)
-from proctor.stages.experiment.plan import Plan, Source
-from proctor.stages.generate import estimate_generation, generate
-from proctor.stages.inputs import load_items, load_predictions
-from proctor.stages.judge import estimate_judging
-from proctor.stages.models import CALLS, Limits
-from proctor.stages.predict import PREDICTORS, estimate_prediction, items_hash, predict
-from proctor.stages.rehearsing import REHEARSAL_VIDEOS
-from proctor.stages.verify import estimate_verification, verify
-from proctor.workspace import Workspace, is_there
+from proctor.llm.message import Request
+from proctor.records import is_there
+from proctor.stages.experiment.cells import CELLS
+from proctor.stages.experiment.conduct import prepare, walk
+from proctor.stages.experiment.moments import FORMER_RUNS
+from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage
+from proctor.stages.limits import Limits
+from proctor.stages.models import CALLS, open_models
+from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
+from proctor.stages.show import Show
 
 __all__ = ["foresee"]
-
-_PROXY = "annotations"
-"""Predictor whose answers stand in for those that are not given yet."""
-
 
 _ADDED = (
     "lines",
@@ -59,105 +44,71 @@ _ADDED = (
     "cost",
     "cost_worst",
 )
+_QUALITY: Final = 0.8
+"""How often played models do what they are asked: it decides how many attempts are foreseen."""
 
 
 def foresee(
     root: Path,
     plan: Plan,
+    chosen: Chosen,
     *,
-    source: Source | None = None,
+    vary: Sequence[str] = (),
     limits: Limits | None = None,
+    show: Show,
 ) -> Estimate:
     """Say what an experiment would take; nothing is sent, and nothing in the workspace changes but its pictures.
 
     Raises:
         UserError: as ``conduct``.
+        MissingExtraError: if models have to be played for it, and the extra ``rehearsal`` is not there.
     """
-    plan.check()
     limits = limits or Limits()
     with tempfile.TemporaryDirectory(prefix="proctor-foresee-") as folder:
         copy = Path(folder, "bench")
         _copied(root, copy)
         if not limits.calls and is_there(root / CALLS):
             limits = msgspec.structs.replace(limits, calls=str((root / CALLS).resolve()))
-        if not plan.videos and (root / REHEARSAL_VIDEOS).is_dir():
-            plan = msgspec.structs.replace(plan, videos=str((root / REHEARSAL_VIDEOS).resolve()))
-        prepare(copy, plan, source, Done())
-        require_videos(Workspace(copy), plan)
-        return _together(list(_parts(copy, plan, limits)))
+        cells, doing = prepare(copy, plan, chosen, vary, limits, show, Done(), asking=False)
+        found: list[Estimate] = []
+
+        def estimate(now: Doing, stage: Stage, settings: Any) -> None:
+            if stage.estimate is not None:
+                found.extend(stage.estimate(now, settings))
+            else:
+                found.extend(_played(now, stage, settings, limits))
+
+        for _ in walk(doing, plan.stages, cells, estimate):
+            pass
+        return _together(found)
 
 
-def _parts(root: Path, plan: Plan, limits: Limits) -> Iterator[Estimate]:
-    workspace = Workspace(root)
-    came_with_items = is_there(workspace.file("items.jsonl")) and "generate" not in workspace.stages()
-    if not came_with_items:
-        found = estimate_generation(root, plan.asking, videos=plan.video_folder, limits=limits)
-        if found is not None:
-            yield found
-        if not _asked_as_planned(workspace, plan):
-            _proxies(root, plan)
-        for name in plan.verifiers:
-            yield estimate_verification(root, name, limits=limits)
-    for system in plan.systems:
-        yield estimate_prediction(root, system.model, system.settings(plan.video_folder), limits=limits)
-    if not plan.judges:
+def _played(doing: Doing, stage: Stage, settings: Any, limits: Limits) -> Iterator[Estimate]:
+    """Do a stage with all models played, and add up what they were asked."""
+    asked: dict[str, list[Request]] = {}
+    if not any(stage.models(settings)):
+        stage.run(doing, settings)
         return
-    set_former_runs_aside(workspace, plan)
-    for name in PREDICTORS:
-        predict(root, name, PredictSettings(seed=plan.seed, kind=MOMENT))
-    for system in plan.systems:
-        _answers_in_place_of(root, system.run)
-    for model, rubric in plan.markings:
-        settings = JudgeSettings(judge=model, rubric=rubric.name, repeats=plan.repeats)
-        marking = estimate_judging(root, settings, limits=limits)
-        if marking is not None:
-            yield marking
+    with _playing(doing, asked) as playing:
+        stage.run(playing, settings)
+    with open_models(doing.workspace, limits) as models:
+        yield models.estimate((name, requests) for name, requests in asked.items())
 
 
-def _asked_as_planned(workspace: Workspace, plan: Plan) -> bool:
-    """Tell whether the items that are there are those of this plan, or will be made anew."""
-    stages = workspace.stages()
-    if not is_there(workspace.file("items.jsonl")) or not {"generate", "build"} <= stages.keys():
-        return False
-    asked = {
-        "generator": list(plan.generators), "sample": plan.sample, "examples": plan.examples, "seed": plan.seed,
-    }  # fmt: skip
-    if any("/" in name for name in plan.generators):
-        asked["template"] = plan.template
-    accepted = {"accept": plan.accept, "min_confidence": plan.min_confidence}
-    return all(
-        stages[stage].settings.get(name) == value
-        for stage, settings in (("generate", asked), ("build", accepted))
-        for name, value in settings.items()
-    )
-
-
-def _answers_in_place_of(root: Path, run: str) -> None:
-    """Give a run the answers that it lacks; they name it, since the same answer of two runs would be marked once."""
-    workspace = Workspace(root)
-    items = load_items(workspace, workspace.graphs())
-    folder = workspace.run_folder(run)
-    given: dict[str, Prediction] = {}
-    if run in workspace.run_names() and answers_to(folder, items_hash(items)):
-        given = {p.item_id: p for p in load_predictions(folder, items) if p.failure is None}
-    if len(given) == len(items):
-        return
-    predict(root, _PROXY, PredictSettings(run=run, kind=MOMENT))
-    answers = [
-        given.get(p.item_id) or msgspec.structs.replace(p, answer=p.answer and f"{p.answer} ({run})")
-        for p in load_predictions(folder, items)
-    ]
-    write_jsonl(folder / "predictions.jsonl", answers)
-
-
-def _proxies(root: Path, plan: Plan) -> None:
-    """Make items by rules: as many for each example as there are generators."""
-    generate(
-        root,
-        msgspec.structs.replace(plan.asking, generator=("rules",), per_example=len(plan.generators)),
-    )
-    verify(root)
-    build(root, accept="oracle", min_confidence=0.0, seed=plan.seed)
+@contextmanager
+def _playing(doing: Doing, asked: dict[str, list[Request]]) -> Iterator[Doing]:
+    """Play all models in the copy of a workspace, whose own store of calls they never see."""
+    with tempfile.TemporaryDirectory(prefix="proctor-played-") as folder:
+        calls = Path(folder, CALLS)
+        mark_rehearsal(Path(folder), Played(quality=_QUALITY), calls=calls)
+        rehearser = find_rehearser("Foreseeing what models will be asked")
+        with rehearser.play(doing.root, _QUALITY) as rehearsal:
+            limits = msgspec.structs.replace(
+                doing.limits, calls=str(calls), rehearsal=rehearsal, budget=None, max_cost=None, max_calls=None,
+                max_tokens=None, requests_per_minute=None, tokens_per_minute=None,
+                listen=lambda name, request: asked.setdefault(name, []).append(request),
+            )  # fmt: skip
+            yield doing.within(doing.root, doing.chosen, doing.cell, limits)
 
 
 def _copied(root: Path, copy: Path) -> None:
@@ -166,8 +117,8 @@ def _copied(root: Path, copy: Path) -> None:
     if not root.is_dir():
         return
     for path in root.resolve().iterdir():
-        if path.name == "runs":
-            shutil.copytree(path, copy / path.name)
+        if path.name in ("runs", "answers", "clip-runs", CELLS):
+            shutil.copytree(path, copy / path.name, symlinks=True)
         elif path.is_dir():
             if path.name not in ("release", FORMER_RUNS):
                 (copy / path.name).symlink_to(path, target_is_directory=True)

@@ -15,6 +15,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.records import atomic_folder
 from proctor.stages.upgrade.copying import copy_workspace
+from proctor.stages.upgrade.experiments import upgrade_experiment
 from proctor.stages.upgrade.moments import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
 from proctor.stages.upgrade.tables import leave_out_tables
@@ -22,7 +23,7 @@ from proctor.workspace import FORMAT, Workspace, format_of, write_format
 
 __all__ = ["Upgraded", "upgrade"]
 
-_PARTS = (upgrade_moments, upgrade_people, leave_out_tables)
+_PARTS = (upgrade_moments, upgrade_people, upgrade_experiment, leave_out_tables)
 
 
 class Upgraded(msgspec.Struct, frozen=True, kw_only=True):

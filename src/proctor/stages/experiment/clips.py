@@ -1,0 +1,193 @@
+"""InstructionBench's experiment: pairs, filters, options, answers, floors and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.clip_view import ClipView
+from proctor.stages.experiment.settings import OUTLINES, ClipAnswerSettings
+from proctor.stages.experiment.stage import Doing, Plan, Stage, StoppedError, Unit, rows_of_tables
+from proctor.stages.instructional.answer import (
+    Form,
+    PredictOptions,
+    floors,
+    load_runs,
+    predict,
+    require_videos,
+)
+from proctor.stages.instructional.choices import make
+from proctor.stages.instructional.filter import filter_questions
+from proctor.stages.instructional.pairs import found_clips, generate
+from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.models import Asked
+from proctor.stages.report import report
+from proctor.workspace import Workspace
+
+__all__ = ["CLIPS"]
+
+_FORMS: Final[tuple[Form, ...]] = ("choice", "open")
+
+
+def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str) -> None:
+    """Write down a stage that the next one needs whole: not while models owe an answer, which would change it.
+
+    Raises:
+        KeyboardInterrupt: if that is what ended it; what was done is written.
+        StoppedError: if models owe an answer.
+        UserError: if it left nothing to go on with.
+    """
+    if result.interrupted:
+        raise KeyboardInterrupt
+    doing.add(name, result)
+    if not result.complete:
+        owed = getattr(result, "postponed", 0)
+        raise StoppedError(f"{name}: {owed:,} are postponed, since models did not answer")
+    if not left:
+        raise UserError(
+            f"nothing is left of the stage '{name}' to go on with.",
+            hint=f"{dropped}.dropped.jsonl says why; ask for more pairs (--total), or leave more for the benchmark "
+            "(--benchmark-share)",
+        )
+
+
+def _pairs(doing: Doing, options: PairOptions) -> None:
+    with doing.showing("writing pairs") as seen:
+        made = generate(doing.root, options, limits=doing.limits, seen=seen)
+    _add(doing, "generate", made, made.pairs, "pairs")
+
+
+def _can_write(_: Doing, options: PairOptions) -> None:
+    """See that somebody writes.
+
+    Raises:
+        UserError: if nobody was named.
+    """
+    options.models  # noqa: B018 - it is said by the property
+
+
+def _filter(doing: Doing, options: FilterOptions) -> None:
+    with doing.showing("filtering") as seen:
+        made = filter_questions(doing.root, _filtering(doing, options), limits=doing.limits, seen=seen)
+    doing.done.lines += made.lines
+    _add(doing, "filter", made, made.benchmark, "filters")
+
+
+def _filtering(doing: Doing, options: FilterOptions) -> FilterOptions:
+    """Return who filters: who writes pairs, where nobody was named."""
+    judges = options.judge or (doing.settings(PairOptions).generator,)
+    return msgspec.structs.replace(options, judge=judges, on=options.on or "pairs")
+
+
+def _can_filter(doing: Doing, options: FilterOptions) -> None:
+    """See that somebody votes, each once.
+
+    Raises:
+        UserError: if nobody does, or one is named twice.
+    """
+    if not options.assistant:
+        raise UserError(
+            "nobody votes on options.",
+            hint="name assistants, three as in the paper: -a MODEL -a MODEL -a MODEL",
+        )
+    if len(set(options.assistant)) < len(options.assistant):
+        raise UserError(
+            "an assistant is named twice.",
+            hint="a second vote of the same model says nothing new; name different ones",
+        )
+    _filtering(doing, options).filters  # noqa: B018 - it says what is wrong with votes
+
+
+def _choices(doing: Doing, options: ChoiceOptions) -> None:
+    options = msgspec.structs.replace(
+        options, writer=options.writer or doing.settings(PairOptions).generator, on=options.on or "pairs"
+    )
+    with doing.showing("making options") as seen:
+        made = make(doing.root, options, limits=doing.limits, seen=seen)
+    _add(doing, "choices", made, made.achieved, "choices")
+    doing.done.lines.append(f"{made.achieved:,} of {made.asked:,} questions got options")
+
+
+def _can_answer(doing: Doing, settings: ClipAnswerSettings) -> None:
+    """See that systems can be shown what they are to see.
+
+    Raises:
+        UserError: if there is no such view, or there are no videos for those who are to see some.
+    """
+    views = [ClipView.parse(view) for view in settings.show]
+    clips = found_clips(
+        doing.workspace, doing.settings(PairOptions)
+    ).clips  # told now, not after pairs are paid
+    if settings.predictor and any(view.kind == "frames" for view in views):
+        require_videos(doing.workspace, settings.videos, clips)
+
+
+def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
+    for floor in floors(doing.root, resamples=settings.resamples, seed=settings.seed):
+        doing.add(f"floor/{floor['system']}", floor)
+    for model in settings.predictor:
+        for view in settings.show:
+            options = PredictOptions(
+                model=model, view=view, style=settings.style, shuffle=settings.shuffle, circular=settings.circular,
+                videos=settings.videos, limit=settings.limit, resamples=settings.resamples, seed=settings.seed,
+            )  # fmt: skip
+            with doing.showing(f"answering: {model} ({view})") as seen:
+                made = predict(doing.root, options, limits=doing.limits, seen=seen)
+            doing.add(f"predict/{model} ({view})", made)
+            if settings.judge is not None:
+                opened = replace(options, form="open", judge=settings.judge, circular=False, shuffle=None)
+                with doing.showing(f"answering open-ended: {model} ({view})") as seen:
+                    made = predict(doing.root, opened, limits=doing.limits, seen=seen)
+                doing.add(f"open/{model} ({view})", made)
+    for form in _FORMS:
+        tables = {
+            f"{doing.cell}: {name}" if doing.cell else name: table
+            for name, (table, _) in load_runs(doing.workspace, form).items()
+        }
+        doing.done.scores |= rows_of_tables(tables)
+    with doing.showing("writing the report") as seen:
+        written = report(doing.root, videos=settings.videos, seen=seen)
+    doing.add("report", written)
+    doing.done.report = written.report
+
+
+def _measure(root: Path) -> Iterator[Unit]:
+    """Yield what systems got for each question, with options and open-ended."""
+    workspace = Workspace(root)
+    for form in _FORMS:
+        for system, (table, _) in load_runs(workspace, form).items():
+            for measure, marks in table.marks.items():
+                clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+                yield Unit(
+                    system, measure if form == "choice" else f"{form}: {measure}", marks, clusters, 100.0
+                )
+
+
+CLIPS: Final = Plan(
+    outline=OUTLINES["instructional"],
+    stages=(
+        Stage(
+            "pairs", _pairs, check=_can_write, models=lambda o: [o.models.generator, o.models.sorts],
+            writes=("clips.jsonl", "clips.dropped.jsonl", "pairs.jsonl", "pairs.json", "pairs.dropped.jsonl"),
+        ),
+        Stage(
+            "filter", _filter, check=_can_filter, models=lambda o: o.names,
+            writes=("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl"),
+        ),
+        Stage(
+            "choices", _choices, models=lambda o: [o.writer, *o.assistant],
+            writes=("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl"),
+        ),
+        Stage(
+            "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or ""],
+            writes=("clip-runs/**/*",),
+        ),
+    ),
+    measure=_measure,
+    costs=("pairs.jsonl", "filters.jsonl", "choices.attempts.jsonl", "clip-runs/*/*/*.jsonl"),
+)  # fmt: skip

@@ -1,0 +1,193 @@
+"""SMMQG's experiment: corpus, questions in styles, retrieval, answers, style overlap and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.kind import ViewOptions
+from proctor.exam.kinds.documents import KIND
+from proctor.llm.model import ModelName
+from proctor.records import is_there
+from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
+from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables
+from proctor.stages.report import report
+from proctor.stages.styled.answer import AnswerOptions, answer, load_answers, style_overlap
+from proctor.stages.styled.corpus import build
+from proctor.stages.styled.generate import generate, plan_of
+from proctor.stages.styled.questions import QUESTION_SETS
+from proctor.stages.styled.reading import CORPUS, corpus_of, questions_of
+from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
+from proctor.stages.styled.settings import CorpusOptions, RetrievalOptions, StyledOptions
+from proctor.workspace import Workspace
+
+__all__ = ["DOCUMENTS"]
+
+_SCALES: Final = {"judge": 50.0, "reference judge": 50.0}
+"""What marks of a measure are multiplied with: those of judges are 0, 1 and 2."""
+
+
+def _is_asked_for(options: CorpusOptions) -> bool:
+    return bool(options.files or options.data or options.recordings)
+
+
+def _can_build(doing: Doing, options: CorpusOptions) -> None:
+    """See that there is a corpus, or what one is built from.
+
+    Raises:
+        UserError: if there is neither, or one that was built from something else.
+    """
+    workspace = doing.workspace
+    there = is_there(workspace.file(CORPUS) / "manifest.json")
+    record = workspace.stages().get("corpus")
+    if not there and not _is_asked_for(options):
+        raise UserError(
+            "the workspace has no corpus yet.",
+            where=str(workspace.root),
+            hint="say where sources are: --from FOLDER or --data FOLDER",
+        )
+    if there and _is_asked_for(options) and record is not None:
+        drawn = {"draw_missing": True}  # what a rehearsal adds
+        if {**options.recorded(), **drawn} != {**record.settings, **drawn}:
+            raise UserError(
+                "the workspace's corpus was built from other sources, or otherwise, than is asked for now.",
+                where=str(workspace.root),
+                hint="build it again (proctor corpus build), leave these options out, or begin in another folder",
+            )
+
+
+def _build(doing: Doing, options: CorpusOptions) -> None:
+    if is_there(doing.workspace.file(CORPUS) / "manifest.json"):
+        return
+    if doing.limits.rehearsal is not None:
+        options = msgspec.structs.replace(options, draw_missing=True)
+    with doing.showing("reading sources") as seen:
+        doing.add("corpus", build(doing.root, options, limits=doing.limits, seen=seen))
+
+
+def _generate(doing: Doing, options: StyledOptions) -> None:
+    targets = len(plan_of(corpus_of(doing.workspace), options).targets)
+    with doing.showing("generating questions", targets) as seen:
+        made = generate(doing.root, options, limits=doing.limits, seen=seen)
+    doing.add("generate", made)
+    if made.interrupted:
+        raise KeyboardInterrupt
+    doing.done.lines.append(f"{made.achieved:,} of {made.asked:,} questions were made")
+    if made.open:
+        doing.done.notes.append(
+            f"{made.open:,} questions are still open, since models failed; the same command tries them again"
+        )
+
+
+def _searching(options: RetrievalOptions) -> Iterator[str]:
+    for spec in options.retrievers:
+        yield parse_retriever(spec).model or ""
+
+
+def _retrieve(doing: Doing, options: RetrievalOptions) -> None:
+    sets = [options.questions]
+    if options.questions == "styled" and any(
+        q.gold_complete and q.gold for q in questions_of(doing.workspace)
+    ):
+        sets.append("data")
+    for which in sets:
+        with doing.showing(f"searching ({which})", len(options.retrievers)) as seen:
+            found = retrieve_all(
+                doing.root, msgspec.structs.replace(options, questions=which), limits=doing.limits, seen=seen
+            )
+        doing.add(f"retrieve/{which}", found)
+        doing.done.lines += [
+            f"{which}: {c.system} {c.measure} {c.value:.3f}"
+            for c in found.table.cells
+            if c.slice == "all" and " " not in c.measure and c.value is not None
+        ]
+
+
+def _answering(settings: CorpusAnswerSettings) -> Iterator[str]:
+    for system in settings.model:
+        yield from system.split(",")
+    yield from (*settings.judge, *settings.reference_judge)
+
+
+def _can_answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
+    """See that systems and sources can be understood, and that what they answer from will be searched for.
+
+    Raises:
+        UserError: naming what cannot.
+    """
+    if wrong := [system for system in settings.model if system.count(",") > 1]:
+        raise UserError(f"{wrong[0]!r} is more than two models.", hint="write LLM or LLM,LMM")
+    for name in _answering(settings):
+        ModelName.parse(name)
+    retrievers = doing.settings(RetrievalOptions).retrievers
+    for sources in settings.sources:
+        spec = KIND.view(sources, ViewOptions()).retriever
+        if spec and spec not in retrievers:
+            raise UserError(
+                f"models are to answer from {sources!r}, and {spec!r} is not among the retrievers.",
+                hint=f"add -r {spec}",
+            )
+
+
+def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
+    for system in dict.fromkeys(settings.model):
+        llm, _, lmm = system.partition(",")
+        for sources in dict.fromkeys(settings.sources):
+            options = AnswerOptions(
+                llm=llm, lmm=lmm or None, sources=sources, judges=settings.judge, questions=settings.questions,
+                reference_judges=settings.reference_judge, bert_score=settings.bert_score, limit=settings.limit,
+                resamples=settings.resamples, seed=settings.seed,
+            )  # fmt: skip
+            with doing.showing(f"answering: {system} from {sources}") as seen:
+                made = answer(doing.root, options, limits=doing.limits, seen=seen)
+            doing.add(f"answer/{system} ({sources})", made)
+    found = {name: table for name, (table, _) in load_answers(doing.workspace, settings.questions).items()}
+    named = {f"{doing.cell}: {name}" if doing.cell else name: table for name, table in found.items()}
+    doing.done.scores |= rows_of_tables(named)
+
+
+def _overlap(doing: Doing, settings: OverlapSettings) -> None:
+    if settings.classifier is not None:
+        with doing.showing("classifying styles") as seen:
+            doing.add(
+                "overlap", style_overlap(doing.root, settings.classifier, limits=doing.limits, seen=seen)
+            )
+    with doing.showing("writing the report") as seen:
+        written = report(doing.root, seen=seen)
+    doing.add("report", written)
+    doing.done.report = written.report
+
+
+def _measure(root: Path) -> Iterator[Unit]:
+    """Yield what systems got for each question, by every judge and every other measure."""
+    workspace = Workspace(root)
+    for which in QUESTION_SETS:
+        for system, (table, _) in load_answers(workspace, which).items():
+            for measure, marks in table.marks.items():
+                clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+                named = measure if which == "styled" else f"{which}: {measure}"
+                yield Unit(system, named, marks, clusters, _SCALES.get(measure.partition(" (")[0], 1.0))
+
+
+DOCUMENTS: Final = Plan(
+    outline=OUTLINES["styled"],
+    stages=(
+        Stage(
+            "corpus", _build, check=_can_build, models=lambda o: [o.verbaliser or ""],
+            writes=("corpus/", "questions.jsonl", "vectors/", "index/"),
+        ),
+        Stage(
+            "styled", _generate, models=lambda o: o.names,
+            writes=("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl"),
+        ),
+        Stage("retrieve", _retrieve, models=_searching, writes=("retrieval/**/*",)),
+        Stage("answer", _answer, models=_answering, check=_can_answer, writes=("answers/**/*",)),
+        Stage("overlap", _overlap, models=lambda s: [s.classifier or ""], writes=("overlap.json*",)),
+    ),
+    measure=_measure,
+    costs=("styled.attempts.jsonl", "answers/*/*/predictions.jsonl", "answers/*/*/judgements.*.jsonl"),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""Options of the stages of experiments that no command has alone: who answers and marks in which ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from proctor.settings import Settings, option
+from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
+from proctor.stages.experiment.outline import Outline
+from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.settings import GenerateSettings, ReportSettings
+from proctor.stages.styled.settings import CorpusOptions, RetrievalOptions, StyledOptions
+
+__all__ = [
+    "OUTLINES",
+    "AnswerSettings",
+    "BuildSettings",
+    "ClipAnswerSettings",
+    "CorpusAnswerSettings",
+    "MarkSettings",
+    "OverlapSettings",
+    "ReadingSettings",
+    "ReviewSettings",
+]
+
+
+class ReadingSettings(Settings, frozen=True, kw_only=True):
+    """Where recordings come from; needed the first time only."""
+
+    section: ClassVar[str] = "source"
+
+    data: Annotated[Path | None, option("Folder of the data set; needed the first time only.")] = None
+    dataset: Annotated[str, option("Its reader; see 'proctor read'.")] = "captaincook4d"
+    published: Annotated[
+        Path | None,
+        option("File of published ProMQA questions to use in place of questions of one's own."),
+    ] = None
+    protocol: Annotated[
+        Literal["corrected", "published"], option("How data are read and examples derived.")
+    ] = "corrected"
+
+
+class ReviewSettings(Settings, frozen=True, kw_only=True):
+    """Which models check questions beside the task graph's oracle."""
+
+    verifier: Annotated[
+        tuple[str, ...], option("Model that checks questions beside the task graph; may be repeated.")
+    ] = ()
+
+
+class BuildSettings(Settings, frozen=True, kw_only=True):
+    """By whose word questions get in."""
+
+    accept: Annotated[
+        str, option("Who lets a question in: oracle, humans, models, any, all or majority.")
+    ] = "oracle"
+    min_confidence: Annotated[float, option("Verdicts below this count as unsure.", ge=0, le=1)] = 0.8
+    seed: Annotated[int, option("Of everything that is drawn.")] = 0
+
+
+class AnswerSettings(Settings, frozen=True, kw_only=True):
+    """Who answers, seeing what."""
+
+    predictor: Annotated[
+        tuple[str, ...],
+        option(
+            "Model that answers; may be repeated. MODEL=VIEW,VIEW shows it something else than --show says.",
+            "-p",
+        ),
+    ] = ()
+    show: Annotated[
+        tuple[str, ...],
+        option(
+            "What every predictor is shown, once for each way: question, recipe, captions:50@288p, frames:50@765p, "
+            "frames:100@288p:uniform, video:360p (default: question, recipe, frames:50@360p)."
+        ),
+    ] = ("question", "recipe", "frames:50@360p")
+    captioner: Annotated[str, option("Model that describes frames, for the view captions.")] = ""
+    videos: Annotated[Path | None, option("Folder of the recordings' videos (default: the data set's).")] = (
+        None
+    )
+    seed: Annotated[int, option("Of everything that is drawn.")] = 0
+
+
+class MarkSettings(Settings, frozen=True, kw_only=True):
+    """Who marks, and how; scores are made of the first judge's marks by the first rubric. Without one Proctor's rules mark."""
+
+    judge: Annotated[
+        tuple[str, ...],
+        option("Model that marks; may be repeated; scores are the first one's.", "-j"),
+    ] = ()
+    rubric: Annotated[
+        tuple[str, ...],
+        option(
+            "How judges are asked: ternary-step (the paper's figure), ternary-step-mistakes (the released code, which shows the "
+            "mistakes too), ...; may be repeated: the first judge is asked by all of them."
+        ),
+    ] = ("ternary-step",)
+    repeats: Annotated[int, option("Times that a judge is asked the same.", ge=1)] = 1
+
+
+class CorpusAnswerSettings(Settings, frozen=True, kw_only=True):
+    """Who answers from which sources, and who marks."""
+
+    model: Annotated[
+        tuple[str, ...],
+        option(
+            "Model that answers, or LLM,LMM: the second where a source is an image; may be repeated.", "-m"
+        ),
+    ] = ()
+    sources: Annotated[tuple[str, ...], option("What models answer from: gold, bm25@5; may be repeated.")] = (
+        "gold",
+    )
+    judge: Annotated[tuple[str, ...], option("Model that marks; may be repeated.", "-j")] = ()
+    reference_judge: Annotated[
+        tuple[str, ...], option("Model that marks by the reference alone; may be repeated.")
+    ] = ()
+    bert_score: Annotated[
+        Path | None, option("Folder of a model for BERTScore; left out without one.", metavar="FOLDER")
+    ] = None
+    questions: Annotated[str, option("The set that is answered: styled, or data.")] = "styled"
+    limit: Annotated[int | None, option("Answer at most so many.", ge=1)] = None
+    resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    seed: Annotated[int, option("Of the bootstrap.")] = 0
+
+
+class OverlapSettings(Settings, frozen=True, kw_only=True):
+    """Who says of which styles questions are."""
+
+    classifier: Annotated[
+        str | None,
+        option("Model that says of which styles questions are: style overlap.", metavar="MODEL"),
+    ] = None
+
+
+class ClipAnswerSettings(Settings, frozen=True, kw_only=True):
+    """Who answers questions about clips, seeing what, and who marks open-ended answers."""
+
+    predictor: Annotated[tuple[str, ...], option("Model that answers; may be repeated.", "-p")] = ()
+    show: Annotated[
+        tuple[str, ...],
+        option("What models are shown: frames:8, frames:16, question, steps; may be repeated."),
+    ] = ("question", "steps")
+    style: Annotated[Literal["a", "b", "c", "d"], option("Of prompts with frames.")] = "d"
+    shuffle: Annotated[
+        int | None, option("Seed of an own order of the options for each question (default: as printed).")
+    ] = None
+    circular: Annotated[bool, option("Ask every rotation of the options; right only if all are.")] = False
+    judge: Annotated[str | None, option("Judge of open-ended answers; without one there are none.")] = None
+    videos: Annotated[Path | None, option("Folder of the clips' videos.")] = None
+    limit: Annotated[int | None, option("Answer at most so many.", ge=1)] = None
+    resamples: Annotated[int, option("Of the bootstrap.", ge=0)] = 10_000
+    seed: Annotated[int, option("Of the bootstrap.")] = 0
+
+
+OUTLINES = {
+    "promqa": Outline(
+        name="promqa",
+        settings={
+            "source": ReadingSettings,
+            "generate": GenerateSettings,
+            "verify": ReviewSettings,
+            "build": BuildSettings,
+            "predict": AnswerSettings,
+            "judge": MarkSettings,
+            "calibrate": CalibrateSettings,
+            "score": ScoreSettings,
+            "report": ReportSettings,
+        },
+        flags={"source.protocol": "--protocol", "judge.judge": "--judge", "generate.template": "--template"},
+    ),
+    "styled": Outline(
+        name="styled",
+        settings={
+            "corpus": CorpusOptions,
+            "styled": StyledOptions,
+            "retrieve": RetrievalOptions,
+            "answer": CorpusAnswerSettings,
+            "overlap": OverlapSettings,
+        },
+    ),
+    "instructional": Outline(
+        name="instructional",
+        settings={
+            "pairs": PairOptions,
+            "filter": FilterOptions,
+            "choices": ChoiceOptions,
+            "predict": ClipAnswerSettings,
+        },
+        flags={"filter.judge": "--judge", "predict.judge": "--open-judge"},
+        shared=("seed", "assistant"),
+    ),
+}
+"""The stages of each experiment with their settings, in order."""

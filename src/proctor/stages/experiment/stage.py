@@ -1,0 +1,215 @@
+"""What an experiment is made of: stages with their settings, what is being done, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from proctor.exam.table import ScoreRow, ScoreTable
+from proctor.llm.estimate import Estimate
+from proctor.settings import Settings
+from proctor.stages.experiment.outline import Outline
+from proctor.stages.limits import Limits
+from proctor.stages.show import Show
+from proctor.workspace import Workspace
+
+if TYPE_CHECKING:
+    from proctor.stages.calibrate import Calibrated
+    from proctor.stages.experiment.compare import Grid
+
+__all__ = [
+    "Chosen",
+    "Doing",
+    "Done",
+    "Part",
+    "Plan",
+    "Stage",
+    "StoppedError",
+    "Unit",
+    "nothing",
+    "rows_of_tables",
+]
+
+S = TypeVar("S", bound=Settings)
+Chosen = Mapping[str, Settings]
+"""The settings of every stage, by its name."""
+
+
+class StoppedError(Exception):
+    """A stage ended early, so that none comes after it; what is there is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stage as it was done: its name, the counts of its closing line, and its calls, if it made any."""
+
+    name: str
+    counts: Mapping[str, Any]
+
+    @property
+    def calls(self) -> Mapping[str, Any]:
+        """What the stage asked of models; empty when it asked nobody."""
+        found: Mapping[str, Any] = self.counts.get("calls") or {}
+        return found
+
+
+@dataclass(slots=True)
+class Done:
+    """What came of an experiment.
+
+    Attributes:
+        parts: the stages, in order; those of a cell begin with its name.
+        stopped: why the experiment ended early; empty when it did not.
+        notes: what to beware of.
+        lines: what else stages say of themselves, for people.
+        scores: of every system its row over all questions, one a measure.
+        calibration: of the judges; None without marks by people.
+        report: path of the page; empty when it did not come so far. Of a grid the table of its cells.
+        sheet: path of the answers for people to mark; empty when they have.
+        grid: the cells side by side; None where nothing varied.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    stopped: str = ""
+    notes: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    scores: dict[str, tuple[ScoreRow, ...]] = field(default_factory=dict)
+    calibration: Calibrated | None = None
+    report: str = ""
+    sheet: str = ""
+    grid: Grid | None = None
+
+
+@dataclass(slots=True)
+class Doing:
+    """An experiment that is going on, in the workspace of one of its cells or in the one that all of them share.
+
+    Attributes:
+        root: the workspace.
+        chosen: settings of every stage.
+        limits: for all stages together.
+        show: shows progress.
+        done: what came of it so far.
+        cell: name of the cell; empty in the workspace that all share.
+    """
+
+    root: Path
+    chosen: Chosen
+    limits: Limits
+    show: Show
+    done: Done
+    cell: str = ""
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace."""
+        return Workspace(self.root)
+
+    def settings(self, kind: type[S]) -> S:
+        """Return the settings of a stage, for another one."""
+        return next(found for found in self.chosen.values() if isinstance(found, kind))
+
+    @contextmanager
+    def showing(self, title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+        """Show the progress of a part."""
+        with self.show(f"{self.cell}: {title}" if self.cell else title, total) as seen:
+            yield seen
+
+    def add(self, name: str, result: msgspec.Struct | Mapping[str, Any]) -> None:
+        """Write down what a stage did.
+
+        Raises:
+            StoppedError: if it ended early, or no model said anything: nothing comes after it.
+        """
+        counts: Mapping[str, Any] = msgspec.to_builtins(result)
+        part = Part(f"{self.cell}: {name}" if self.cell else name, counts)
+        self.done.parts.append(part)
+        mute = f"{part.name}: no model said anything" if part.calls.get("mute") else ""
+        if stopped := part.calls.get("stopped") or mute:
+            raise StoppedError(stopped)
+
+    def within(self, root: Path, chosen: Chosen, cell: str, limits: Limits) -> Doing:
+        """Return the same experiment, going on in the workspace of a cell."""
+        return replace(self, root=root, chosen=chosen, cell=cell, limits=limits)
+
+
+class Unit(NamedTuple):
+    """What a cell is measured by: one number of each of the things that its system was tried on.
+
+    Attributes:
+        system: who answered; empty for what was asked and approved.
+        measure: ``approved by oracle``, ``judge``, ``rouge-1``, ``accuracy``.
+        marks: by question or example, None where there is none.
+        clusters: what intervals draw whole, by the same.
+        scale: what a mark is multiplied with to be printed.
+    """
+
+    system: str
+    measure: str
+    marks: Mapping[str, float | None]
+    clusters: Mapping[str, str]
+    scale: float = 1.0
+
+
+def _nobody(_settings: Any) -> Iterable[str]:
+    return ()
+
+
+def nothing(_doing: Doing, _settings: Any) -> Iterator[Estimate]:
+    """Say that a stage asks nobody, and that nothing stands in for its results."""
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of an experiment.
+
+    Attributes:
+        name: of its settings: their heading, their table in ``proctor.toml``, and before the dot of ``--vary``.
+        run: does it, or goes on with it; what is done already costs nothing.
+        writes: files of the workspace that later stages read: names and patterns; a folder that ends in ``/`` is shared as
+            it is.
+        models: names of the models that it asks.
+        check: sees that it can be done, before an earlier one is paid for.
+        estimate: says what it would take, and leaves in a copy of the workspace what stands in for its results; without it
+            the models are played.
+    """
+
+    name: str
+    run: Callable[[Doing, Any], None]
+    writes: tuple[str, ...] = ()
+    models: Callable[[Any], Iterable[str]] = _nobody
+    check: Callable[[Doing, Any], None] | None = None
+    estimate: Callable[[Doing, Any], Iterator[Estimate]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A published experiment: its stages in order.
+
+    Attributes:
+        outline: the settings of each of them.
+        stages: in the same order.
+        measure: what cells are measured by, from a finished workspace.
+        costs: files whose records say what they cost.
+    """
+
+    outline: Outline
+    stages: tuple[Stage, ...]
+    measure: Callable[[Path], Iterable[Unit]]
+    costs: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As it is typed."""
+        return self.outline.name
+
+
+def rows_of_tables(tables: Mapping[str, ScoreTable]) -> dict[str, tuple[ScoreRow, ...]]:
+    """Return of every system its row over all questions, one a measure."""
+    return {name: tuple(row for row in t.rows if row.slice == "all") for name, t in tables.items()}
