@@ -21,15 +21,18 @@ class Cell(NamedTuple):
         name: of its folder.
         typed: commands after ``proctor``, separated by semicolons; ``{w}`` is the workspace.
         results: glob patterns in the workspace of what they write.
+        taken: commands that answer and mark the same by a run of its own, which is called like the cell.
     """
 
     name: str
     typed: str
     results: tuple[str, ...]
+    taken: str = ""
 
-    def commands(self, workspace: object) -> list[list[str]]:
+    def commands(self, workspace: object, typed: str | None = None) -> list[list[str]]:
         """Return the arguments of each command."""
-        return [shlex.split(part.format(w=workspace)) for part in self.typed.split(";")]
+        parts = (self.typed if typed is None else typed).split(";")
+        return [shlex.split(part.format(w=workspace)) for part in parts if part]
 
 
 def _predict(run: str, model: str, show: str) -> Cell:
@@ -151,10 +154,14 @@ _PEOPLE: Final = (
 _PAIRS: Final = ("pairs.jsonl", "pairs.json", "pairs.dropped.jsonl", "clips.jsonl", "clips.dropped.jsonl")
 
 
-def _answer(name: str, model: str, show: str, how: str = "") -> Cell:
-    return Cell(
-        name, f"predict instructional {{w}} -p {model} --show {show} --videos {{w}}/videos {how}", _RUNS
+def _answer(name: str, model: str, show: str, how: str = "", judge: str = "") -> Cell:
+    form = f"--open -j {judge}" if judge else ""
+    typed = f"predict instructional {{w}} -p {model} --show {show} --videos {{w}}/videos {how} {form}"
+    taken = f"build {{w}};predict {{w}} -p {model} --run {name} --kind clip --show {show} --videos {{w}}/videos {how}"
+    taken += (
+        f" --form open;judge {{w}} -r {name} -j {judge}" if judge else f" --form choice;judge {{w}} -r {name}"
     )
+    return Cell(name, typed, _RUNS, taken)
 
 
 _CLIPS: Final = (
@@ -175,13 +182,30 @@ _CLIPS: Final = (
     _answer("frames-quarter-side", _4O, "frames:8@quarter-side"),
     _answer("shuffle", _4O, "steps", "--shuffle 7"),
     _answer("circular", _GEMINI, "steps", "--circular"),
-    _answer("open-question", _4O, "question", f"--open -j {_CLAUDE}"),
-    _answer("open-frames", _CLAUDE, "frames:8", f"--open -j {_4O}"),
+    _answer("open-question", _4O, "question", judge=_CLAUDE),
+    _answer("open-frames", _CLAUDE, "frames:8", judge=_4O),
 )  # fmt: skip
 
 _STYLED: Final = ("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
 _MADE: Final = f"generate styled {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
 _ANSWERS: Final = ("answers/*/*/*.json*",)
+
+
+def _answers(
+    name: str, models: str, show: str, judges: tuple[str, ...], reference: str = "", data: bool = False
+) -> Cell:
+    answer, _, image = models.partition(",")
+    typed = f"answer {{w}} -m {answer} --sources {show} " + " ".join(f"-j {judge}" for judge in judges)
+    typed += f" --image-model {image}" if image else ""
+    typed += f" --reference-judge {reference}" if reference else ""
+    typed += " --questions data" if data else ""
+    which = "data" if data else "styled"
+    taken = f"build {{w}};predict {{w}} -p {answer} --run {name} --kind documents --questions {which} --show {show}"
+    taken += f" --image-model {image}" if image else ""
+    taken += f";judge {{w}} -r {name} --rubric reference -j {reference}" if reference else ""
+    taken += "".join(f";judge {{w}} -r {name} -j {judge}" for judge in reversed(judges))
+    return Cell(name, typed, _ANSWERS, taken)
+
 
 _DOCUMENTS: Final = (
     Cell(
@@ -193,10 +217,10 @@ _DOCUMENTS: Final = (
     Cell("styled", f"{_MADE} --total 8 --necessity prompt --closed-book measure --one-source measure --gold-rank", _STYLED),
     Cell("retrieve-styled", f"retrieve {{w}} -r bm25 -r bm25~{_4O} -k 2 --seed 1", ("retrieval/styled/*",)),
     Cell("retrieve-data", f"retrieve {{w}} --questions data -r bm25 -r lsa -r bm25+lsa -r bm25~{_4O} -k 2 --seed 1", ("retrieval/data/*",)),
-    Cell("answer-gold", f"answer {{w}} -m {_4O} --sources gold -j {_CLAUDE} -j {_GEMINI} --reference-judge openai/gpt-4o-mini", _ANSWERS),
-    Cell("answer-routes", f"answer {{w}} -m openai/gpt-4o-mini --image-model {_GEMINI} --sources gold -j {_CLAUDE}", _ANSWERS),
-    Cell("answer-retrieved", f"answer {{w}} -m {_GEMINI} --sources bm25@3 -j {_4O}", _ANSWERS),
-    Cell("answer-data", f"answer {{w}} -m {_CLAUDE} --questions data --sources bm25+lsa@2 -j {_4O}", _ANSWERS),
+    _answers("answer-gold", _4O, "gold", (_CLAUDE, _GEMINI), reference="openai/gpt-4o-mini"),
+    _answers("answer-routes", f"openai/gpt-4o-mini,{_GEMINI}", "gold", (_CLAUDE,)),
+    _answers("answer-retrieved", _GEMINI, "bm25@3", (_4O,)),
+    _answers("answer-data", _CLAUDE, "bm25+lsa@2", (_4O,), data=True),
     Cell("concur", "concur {w}:data {w}:styled --by retrieval --resamples 200 --json > {w}/concur.json", ("concur.json",)),
 )  # fmt: skip
 

@@ -67,7 +67,7 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
         for cell in CELLS[store]:
             asked.cell = cell.name
             problems = []
-            for command in cell.commands(bench):
+            for command in [*cell.commands(bench), *cell.commands(bench, cell.taken)]:
                 done = typed_into(*command)
                 if done.status:
                     problems.append(f"{' '.join(command)}: {done.err.strip()}")
@@ -75,6 +75,8 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
                 problems.append(f"{len(asked.missed[cell.name])} calls are not in the store")
             problems += moved(asked, stored.get(cell.name, {}), tmp_path / "old.sqlite")
             problems += compared(STORED / store / "results" / cell.name, bench, cell.results)
+            if cell.taken and not problems:
+                problems += taken(STORED / store / "results" / cell.name, bench / "runs" / cell.name)
             wrong += [f"== {store}/{cell.name}: {problem}" for problem in problems]
     assert not wrong, "\n".join(wrong)
 
@@ -94,6 +96,23 @@ def compared(results: Path, bench: Path, patterns: tuple[str, ...]) -> list[str]
             found.append(f"{path} is not written any more")
         else:
             found += differences(path, text, new[today(path)])[:5]
+    return found
+
+
+def taken(results: Path, run: Path) -> list[str]:
+    """Compare what the old code answered and marked in a cell with the run that answers and marks the same today."""
+    found = []
+    marked = {}
+    for path in [run / "judgements.jsonl", *sorted((run / "judgements").glob("*.jsonl"))]:
+        text = path.read_text("utf-8").replace('.choice"', '"')
+        marked[json.loads(text.splitlines()[0])["judge"]] = text
+    for path in sorted(results.rglob("*.jsonl")):
+        name, old = path.relative_to(results).as_posix(), path.read_text("utf-8")
+        if path.name == "predictions.jsonl":
+            new = (run / path.name).read_text("utf-8").replace('.choice"', '"')
+        else:
+            new = marked.get(json.loads(old.splitlines()[0])["judge"], "")
+        found += differences(name, old, new)[:5]
     return found
 
 

@@ -163,7 +163,8 @@ def build_items(
     """Let verified questions of any kind in, in their order.
 
     Args:
-        questions: what was generated, with what is proposed.
+        questions: what was generated, with what is proposed. Of other kinds than moments those of which no annotator has said
+            anything get in as they were generated; ``Item.approved_by`` says who let them pass before.
         verdicts: the latest of each annotator and role (``VerdictStore.latest``); their order changes nothing.
         rules: ``RULES["humans"]`` by default.
         seed: of the run; decides the order in which adjudicated answers were shown.
@@ -193,7 +194,11 @@ def build_items(
         if question.id in unfinished and rules.conflict == "adjudicate":
             dropped.append(Dropped(question.id, "not-finished", unfinished[question.id]))
             continue
-        result = _build_one(question, given, _rules_for(given, rules), seed)
+        decided_by = _rules_for(given, rules)
+        if question.kind != MOMENT and not _voters_of(given, decided_by):
+            result = _as_generated(question)
+        else:
+            result = _build_one(question, given, decided_by, seed)
         example = _example_of(question)
         if isinstance(result, Item) and 0 < rules.per_example <= taken.get(example, 0):
             result = Dropped(question.id, "example-has-enough", f"example {example}")
@@ -210,6 +215,29 @@ def _rules_for(verdicts: Sequence[Verdict], rules: BuildRules) -> BuildRules:
     if not rules.otherwise or any(v.annotator_kind == "human" for v in verdicts):
         return rules
     return RULES[rules.otherwise]
+
+
+def _voters_of(verdicts: Sequence[Verdict], rules: BuildRules) -> list[Verdict]:
+    """Return the verdicts of annotators whom the rules ask."""
+    voters = {*rules.question.by, *rules.answers.by}
+    return [v for v in verdicts if v.role == "annotator" and v.voice in voters]
+
+
+def _as_generated(question: Question) -> Item | Dropped:
+    """Accept what is proposed: a question that is no candidate passed its own filters or checks before, or came from elsewhere."""
+    approver = _APPROVERS.get(question.provenance.get("set", question.kind), "importer")
+    golds = tuple(
+        Gold(value=proposed.value, approved_by=approver, proposal=n)
+        for n, proposed in enumerate(question.proposals)
+        if proposed.claim == "right"
+    )
+    if not golds:
+        return Dropped(question.id, "no-answer-accepted", "nothing is proposed as right")
+    return Item(question=_frozen(question), golds=golds, approved_by=approver, seen=seen_of(question))
+
+
+_APPROVERS: Final = {"clip": "filters", "styled": "generator", "data": "data set"}
+"""Who let questions pass that no annotator has judged, by their set or kind."""
 
 
 def _example_of(question: Question) -> str:
@@ -294,7 +322,7 @@ def _fault(question: Question, accepted: Sequence[Accepted], *, every: bool) -> 
 
 def _decide(question: Question, verdicts: Sequence[Verdict], rules: BuildRules, seed: int) -> Merge | Dropped:
     voters = {*rules.question.by, *rules.answers.by}
-    given = [v for v in verdicts if v.role == "annotator" and v.voice in voters]
+    given = _voters_of(verdicts, rules)
     if not given:
         return Dropped(question.id, "not-verified", f"by {' or '.join(sorted(voters))}")
     opened = open_case(

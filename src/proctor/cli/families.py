@@ -81,8 +81,6 @@ def _is_about_clips(args: list[str]) -> bool:
 
     from proctor.workspace import is_there
 
-    if "--style" in args:
-        return True
     root = Path(args[0])
     return is_there(root / "clips.jsonl") and not is_there(root / "items.jsonl")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from proctor.llm.media import MediaStore
 from proctor.records import write_jsonl
 from proctor.stages.exam_library import exam_library
 from proctor.stages.questions import ASKED, required_questions
-from proctor.stages.verify import open_store
+from proctor.stages.verify import has_store, open_store
+from proctor.verify.verdict import Verdict
 from proctor.workspace import STAGES, Workspace, is_there
 
 __all__ = ["DEFAULTS", "build", "build_rules"]
@@ -72,8 +74,11 @@ def build(
     }
     settings = workspace.settings("build", given, DEFAULTS)
     rules = build_rules(settings)
-    with open_store(workspace, create=False) as store:
-        verdicts, unfinished = store.latest_on(questions), store.unfinished()
+    verdicts: list[Verdict] = []
+    unfinished: Mapping[str, str] = {}
+    if has_store(workspace) or any(question.kind == MOMENT for question in questions):
+        with open_store(workspace, create=False) as store:
+            verdicts, unfinished = store.latest_on(questions), store.unfinished()
     items, dropped = build_items(questions, verdicts, rules, seed=settings["seed"], unfinished=unfinished)
     reasons = workspace.write_dropped("build", dropped)
     if not items:

@@ -43,6 +43,7 @@ __all__ = [
     "DEFAULTS",
     "ReviewOptions",
     "estimate_verification",
+    "has_store",
     "open_store",
     "store_filters",
     "verify",
@@ -64,6 +65,12 @@ def open_store(
     """
     where = (settings or workspace.settings("verify", {}, DEFAULTS))["store"]
     return VerdictStore.open(where if "://" in where else workspace.file(where), create=create)
+
+
+def has_store(workspace: Workspace) -> bool:
+    """Tell whether there is a store of verdicts, or a URL that names one."""
+    where = workspace.settings("verify", {}, DEFAULTS)["store"]
+    return "://" in where or is_there(workspace.file(where))
 
 
 def verify(
