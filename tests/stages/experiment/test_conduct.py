@@ -79,7 +79,6 @@ def test_scores_calibration_and_both_tables_of_preference(finished: tuple[Path, 
     assert "A rehearsal: no model and no person" in page
     for heading in (
         "Leaderboard",
-        "All results",
         "What it cost",
         "Judges against people",
         "Who is judged by whom",

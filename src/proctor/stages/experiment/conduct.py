@@ -17,7 +17,7 @@ from proctor.errors import UserError
 from proctor.llm.model import ModelName
 from proctor.records import is_there, read_json, write_json
 from proctor.settings import Settings
-from proctor.stages.experiment.cells import CELLS, Cell, cells_of, join_workspace
+from proctor.stages.experiment.cells import CELLS, Cell, cells_of, join_workspace, settings_from
 from proctor.stages.experiment.compare import compare_cells, write_grid
 from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage, StoppedError
 from proctor.stages.limits import Limits
@@ -76,7 +76,10 @@ def choose(root: Path, plan: Plan, given: Mapping[str, Mapping[str, Any]]) -> Ch
     for stage, settings in plan.outline.settings.items():
         before = _former(root, kept, stage, settings)
         values = {**before, **{name: v for name, v in given.get(stage, {}).items() if v is not None}}
-        chosen[stage] = workspace.resolve(settings, **values) if settings.section else settings(**values)
+        found = workspace.resolve(settings, **values) if settings.section else settings(**values)
+        if "human" in settings.__struct_fields__:  # a calibration remembers its files by itself
+            found = settings_from(found, {"human": tuple(values.get("human", ()))})
+        chosen[stage] = found
     return chosen
 
 
