@@ -112,7 +112,7 @@ def check_files(bench: Path, told: dict[str, Any]) -> None:
         # a failure is no wrong answer, and what the judge did not say is no mark
         assert all(m.score is None for m in marks if m.item_id in {a.item_id for a in failed})
         assert len(list((bench / "runs" / name / "judgements").iterdir())) == len(RUBRICS) + 1
-    scores = {name: row["value"] for name, row in told["scores"].items()}
+    scores = {name: rows[0]["value"] for name, rows in told["scores"].items()}
     seeing = [scores[name] for name in systems if "frames" in name]
     blind = [scores[name] for name in systems if re.search("question|recipe", name)]
     assert fmean(seeing) > fmean(blind) + 5  # players who are shown something know more, and marks show it
@@ -130,7 +130,7 @@ def check_calibration(bench: Path, told: dict[str, Any]) -> None:
 
 def check_page(page: str) -> None:
     for heading in (
-        "Leaderboard", "All results", "What it cost", "Who can be told apart", "Judges against people",
+        "Leaderboard", "What it cost", "Who can be told apart", "Judges against people",
         "Correlation with people", "What people said and what the judge said", "If people had judged",
         "Who is judged by whom", "Who answers whose questions", "How the questions came about",
     ):  # fmt: skip
