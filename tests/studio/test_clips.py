@@ -90,6 +90,20 @@ def test_a_clip_is_made_and_ends_at_its_moment(shop: ClipShop, recordings: Path)
     assert leftovers(shop.folder) == []
 
 
+def test_a_clip_that_begins_later_shows_nothing_before_and_nothing_after(
+    shop: ClipShop, recordings: Path
+) -> None:
+    video = recordings / "a.mp4"
+    done = shop.prepare_all([(video, 2.0), (video, 3.0, 1.0), (video, 3.0, 3.0)])
+    assert (done.ready, done.failed, done.failures[0][:2]) == (2, 1, (str(video), 3.0))
+    clip = ready(shop.ask(video, 3.0, 1.0))
+    assert numbers_in(shop.folder / f"{clip.key}.mp4") == list(range(30, 90))
+    assert ready(shop.ask(video, 2.0)).key == shop.key(video, 2.0, 0.0) != clip.key
+    assert [len(numbers_in(p)) for p in (shop.folder / "proxies").glob("*.mp4")] == [
+        60
+    ]  # not for the later one
+
+
 def test_names_tell_nothing_and_moments_of_one_picture_share_a_clip(shop: ClipShop, recordings: Path) -> None:
     video = recordings / "a.mp4"
     assert len(shop.key(video, 3.0)) == 64

@@ -87,6 +87,7 @@ def write_proxy(
     proxy: Path,
     height: int = 480,
     *,
+    start: float = 0.0,
     end: float | None = None,
     fps: int = 30,
     gop: int = 15,
@@ -103,7 +104,8 @@ def write_proxy(
         video: a local video file of any kind and frame rate.
         proxy: where to write; the file appears whole or not at all.
         height: pixels of the upright picture; a smaller source keeps its size.
-        end: seconds; None for the whole recording.
+        start: seconds of the recording at which it begins.
+        end: seconds of the recording; None for all of it.
         fps: pictures a second.
         gop: pictures from keyframe to keyframe: what a player has to decode at most when somebody seeks.
         quality: H.264 rate factor, 0 (best) to 51.
@@ -114,7 +116,7 @@ def write_proxy(
         UserError: for impossible settings, a bad video, a place that cannot be written.
         MissingExtraError: when PyAV is not installed.
     """
-    return _encode(video, proxy, 0.0, end, _Look(height, fps, gop, quality), seen, limits)
+    return _encode(video, proxy, start, end, _Look(height, fps, gop, quality), seen, limits)
 
 
 class _Look(msgspec.Struct, frozen=True):

@@ -342,8 +342,8 @@ def prepare_clips(
     find = _video_finder(workspace, videos)
     questions = required_questions(workspace)
     shown = [part_of(q, Footage) for q in questions if only is None or q.id in only]
-    found = [(find(footage), footage.end) if footage is not None else (None, 0.0) for footage in shown]
-    wanted = [(path, end) for path, end in found if path is not None and end > 0]
+    found = [(find(part), part.end, part.start) for part in shown if part is not None]
+    wanted = [(path, end, start) for path, end, start in found if path is not None and end > start]
     told = 0
 
     def tell(state: Preparation) -> None:
@@ -359,7 +359,7 @@ def prepare_clips(
         "clips": done.total,
         "ready": done.ready,
         "failures": [list(failure) for failure in done.failures],
-        "without_video": len(found) - len(wanted),
+        "without_video": len(shown) - len(wanted),
     }
 
 

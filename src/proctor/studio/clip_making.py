@@ -1,7 +1,7 @@
 """Make the clips of one recording, in a process that may hang or crash without harm to the pages.
 
-The recording is encoded once, as a proxy; each clip is the beginning of it, copied (``media.proxy``). A clip is there
-when its ``.json`` is there, which is written last: a process that is killed leaves hidden files, or files without it.
+The recording is encoded once, as a proxy; each clip that begins with it is the beginning of that, copied
+(``media.proxy``). One that begins later is encoded by itself. A clip is there when its ``.json`` is there, which is written last: a process that is killed leaves hidden files, or files without it.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ class Clip(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A clip that is wanted: its name and the moment (seconds of the recording) at which it ends."""
+    """A clip that is wanted: its name, and the moments (seconds of the recording) at which it ends and begins."""
 
     key: str
     end: float
+    start: float = 0.0
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -141,18 +142,19 @@ def make_clips(task: Task, tell: Callable[[Reply], None]) -> None:
     folder = Path(task.folder)
     proxy = folder / "proxies" / f"{task.proxy}.mp4"
     _keep_room(folder, task.reserve_bytes)
-    _make_proxy(task, proxy, tell)
+    if any(cut.start == 0 for cut in task.cuts):
+        _make_proxy(task, proxy, tell)
     for cut in task.cuts:
         try:
             _keep_room(folder, task.reserve_bytes)
-            tell(Done(_make_clip(proxy, folder, cut)))
+            tell(Done(_make_clip(task, proxy, folder, cut)))
         except UserError as error:
             tell(Failed(cut.key, error.message, error.hint or ""))
 
 
 def _make_proxy(task: Task, proxy: Path, tell: Callable[[Reply], None]) -> None:
     """Encode the recording up to its latest clip; when more is wanted later, to its end: at most twice."""
-    latest = max(cut.end for cut in task.cuts)
+    latest = max(cut.end for cut in task.cuts if cut.start == 0)
     note = read_note(proxy, _ProxyNote)
     if note is not None and (note.whole or note.frames >= pictures_before(latest, note.fps)):
         return
@@ -163,17 +165,24 @@ def _make_proxy(task: Task, proxy: Path, tell: Callable[[Reply], None]) -> None:
         _keep_room(proxy.parent, task.reserve_bytes)
         tell(Progress(min(1.0, seconds / length) if length else 0.0))
 
+    info = _encode(task, proxy, 0.0, end, seen)
+    whole = end is None or info.frames < pictures_before(end, info.fps)
+    _write_note(proxy, _ProxyNote(info.frames, info.fps, whole, proxy.stat().st_size))
+
+
+def _encode(
+    task: Task, target: Path, start: float, end: float | None, seen: Callable[[float], None] | None = None
+) -> ProxyInfo:
     before = _state(task.video)
-    info = write_proxy(task.video, proxy, task.height, end=end, seen=seen)
+    info = write_proxy(task.video, target, task.height, start=start, end=end, seen=seen)
     if _state(task.video) != before:
-        proxy.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
         raise UserError(
             "the recording changed while it was read.",
             where=task.video,
             hint="wait until it is copied, then try again",
         )
-    whole = end is None or info.frames < pictures_before(end, info.fps)
-    _write_note(proxy, _ProxyNote(info.frames, info.fps, whole, proxy.stat().st_size))
+    return info
 
 
 def _state(video: str) -> tuple[int, int]:
@@ -181,9 +190,9 @@ def _state(video: str) -> tuple[int, int]:
     return state.st_size, state.st_mtime_ns
 
 
-def _make_clip(proxy: Path, folder: Path, cut: Cut) -> Clip:
+def _make_clip(task: Task, proxy: Path, folder: Path, cut: Cut) -> Clip:
     video, poster = folder / f"{cut.key}.mp4", folder / f"{cut.key}.jpg"
-    info: ProxyInfo = trim_proxy(proxy, video, cut.end)
+    info = _encode(task, video, cut.start, cut.end) if cut.start else trim_proxy(proxy, video, cut.end)
     _flush(video)
     write_poster(video, poster)
     clip = Clip(

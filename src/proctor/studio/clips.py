@@ -1,8 +1,9 @@
 """The clips that people see: made once, by processes of their own, and found again by what they are made from.
 
-A clip shows a recording from its beginning to the moment of a question and ends there. Its key is the SHA-256 of the
-recording's identity (path, size, time of change), the picture number at which it ends and how it is made: two
-questions at one moment share a clip, and a recording that was replaced gets new ones.
+A clip shows a recording from its beginning (or, of a question about a part of it, from the start of that) to the moment of a
+question and ends there. Its key is the SHA-256 of the recording's identity (path, size, time of change), the picture number
+at which it ends, the second at which it begins and how it is made: two questions at one moment share a clip, and a recording that was replaced
+gets new ones.
 
 Everything that was asked for one recording while it is worked on waits for the same job. Somebody who waits in front
 of a page comes before what is prepared ahead. Nothing is kept in a database: what is in the folder is there.
@@ -80,8 +81,8 @@ class _Job:
     """What is wanted of one recording."""
 
     video: str
-    waiting: dict[str, float] = field(default_factory=dict)
-    making: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, Cut] = field(default_factory=dict)
+    making: dict[str, Cut] = field(default_factory=dict)
     urgent: bool = False
     progress: float = 0.0
 
@@ -141,40 +142,49 @@ class ClipShop:
 
     # asking
 
-    def key(self, video: str | os.PathLike[str], end: float) -> str:
+    def key(self, video: str | os.PathLike[str], end: float, start: float = 0.0) -> str:
         """Return the name of a clip: 64 hexadecimal digits.
 
         Raises:
-            UserError: if the recording is not there, or ``end`` is not a moment after 0.
+            UserError: if the recording is not there, or it is not 0 <= ``start`` < ``end``.
         """
-        return self._keys(video, end)[1]
+        return self._keys(video, end, start)[1]
 
     def ask(
-        self, video: str | os.PathLike[str], end: float, *, urgent: bool = True, retry: bool = False
+        self,
+        video: str | os.PathLike[str],
+        end: float,
+        start: float = 0.0,
+        *,
+        urgent: bool = True,
+        retry: bool = False,
     ) -> ClipState:
-        """Say where the clip of ``[0, end)`` seconds stands, and have it made when it is not there; never waits for it.
+        """Say where the clip of ``[start, end)`` seconds stands, and have it made when it is not there; never waits for it.
 
         Args:
             video: the recording.
             end: the question's moment, seconds.
+            start: of what is asked about, seconds.
             urgent: somebody waits in front of a page; what is made ahead of that comes later.
             retry: try again at once what failed before.
         """
-        return self._ask(video, end, urgent=urgent, retry=retry)
+        return self._ask(video, end, start, urgent=urgent, retry=retry)
 
-    def wait(self, video: str | os.PathLike[str], end: float, timeout: float) -> ClipState:
+    def wait(
+        self, video: str | os.PathLike[str], end: float, timeout: float, *, start: float = 0.0
+    ) -> ClipState:
         """As ``ask``, but wait up to ``timeout`` seconds while it is made."""
         until = time.monotonic() + timeout
-        state = self.ask(video, end)
+        state = self.ask(video, end, start)
         while state.state == "making" and (left := until - time.monotonic()) > 0:
             with self._changed:
                 self._changed.wait(min(left, 1.0))
-            state = self.ask(video, end)
+            state = self.ask(video, end, start)
         return state
 
     def prepare_all(
         self,
-        wanted: Iterable[tuple[str | os.PathLike[str], float]],
+        wanted: Iterable[tuple[str | os.PathLike[str], float] | tuple[str | os.PathLike[str], float, float]],
         *,
         seen: Callable[[Preparation], None] | None = None,
         stopped: Callable[[], bool] = lambda: False,
@@ -184,23 +194,23 @@ class ClipShop:
         Each recording is encoded once, up to the latest moment that is asked of it.
 
         Args:
-            wanted: recordings with moments (seconds).
+            wanted: recordings with moments (seconds) at which a clip ends, and begins if not with the recording.
             seen: called when something has changed, in this thread (for progress bars).
             stopped: asked often; when it says yes, what has begun goes on without being waited for.
 
         Returns:
             How far it came in the end.
         """
-        pairs = [(os.fspath(video), end) for video, end in wanted]
+        spans = [(os.fspath(video), end, *(start or (0.0,))) for video, end, *start in wanted]
         with self._changed:  # nobody begins before all moments of a recording are known
-            states = {p: self._ask(*p, urgent=False, retry=True) for p in dict.fromkeys(pairs)}
-        unique = {self._name(*pair): pair for pair in states}
-        standing = {key: states[pair] for key, pair in unique.items()}
+            states = {s: self._ask(*s, urgent=False, retry=True) for s in dict.fromkeys(spans)}
+        unique = {self._name(*span): span for span in states}
+        standing = {key: states[span] for key, span in unique.items()}
         told: Preparation | None = None
         while True:
-            for key, pair in unique.items():
+            for key, span in unique.items():
                 if standing[key].state == "making":
-                    standing[key] = self._standing(key) or states[pair]
+                    standing[key] = self._standing(key) or states[span]
             now = _preparation(standing, unique)
             if now != told and seen is not None:
                 seen(now)
@@ -229,13 +239,12 @@ class ClipShop:
 
     # what is known
 
-    def _keys(self, video: str | os.PathLike[str], end: float) -> tuple[str, str]:
+    def _keys(self, video: str | os.PathLike[str], end: float, start: float) -> tuple[str, str]:
         """Return the names of a recording's proxy and of a clip of it."""
         av = import_av()
-        if not 0 < end < 1e6:  # (false for NaN)
-            raise UserError(
-                f"a clip cannot end at {end} s.", where=os.fspath(video), hint="give seconds above 0"
-            )
+        if not 0 <= start < end < 1e6:  # (false for NaN)
+            what = f"a clip cannot end at {end} s" + (f" when it begins at {start} s." if start else ".")
+            raise UserError(what, where=os.fspath(video), hint="give seconds above 0")
         try:
             file = local_file(video)
             state = file.stat()
@@ -244,17 +253,20 @@ class ClipShop:
         proxy = _sha256(
             [_FORMAT, av.__version__, self._height, os.fsencode(file).hex(), state.st_size, state.st_mtime_ns]
         )
-        return proxy, _sha256([proxy, pictures_before(end, _FPS)])
+        last = pictures_before(end, _FPS)
+        return proxy, _sha256([proxy, last, start] if start else [proxy, last])
 
-    def _name(self, video: str, end: float) -> str:
+    def _name(self, video: str, end: float, start: float) -> str:
         try:
-            return self._keys(video, end)[1]
+            return self._keys(video, end, start)[1]
         except UserError:
-            return f"{video}\0{end}"
+            return f"{video}\0{end}\0{start}"
 
-    def _ask(self, video: str | os.PathLike[str], end: float, *, urgent: bool, retry: bool) -> ClipState:
+    def _ask(
+        self, video: str | os.PathLike[str], end: float, start: float, *, urgent: bool, retry: bool
+    ) -> ClipState:
         try:
-            proxy, key = self._keys(video, end)
+            proxy, key = self._keys(video, end, start)
         except UserError as error:
             return ClipState("failed", reason=error.message, hint=error.hint or "")
         with self._changed:
@@ -270,7 +282,7 @@ class ClipShop:
             if self._closed:
                 return ClipState("failed", reason="the studio is closing.")
             job = self._jobs.setdefault(proxy, _Job(os.fspath(video)))
-            job.waiting[key] = end
+            job.waiting[key] = Cut(key, end, start)
             self._job_of[key] = proxy
             job.urgent = job.urgent or urgent
             self._hire()
@@ -342,8 +354,7 @@ class ClipShop:
                     job = self._jobs[name]
                     self._running.add(name)
                     job.making, job.waiting, job.progress = job.waiting, {}, 0.0
-                    cuts = sorted(job.making.items(), key=lambda item: item[1])
-                    return name, job.video, tuple(Cut(key, end) for key, end in cuts)
+                    return name, job.video, tuple(sorted(job.making.values(), key=lambda cut: cut.end))
                 self._changed.wait()
         return None
 
@@ -374,10 +385,10 @@ class ClipShop:
             self._changed.notify_all()
 
 
-def _preparation(standing: dict[str, ClipState], pairs: dict[str, tuple[str, float]]) -> Preparation:
+def _preparation(standing: dict[str, ClipState], spans: dict[str, tuple[str, float, float]]) -> Preparation:
     states: Sequence[ClipState] = list(standing.values())
     ready = sum(s.state == "ready" for s in states)
-    failures = tuple((*pairs[key], s.reason) for key, s in standing.items() if s.state == "failed")
+    failures = tuple((*spans[key][:2], s.reason) for key, s in standing.items() if s.state == "failed")
     part = sum(s.progress for s in states if s.state == "making")
     share = (ready + len(failures) + part) / len(states) if states else 1.0
     return Preparation(ready, len(failures), len(states), round(share, 4), failures)

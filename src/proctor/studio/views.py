@@ -425,7 +425,7 @@ class WorkView:
         activity: name of the activity.
         position: place in the batch, from 1; 0 where places mean nothing.
         total: size of the batch.
-        upto: label of the moment at which the clip ends ("07:53").
+        span: what of the recording the clip shows ("up to 07:53").
         clip: address of the clip, poster of its first picture; an empty clip means that there is none.
         clip_making: it is still being cut; its address answers 503 until then.
         graph: what ``graph.html.j2`` takes; None for questions of other kinds than moments.
@@ -456,7 +456,7 @@ class WorkView:
     activity: str
     position: int
     total: int
-    upto: str
+    span: str
     clip: str
     poster: str
     graph: Any

@@ -182,7 +182,7 @@ def _view(
         activity=item.title,
         position=around.position if assignment.stage != "adjudicate" else 0,
         total=around.total if assignment.stage != "adjudicate" else 0,
-        upto=clock_text(item.question.place or 0.0),
+        span=_span(item),
         clip=f"{address}/clip.mp4" if clip is not None else "",
         poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
         clip_making=clip is not None and clip.state == "making",
@@ -209,6 +209,13 @@ def _view(
 
 
 _MAY_ADD: Final[Mapping[str, Literal["0", "1", "if-open"]]] = {"yes": "1", "no": "0", "if-valid": "if-open"}
+
+
+def _span(item: Item) -> str:
+    footage = part_of(item.question, Footage)
+    if footage is None or footage.start <= 0:
+        return f"up to {clock_text(item.question.place or (footage.end if footage is not None else 0.0))}"
+    return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
 
 
 def _shown(found: Work) -> Sheet:
@@ -443,7 +450,7 @@ def _after(
 
 
 async def clip(request: Request) -> Response:
-    """Send the clip of an assignment: it ends at the question's moment."""
+    """Send the clip of an assignment: its footage, and nothing that comes after it."""
     return await _media(request, "mp4")
 
 
@@ -486,14 +493,14 @@ def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState 
 
     Args:
         studio: that cuts it.
-        item: whose recording, up to its moment.
+        item: whose footage.
         urgent: somebody waits for it.
     """
     footage = part_of(item.question, Footage)
     video = studio.find_video(footage) if footage is not None else None
-    if footage is None or video is None or studio.clips is None or footage.end <= 0:
+    if footage is None or video is None or studio.clips is None or footage.end <= footage.start:
         return None
-    return studio.clips.ask(video, footage.end, urgent=urgent)
+    return studio.clips.ask(video, footage.end, footage.start, urgent=urgent)
 
 
 def graph_of(studio: Studio, item: Item) -> GraphView | None:
