@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from tests.exam.outside.test_pictures import installed  # noqa: F401 - a fixture
 
 from proctor.benchmark.build import build_items
-from proctor.corpus.source import table_source
+from proctor.corpus.source import image_source, table_source
 from proctor.exam.card import GENERAL
 from proctor.exam.question import (
     Choice,
@@ -22,6 +24,7 @@ from proctor.exam.question import (
     Text,
     gold_texts,
 )
+from proctor.media.paint import encode_png
 from proctor.verify.desk import documents
 from proctor.verify.desk.items import load_sources, sync_items
 from proctor.verify.store import latest_verdicts
@@ -44,6 +47,7 @@ QUESTIONS = (
         proposals=(Proposed(value=Text(text="Red.")), Proposed(value=Text(text="Green."))),
     ),
 )  # fmt: skip
+WALL = encode_png(np.full((24, 32, 3), (200, 30, 30), np.uint8))
 TABLE = table_source("t1", "Amounts", ("what", "how much"), (("flour", "200 g <i>"),))
 
 
@@ -115,6 +119,53 @@ def test_every_kind_is_shown_judged_decided_and_let_in(hall: Any, words: Any) ->
         "clip": Pick(option=1), "documents": ("200 g",), "picture": ("Red.",)
     }  # fmt: skip
     assert [item.golds[0].approved_by for item in items] == ["annotator"] * 3
+
+
+def test_pictures_are_shown_to_whom_they_are_given_and_nothing_else_is_sent(hall: Any) -> None:
+    from proctor.corpus.collection import Corpus
+    from proctor.verify.desk import flow, people, roster
+    from proctor.verify.policy import POLICIES
+
+    root = hall.studio.library.root = hall.studio.settings.folder / "bench"
+    root.mkdir()
+    (root / "corpus").mkdir()
+    (root / "red.png").write_bytes(WALL)
+    (root / "corpus" / "wall.png").write_bytes(WALL)
+    (root / "evil.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    (root.parent / "outside.png").write_bytes(WALL)
+    parts = (
+        Picture(path="red.png", caption="A <red> wall."), Picture(path="evil.svg"), Picture(path="../outside.png"),
+        Picture(path=str(root / "red.png")), Picture(path="gone.png"), Source(id="i1"), Source(id="t1"),
+    )  # fmt: skip
+    question = msgspec.structs.replace(QUESTIONS[2], evidence=parts)
+    hall.studio.library.corpus = Corpus((TABLE, image_source("i1", "A wall.", "wall.png")), root / "corpus")
+    hall.do(sync_items, (question,), {}, actor="cli")
+    ana, ben, carla = hall.hire("ana"), hall.hire("ben"), hall.hire("carla", role="coordinator")
+    for person in (ana, ben):
+        hall.do(people.guideline_ticked, person, 1, "picture")
+    plan = hall.desk.read(lambda c: roster.plan_deal(hall.desk, c, [ana, ben], POLICIES[0]))
+    hall.do(roster.apply_deal, plan, actor="cli")
+    pid = hall.do(flow.next_work, ana, hall.desk.read(documents.protocol), "judge")
+    page = hall.get(ana, f"/w/{pid}").text
+    shown = [n for n in range(len(parts)) if f'src="/w/{pid}/picture?part={n}"' in page]
+    assert shown == [0, 1, 5]
+    assert "A &lt;red&gt; wall." in page
+    assert "leads out of the folder" in page
+    for who, place in ((ana, f"/w/{pid}"), (carla, f"/items/{hall.item('picture').pid}")):
+        for part in ("0", "5"):
+            sent = hall.get(who, f"{place}/picture", part=part)
+            assert (sent.status_code, sent.content) == (200, WALL)
+            assert sent.headers["content-type"] == "image/png"
+            assert sent.headers["x-content-type-options"] == "nosniff"
+        for part in ("1", "2", "3", "4", "6", "7", "-1", "x", "../red.png", ""):
+            sent = hall.get(who, f"{place}/picture", part=part)
+            assert sent.status_code == 404, part
+            assert b"svg" not in sent.content
+            assert str(root).encode() not in sent.content
+    assert (
+        hall.get(ben, f"/w/{pid}/picture", part="0").status_code == 404
+    )  # it is hers, and his has another address
+    assert hall.get(ana, f"/items/{hall.item('picture').pid}/picture", part="0").status_code == 404
 
 
 def test_an_option_that_is_not_upheld_keeps_the_question_out(hall: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from proctor.corpus.source import render_source
@@ -30,6 +31,7 @@ class Exhibited(NamedTuple):
         header: of a table.
         rows: of a table.
         lines: what is known, one by one.
+        picture: file of its pixels, which the studio reads (``proctor.corpus.picture``) and sends; None where there are none.
     """
 
     heading: str
@@ -37,6 +39,7 @@ class Exhibited(NamedTuple):
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[Line, ...] = ()
+    picture: Path | None = None
 
 
 class Criterion(NamedTuple):
@@ -61,13 +64,13 @@ class Judging(NamedTuple):
 
 
 def evidence_parts(question: Question, library: Library) -> tuple[Exhibited, ...]:
-    """Return the parts of evidence that can be shown in words, in order; footage is the studio's to play."""
+    """Return the parts of evidence in order; footage is the studio's to play."""
     found = []
     for part in question.evidence:
         if isinstance(part, Words):
             found.append(Exhibited("Text", part.text))
         elif isinstance(part, Picture):
-            found.append(Exhibited("Picture", part.caption or part.path))
+            found.append(_picture(part, library))
         elif isinstance(part, Source):
             found.append(_source(part, library))
         elif isinstance(part, Procedure):
@@ -75,9 +78,18 @@ def evidence_parts(question: Question, library: Library) -> tuple[Exhibited, ...
     return tuple(found)
 
 
+def _picture(part: Picture, library: Library) -> Exhibited:
+    from proctor.corpus.collection import find_image  # few questions have pictures, and it loads arrays
+
+    file = find_image(library.root, part.path)
+    if isinstance(file, Path):
+        return Exhibited("Picture", part.caption, picture=file)
+    return Exhibited("Picture", " ".join(filter(None, (part.caption, f"(Not shown: {file.detail}.)"))))
+
+
 def _source(part: Source, library: Library) -> Exhibited:
     source = library.corpus.get(part.id) if library.corpus is not None else None
-    if source is None:
+    if source is None or library.corpus is None:
         return Exhibited("Source", f"The source '{part.id}' is not there.")
     if source.modality == "table":
         return Exhibited(
@@ -87,7 +99,7 @@ def _source(part: Source, library: Library) -> Exhibited:
             source.rows,
         )
     if source.modality == "image":
-        return Exhibited("Image", render_source(source))
+        return Exhibited("Image", render_source(source), picture=library.corpus.pixels(source))
     return Exhibited(source.title or "Text", source.body)
 
 

@@ -253,7 +253,7 @@ class Kind(Generic[V]):
     """Criteria, reasons and guideline for the people who verify."""
 
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
-        """Return what people see beside a question, as data: by default its parts of evidence, in words."""
+        """Return what people see beside a question, as data: by default its parts of evidence."""
         return evidence_parts(question, library)
 
     # -- asking --------------------------------------------------------------------------------------------

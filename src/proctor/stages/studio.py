@@ -28,7 +28,7 @@ from proctor.stages.instructional.choices import CHOICES
 from proctor.stages.instructional.filter import KEPT
 from proctor.stages.instructional.pairs import CLIPS, PAIRS
 from proctor.stages.questions import IMPORTED, required_questions
-from proctor.stages.styled.reading import STYLED, corpus_of
+from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case
@@ -150,7 +150,7 @@ def _library(workspace: Workspace, desk: Desk) -> Library:
     return Library(
         media=MediaStore(),
         graphs=desk.read(items.load_graphs),
-        corpus=Corpus(sources.values()) if sources else None,
+        corpus=Corpus(sources.values(), workspace.file(CORPUS)) if sources else None,
         root=workspace.root,
     )
 

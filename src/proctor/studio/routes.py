@@ -64,6 +64,7 @@ def _routes() -> list[StudioRoute]:
         StudioRoute("/w/{pid}/dispute", "POST", work.dispute, "own-assignment"),
         StudioRoute("/w/{pid}/clip.mp4", "GET", work.clip, "own-assignment"),
         StudioRoute("/w/{pid}/poster.jpg", "GET", work.poster, "own-assignment"),
+        StudioRoute("/w/{pid}/picture", "GET", work.picture, "own-assignment"),
         *(StudioRoute(*row) for row in account.ROUTES),
         *(StudioRoute(*row) for row in more_routes()),
     ]

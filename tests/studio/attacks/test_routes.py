@@ -24,6 +24,8 @@ EVERYBODY = ("nobody", "annotator", "other", "adjudicator", "coordinator", "owne
 HANDLES = {"annotator": "ana", "other": "ben", "adjudicator": "edda", "coordinator": "gita", "owner": "farid"}
 MAY_BE_EMPTY = {"/w/{pid}/clip.mp4", "/w/{pid}/poster.jpg", "/w/{pid}/feedback", "/w/{pid}/dispute"} | {
     "/items/{pid}/clip.mp4",
+    "/items/{pid}/picture",
+    "/w/{pid}/picture",
     "/items/{pid}/poster.jpg",
 }
 """Of one's own assignment they say 404 where there is no recording, no training item, no case."""

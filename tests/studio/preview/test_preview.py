@@ -195,7 +195,7 @@ def test_a_blind_page_depends_on_the_texts_alone() -> None:
 def test_a_card_cannot_carry_a_source() -> None:
     from proctor.studio.views import AnswerCard
 
-    assert [f.name for f in fields(AnswerCard)] == ["text", "value"]
+    assert [f.name for f in fields(AnswerCard)] == ["text", "value", "claim"]
 
 
 def test_objections_of_the_linter_are_shown_beside_the_text() -> None:

@@ -17,7 +17,7 @@ from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, 
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
 from proctor.studio.pages.times import clock_text, when_text
-from proctor.studio.pages.work import card_of, clip_state, graph_of, send_clip
+from proctor.studio.pages.work import card_of, clip_state, graph_of, send_clip, send_picture
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
     Choice,
@@ -554,7 +554,7 @@ def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Map
     return told
 
 
-# -- clips -----------------------------------------------------------------------------------------------------
+# -- media -----------------------------------------------------------------------------------------------------
 
 
 async def clip(request: Request) -> Response:
@@ -565,6 +565,11 @@ async def clip(request: Request) -> Response:
 async def poster(request: Request) -> Response:
     """Send the first picture of it."""
     return send_clip(request, await _find(request), "jpg")
+
+
+async def picture(request: Request) -> Response:
+    """Send a picture of an item's card."""
+    return await send_picture(request, await _find(request))
 
 
 async def _find(request: Request) -> Item:
@@ -619,6 +624,7 @@ ROUTES: Final = (
     ("/items/{pid}", "GET", show_item, "coordinator"),
     ("/items/{pid}/clip.mp4", "GET", clip, "coordinator"),
     ("/items/{pid}/poster.jpg", "GET", poster, "coordinator"),
+    ("/items/{pid}/picture", "GET", picture, "coordinator"),
     ("/items/{pid}/return", "POST", give_out_again, "coordinator"),
     ("/items/{pid}/release", "POST", release, "coordinator"),
     ("/items/{pid}/resolve", "POST", resolve, "coordinator"),

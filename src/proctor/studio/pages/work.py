@@ -1,4 +1,4 @@
-"""The work page and what its modules send: drafts, submitted sheets, taking back, giving back, clips."""
+"""The work page and what its modules send: drafts, submitted sheets, taking back, giving back, clips and pictures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
+from anyio import to_thread
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from proctor.corpus.picture import Picture, PictureError, read_picture
 from proctor.drawing.view import GraphView, view_graph
+from proctor.errors import MissingExtraError
 from proctor.exam.card import Exhibited
 from proctor.exam.kind import kind_named
 from proctor.exam.kinds.moment_question import MOMENT
@@ -64,9 +67,11 @@ __all__ = [
     "cut_ahead",
     "data_of",
     "dispute",
+    "picture",
     "poster",
     "put_draft",
     "send_clip",
+    "send_picture",
     "show_work",
     "start_next",
     "submit",
@@ -446,7 +451,7 @@ def _after(
     return f"/w/{following}" if following else "/"
 
 
-# -- clips -----------------------------------------------------------------------------------------------------
+# -- media -----------------------------------------------------------------------------------------------------
 
 
 async def clip(request: Request) -> Response:
@@ -460,9 +465,17 @@ async def poster(request: Request) -> Response:
 
 
 async def _media(request: Request, ending: Literal["mp4", "jpg"]) -> Response:
+    return send_clip(request, await _own(request), ending)
+
+
+async def picture(request: Request) -> Response:
+    """Send a picture of an assignment's card."""
+    return await send_picture(request, await _own(request))
+
+
+async def _own(request: Request) -> Item:
     pid, person = request.path_params["pid"], person_of(request)
-    item = await read(request, lambda c: get_item(c, work.own_assignment(c, pid, person).item_id))
-    return send_clip(request, item, ending)
+    return await read(request, lambda c: get_item(c, work.own_assignment(c, pid, person).item_id))
 
 
 def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Response:
@@ -486,6 +499,34 @@ def send_clip(request: Request, item: Item, ending: Literal["mp4", "jpg"]) -> Re
     accel = studio.settings.accel
     handover = Handover(accel) if accel is not None else None
     return send_file(request, studio.clips.folder, name, sha256=digest, media_type=kind, handover=handover)
+
+
+async def send_picture(request: Request, item: Item) -> Response:
+    """Send the picture of one part of an item's card (``?part=0``); who may see it was asked before.
+
+    What is sent has been decoded, so it is a JPEG, PNG or WebP picture whatever the file is called.
+    """
+    number, studio = _number(request.query_params.get("part", "")), studio_of(request)
+
+    def load() -> Picture | None:
+        card = card_of(studio, item)
+        file = card[number].picture if 0 <= number < len(card) else None
+        return read_picture(file) if file is not None else None
+
+    try:
+        found = await to_thread.run_sync(load)
+    except PictureError as error:  # where the file is and how it begins is nobody's business
+        return problem(404, "No picture", f"It cannot be shown: {error.reason.replace('_', ' ')}.")
+    except MissingExtraError as error:
+        return problem(404, "No picture", f"It cannot be shown: {error.message}")
+    if found is None:
+        return problem(404, "No picture", "There is no such picture.")
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    return Response(found.data, headers=headers, media_type=found.mime)
 
 
 def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState | None:
