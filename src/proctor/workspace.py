@@ -62,7 +62,6 @@ _COMMANDS: Final = {
     "styled": "generate styled",
     "overlap": "experiment styled",
     "pairs": "generate instructional",
-    "clips": "predict",
 }
 """Stages that are called otherwise on the command line."""
 

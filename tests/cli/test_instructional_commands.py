@@ -63,14 +63,24 @@ def test_one_command_on_the_real_annotations(shared_data: Path, tmp_path: Path, 
     assert max(counts) - min(counts) <= 1
     assert all(len(set(item.options)) == 5 for item in items)
     systems = {name.partition("/")[0] for name in stages}
-    assert {"generate", "filter", "choices", "floor", "predict", "open", "report"} <= systems
+    assert {
+        "generate",
+        "filter",
+        "choices",
+        "build",
+        "floor",
+        "predict",
+        "open",
+        "judge",
+        "report",
+    } <= systems
     assert sum(name.startswith("predict/") for name in stages) == 2
     assert sum(name.startswith("floor/") for name in stages) >= 2
     for name, part in stages.items():
         if name.startswith(("predict/", "floor/")):
-            assert part["table"]["rows"][0]["n"] == len(items)
+            assert part["items"] == part["answered"] == len(items)
     page = (bench / "report.html").read_text(encoding="utf-8")
-    for section in ("pairs", "filters", "options", "clip-choice", "clip-open", "statistics"):
+    for section in ("pairs", "filters", "options", "clip-choice", "clip", "statistics"):
         assert f'id="{section}"' in page, section
     again = proctor(*typed)
     assert again.status == 0, again.err
@@ -118,11 +128,14 @@ def done(home: Path, server: Standin, proctor: Command) -> dict[str, Any]:
         ),
         "filter": ("filter", bench, *who["filter"], "--benchmark-share", 0.7),
         "choices": ("choices", bench, *who["choices"]),
-        "predict": ("predict", bench, *who["predict"], "--show", "question", "--style", "d"),
-        "open": ("predict", "instructional", bench, *who["predict"], *who["judge"], "--show", "steps", "--open"),
+        "predict": ("predict", bench, *who["predict"], "--form", "choice", "--show", "question"),
+        "open": ("predict", bench, *who["predict"], "--form", "open", "--show", "steps"),
+        "judge": ("judge", bench, *who["judge"]),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, command in commands.items():
+        if name == "predict":
+            assert proctor("build", bench).status == 0
         before = server.count
         found[f"dry-{name}"] = dry = proctor(*command, "--dry-run", "--json")
         assert dry.status == 0, dry.err
@@ -130,14 +143,15 @@ def done(home: Path, server: Standin, proctor: Command) -> dict[str, Any]:
         found[name] = made = proctor(*command, "--json")
         assert made.status == 0, made.err
         found[f"{name}-sent"] = server.count - before
-    found["floors"] = proctor("predict", "instructional", bench, "--json")
+    found["floors"] = proctor("predict", bench, "--json")
+    found["score"] = proctor("score", bench, "--json")
     found["training"] = proctor("export", "training", bench, home / "training", "--json")
     found["report"] = proctor("report", bench, "--json")
     return found
 
 
 def test_estimates_are_near_what_it_took(done: dict[str, Any]) -> None:
-    for name in ("generate", "predict", "open"):
+    for name in ("generate", "predict", "open", "judge"):
         new = sum(e["new"] for e in done[f"dry-{name}"].json["estimates"])
         assert 0.5 * done[f"{name}-sent"] <= new <= 2 * done[f"{name}-sent"] + 2, name
     most = sum(e["new"] for e in done["dry-filter"].json["estimates"])
@@ -163,10 +177,12 @@ def test_options_of_questions_are_told_apart_and_scores_printed(
     done: dict[str, Any], home: Path, proctor: Command, server: Standin
 ) -> None:
     assert done["choices"].json["achieved"] > 0
-    text = proctor("predict", home / "bench", *names(server)["predict"], "--show", "question", "--style", "d")
+    bench = home / "bench"
+    text = proctor("predict", bench, *names(server)["predict"], "--form", "choice", "--show", "question")
     assert text.status == 0, text.err
-    assert "percent" in text.out
     assert "0 sent" in text.out
+    assert done["score"].status == 0, done["score"].err
+    assert "accuracy" in proctor("score", bench).out
 
 
 def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
@@ -176,11 +192,12 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
     bench, who = tmp_path / "bench", names(server)
     shutil.copytree(home / "bench", bench)
     (bench / "calls.sqlite").unlink()
+    shutil.rmtree(bench / "runs")
     wanted = {n: (bench / n).read_bytes() for n in ("filters.jsonl", "open.jsonl", "choices.jsonl")}
     for command in (
         ("filter", bench, *who["filter"], "--benchmark-share", 0.7),
         ("choices", bench, *who["choices"]),
-        ("predict", bench, *who["predict"], "--show", "question"),
+        ("predict", bench, *who["predict"], "--form", "choice", "--show", "question"),
     ):
         stopped = proctor(*command, "--max-calls", 5)
         assert stopped.status == 3, (command[0], stopped.out, stopped.err)
@@ -223,9 +240,9 @@ def test_a_limit_ends_with_status_3_and_the_same_command_goes_on(
         (("choices", "B", "-w", "X", "-a", "X"), "no questions"),
         (("choices", "B", "-w", "X", "-a", "X", "--confirm", "maybe"), "'maybe' is not one of"),
         (("choices", "B", "-w", "X", "-a", "X", "--on", "smells"), "smells"),
-        (("predict", "instructional", "B"), "choices.jsonl is not there yet"),
-        (("predict", "instructional", "B", "-p", "X", "--style", "e"), "'e' is not one of"),
-        (("predict", "instructional", "B", "-p", "X", "--open", "--show", "steps"), "need a judge"),
+        (("predict", "B"), "items.jsonl is not there yet"),
+        (("predict", "instructional", "B"), "there is no 'proctor predict instructional' any more"),
+        (("answer", "B", "-m", "X"), "there is no 'proctor answer' any more"),
         (("experiment", "instructional", "B", "-g", "X", "--data", "D"), "nobody votes"),
         (("experiment", "instructional", "B", "-g", "X", "-a", "X", "--style", "e"), "'e' is not one of"),
         (("export", "training", "B", "T"), "not there yet"),
@@ -255,7 +272,7 @@ def test_a_folder_that_is_not_there_and_a_file_in_its_place(tmp_path: Path, proc
         for command in (
             ("filter", place, "-j", model),
             ("choices", place, "-w", model, "-a", model),
-            ("predict", "instructional", place),
+            ("predict", place),
             ("generate", "instructional", place, "-g", model, "--dry-run"),
         ):
             made = proctor(*command)
@@ -287,7 +304,9 @@ def test_filters_and_options_work_on_promqa(promqa: Path, server: Standin, proct
     assert options.json["subject"] == "items"
     assert options.json["asked"] == 4
     if options.json["achieved"]:
-        scored = proctor("predict", "instructional", promqa, "--json")
+        built = proctor("build", promqa)
+        assert built.status == 0, built.err
+        scored = proctor("predict", promqa, "--kind", "clip", "--json")
         assert scored.status == 0, scored.err
 
 
@@ -297,7 +316,7 @@ def test_nothing_answered_is_said_and_is_no_traceback(
     assert done
     bench = Path(shutil.copytree(home / "bench", tmp_path / "bench"))
     model = f"compat/newcomer@{server.url}/v1"
-    none = proctor("predict", bench, "-p", model, "--show", "question", "--style", "d", "--max-calls", 0)
+    none = proctor("predict", bench, "-p", model, "--form", "choice", "--show", "question", "--max-calls", 0)
     assert none.status == 3, none.err
     assert "0 sent" in none.out
     assert "Traceback" not in none.err

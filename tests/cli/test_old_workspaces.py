@@ -41,7 +41,6 @@ BEHIND = {
     "experiment styled": "-g openai/a",
     "experiment instructional": "-g openai/a -a openai/a -a openai/b -a openai/c",
     "corpus build": "--from {file}",
-    "answer": "-m openai/a",
     "import promqa": "--annotations {file}",
 }
 """What has to be typed before and behind the workspace."""
@@ -55,7 +54,7 @@ def folder(root: Path, **files: str) -> Path:
 
 
 def test_there_are_commands() -> None:
-    assert {"build", "predict procedural", "studio serve", "report", "doctor"} <= set(COMMANDS)
+    assert {"build", "predict", "studio serve", "report", "doctor"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("path", COMMANDS)

@@ -28,18 +28,16 @@ MADE: Final = {
 LINES: Final = {
     "generate procedural": f"moment --generator {NEW}",
     "verify": f"moment --verifier {NEW}",
-    "predict procedural": f"moment -p {NEW} --show question",
+    "predict": f"moment -p {NEW} --show question",
     "judge answers": f"moment --judge {NEW}",
     "experiment promqa": f"moment -p {NEW} --show question -j {NEW}",
     "corpus build": f"styled --data {DATA / 'multimodalqa'} --verbaliser {NEW} --draw-missing",
     "generate styled": f"styled -g {NEW} --total 1 --style information-extraction",
     "retrieve": f"styled -r bm25~{NEW}",
-    "answer": f"styled -m {NEW}",
     "experiment styled": f"styled -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
     "generate instructional": f"clips -g {NEW}",
     "filter": f"clips -j {NEW} {VOTERS}",
     "choices": f"clips -w {NEW} {VOTERS}",
-    "predict instructional": f"clips -p {NEW} --show question",
     "experiment instructional": f"clips -g {NEW} {VOTERS} -p {NEW}",
 }
 """Each asks a model that was never asked."""

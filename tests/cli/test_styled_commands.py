@@ -64,9 +64,7 @@ def home(made: Path, tmp_path: Path) -> Path:
 
 def results(workspace: Path) -> dict[str, bytes]:
     files = [workspace / name for name in RESULTS]
-    files += [
-        p for folder in ("retrieval", "answers") for p in (workspace / folder).rglob("*") if p.is_file()
-    ]
+    files += [p for folder in ("retrieval", "runs") for p in (workspace / folder).rglob("*") if p.is_file()]
     return {str(p.relative_to(workspace)): p.read_bytes() for p in files if p.exists()}
 
 
@@ -93,9 +91,9 @@ def test_the_parts_are_commands_of_their_own(home: Path, proctor: Command) -> No
         (c["system"], c["measure"]): c["value"] for c in found.json["table"]["cells"] if c["slice"] == "all"
     }
     assert 0 < overall["bm25", "recall@5"] <= overall["bm25", "recall@10"] <= 100
-    foreseen = proctor("answer", w, "-m", "openai/gpt-4.1", "-j", "openai/gpt-4.1", "--dry-run", "--json")
+    foreseen = proctor("predict", w, "-p", "openai/gpt-4.1", "--dry-run", "--json")
     assert foreseen.status == 0, foreseen.err
-    assert foreseen.json["estimates"][0]["new"] == 12
+    assert foreseen.json["estimates"][0]["new"] == 6
     same = proctor("concur", f"{w}:styled", f"{w}:styled", "--json")
     assert same.json["tau"] in (1.0, None)
     page = proctor("report", w)
@@ -109,13 +107,13 @@ def test_edited_questions_are_told_on_the_page_and_to_who_goes_on(home: Path, pr
     rows = [json.loads(line) for line in (w / "styled.jsonl").read_text().splitlines()]
     rows[0]["question"] = "Which of the two <script>alert(1)</script> \u202e wards is larger?"
     (w / "styled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    refused = proctor("answer", w, "-m", "openai/gpt-4o-mini", "--sources", "bm25@3", "--dry-run")
+    refused = proctor("predict", w, "-p", "openai/gpt-4o-mini", "--show", "bm25@3", "--dry-run")
     assert refused.status == 2
     assert "of other questions" in refused.err
     assert proctor("report", w).status == 0
     page = (w / "report.html").read_text()
     assert page.count("Out of date (retrieve/styled)") == 1
-    assert "Out of date (answer/styled/" in page
+    assert "Out of date (build)" in page
     assert page.count("<script") == 1  # the filter of the examples
     assert "\u202e" not in page
 
@@ -139,7 +137,7 @@ def test_indexes_of_another_corpus_are_made_again(home: Path, proctor: Command) 
     "name",
     ["styled.jsonl", "styled.json", "styled.attempts.jsonl", "retrieval/styled/table.json",
      "retrieval/styled/bm25.run.json", "retrieval/styled/bm25.jsonl", "rehearsal.json", "corpus/sources.jsonl",
-     "answers/styled/*/table.json", "answers/styled/*/predictions.jsonl"],
+     "runs/*/scores.json", "runs/*/predictions.jsonl"],
 )  # fmt: skip
 def test_a_damaged_file_is_told_by_its_name_and_the_old_page_stays(
     home: Path, proctor: Command, name: str

@@ -110,9 +110,11 @@ def test_an_answer_run_that_is_cut_off_ends_with_3(tmp_path: Path, docs: Path, p
     assert proctor(*line, "--rehearse", "1").status == 0
     (w / "rehearsal.json").unlink()
     with Standin({"rules": [{"match": {}, "reply": "Arlen."}]}) as server:
-        cut = proctor("answer", w, "-m", f"compat/m@{server.url}/v1", "--max-calls", 1)
+        line = ("predict", w, "-p", f"compat/m@{server.url}/v1")
+        assert proctor("build", w).status == 0
+        cut = proctor(*line, "--max-calls", 1)
         assert cut.status == 3
         assert "the same command goes on from here" in cut.err
-        done = proctor("answer", w, "-m", f"compat/m@{server.url}/v1")
+        done = proctor(*line)
         assert done.status == 0, done.err
         assert server.count == 2

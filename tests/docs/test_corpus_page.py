@@ -77,7 +77,7 @@ def write_manuals(folder: Path) -> None:
 def test_the_way_is_whole() -> None:
     assert [" ".join(command[1:3]).removesuffix(" bench") for command in COMMANDS] == [
         "experiment styled", "corpus build", "corpus info", "corpus dedupe", "generate styled", "generate styled", "retrieve",
-        "answer", "answer", "answer", "report",
+        "build", "predict", "predict", "predict", "judge", "score", "report",
     ]  # fmt: skip
 
 
@@ -97,8 +97,9 @@ def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
         assert server.errors == []
     assert counts[:5] == [0] * 5  # rehearsal, corpus and estimate send nothing to models
     assert counts[5] > 25
-    assert counts[7] == counts[6]
-    assert counts[9] > counts[8] > counts[7]
+    assert counts[8] == counts[7] == counts[6]
+    assert counts[11] > counts[10] > counts[9] > counts[8]
+    assert counts[13] == counts[11]
     assert "This is a rehearsal" in (tmp_path / "rehearsal" / "report.html").read_text()
     questions = read_jsonl(tmp_path / "bench" / "styled.jsonl", StyledQuestion)
     assert len(questions) >= 10  # of 50: four short manuals give no more that differ

@@ -65,7 +65,7 @@ def test_the_way_is_whole() -> None:
     ]
     assert names == [
         "experiment instructional", "generate instructional", "generate instructional", "filter", "filter", "choices", "choices",
-        *["predict"] * 5, "report", "export training", "filter",
+        "build", *["predict"] * 5, "judge", "score", "report", "export training", "filter",
     ]  # fmt: skip
 
 

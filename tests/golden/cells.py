@@ -21,18 +21,15 @@ class Cell(NamedTuple):
         name: of its folder.
         typed: commands after ``proctor``, separated by semicolons; ``{w}`` is the workspace.
         results: glob patterns in the workspace of what they write.
-        taken: commands that answer and mark the same by a run of its own, which is called like the cell.
     """
 
     name: str
     typed: str
     results: tuple[str, ...]
-    taken: str = ""
 
-    def commands(self, workspace: object, typed: str | None = None) -> list[list[str]]:
+    def commands(self, workspace: object) -> list[list[str]]:
         """Return the arguments of each command."""
-        parts = (self.typed if typed is None else typed).split(";")
-        return [shlex.split(part.format(w=workspace)) for part in parts if part]
+        return [shlex.split(part.format(w=workspace)) for part in self.typed.split(";")]
 
 
 def _predict(run: str, model: str, show: str) -> Cell:
@@ -60,10 +57,10 @@ _4O, _CLAUDE, _GEMINI = "openai/gpt-4o", "anthropic/claude-sonnet-4-5", "google/
 _VOTERS: Final = f"-a {_4O} -a {_GEMINI} -a {_CLAUDE}"
 _FILTERS: Final = ("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl")
 _CHOICES: Final = ("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl")
-_RUNS: Final = (
-    "clip-runs/*/*/predictions.jsonl",
-    "clip-runs/*/*/judgements.jsonl",
-    "clip-runs/*/*/table.json",
+_RUNS: Final = ("runs/*/*.json", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl")
+_FLOORS: Final = (
+    "build {w};predict {w} --kind clip --form choice;"
+    "score {w} -r clip-choice-chance -r clip-choice-longest-option -r clip-choice-most-frequent-letter"
 )
 
 
@@ -90,8 +87,12 @@ _MOMENT: Final = (
     _predict("video", _GEMINI, "video:48p"),
     _predict("captions", f"{_4O} --captioner {_CLAUDE}", "captions:3@48p:uniform"),
     Cell("choices", f"choices {{w}} --on items -w {_4O} {_VOTERS} --typed 2 --attempts 4 --seed 3 --limit 8", _CHOICES),
-    Cell("options-floors", "predict instructional {w}", _RUNS),
-    Cell("options-question", f"predict instructional {{w}} -p {_4O} --show question", _RUNS),
+    Cell("options-floors", _FLOORS, _RUNS),
+    Cell(
+        "options-question",
+        f"predict {{w}} -p {_4O} --run options --kind clip --form choice --show question;score {{w}} -r options",
+        _RUNS,
+    ),
     Cell("judge-rules", "judge {w}", ("runs/*/judgements.jsonl",)),
     Cell(
         "score-rules",
@@ -155,13 +156,9 @@ _PAIRS: Final = ("pairs.jsonl", "pairs.json", "pairs.dropped.jsonl", "clips.json
 
 
 def _answer(name: str, model: str, show: str, how: str = "", judge: str = "") -> Cell:
-    form = f"--open -j {judge}" if judge else ""
-    typed = f"predict instructional {{w}} -p {model} --show {show} --videos {{w}}/videos {how} {form}"
-    taken = f"build {{w}};predict {{w}} -p {model} --run {name} --kind clip --show {show} --videos {{w}}/videos {how}"
-    taken += (
-        f" --form open;judge {{w}} -r {name} -j {judge}" if judge else f" --form choice;judge {{w}} -r {name}"
-    )
-    return Cell(name, typed, _RUNS, taken)
+    typed = f"build {{w}};predict {{w}} -p {model} --run {name} --kind clip --show {show} --videos {{w}}/videos {how}"
+    typed += f" --form open;judge {{w}} -r {name} -j {judge}" if judge else " --form choice"
+    return Cell(name, f"{typed};score {{w}} -r {name}", _RUNS)
 
 
 _CLIPS: Final = (
@@ -171,7 +168,7 @@ _CLIPS: Final = (
     Cell("filter", f"filter {{w}} -j {_CLAUDE} {_VOTERS} --votes 1 --benchmark-share 0.8 --seed 3", _FILTERS),
     Cell("choices-typed", f"choices {{w}} -w {_4O} {_VOTERS} --typed 2 --confirm require --seed 3", _CHOICES),
     Cell("choices", f"choices {{w}} -w {_4O} {_VOTERS} --typed 0 --confirm report --seed 3", _CHOICES),
-    Cell("floors", "predict instructional {w}", _RUNS),
+    Cell("floors", _FLOORS, _RUNS),
     _answer("question", _4O, "question"),
     _answer("steps", _CLAUDE, "steps"),
     _answer("frames-a", _GEMINI, "frames:8", "--style a"),
@@ -188,23 +185,18 @@ _CLIPS: Final = (
 
 _STYLED: Final = ("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
 _MADE: Final = f"generate styled {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
-_ANSWERS: Final = ("answers/*/*/*.json*",)
 
 
 def _answers(
     name: str, models: str, show: str, judges: tuple[str, ...], reference: str = "", data: bool = False
 ) -> Cell:
     answer, _, image = models.partition(",")
-    typed = f"answer {{w}} -m {answer} --sources {show} " + " ".join(f"-j {judge}" for judge in judges)
-    typed += f" --image-model {image}" if image else ""
-    typed += f" --reference-judge {reference}" if reference else ""
-    typed += " --questions data" if data else ""
     which = "data" if data else "styled"
-    taken = f"build {{w}};predict {{w}} -p {answer} --run {name} --kind documents --questions {which} --show {show}"
-    taken += f" --image-model {image}" if image else ""
-    taken += f";judge {{w}} -r {name} --rubric reference -j {reference}" if reference else ""
-    taken += "".join(f";judge {{w}} -r {name} -j {judge}" for judge in reversed(judges))
-    return Cell(name, typed, _ANSWERS, taken)
+    typed = f"build {{w}};predict {{w}} -p {answer} --run {name} --kind documents --questions {which} --show {show}"
+    typed += f" --image-model {image}" if image else ""
+    typed += f";judge {{w}} -r {name} --rubric reference -j {reference}" if reference else ""
+    typed += "".join(f";judge {{w}} -r {name} -j {judge}" for judge in reversed(judges))
+    return Cell(name, f"{typed};score {{w}} -r {name}", _RUNS)
 
 
 _DOCUMENTS: Final = (
@@ -245,7 +237,7 @@ _STYLED_EXPERIMENT: Final = (
         "whole",
         f"experiment styled {{w}} -g {_4O} --min-text 60 --total 4 -r bm25 -r bm25+lsa -m {_GEMINI} -m {_4O} "
         f"--sources gold --sources bm25@2 -j {_CLAUDE} --classifier {_GEMINI} --seed 5",
-        ("styled.jsonl", "overlap.json*", "answers/*/*/*.json*"),
+        ("styled.jsonl", "overlap.json*", *_RUNS),
     ),
 )
 

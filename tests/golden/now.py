@@ -9,6 +9,7 @@ has to say so here. An old field that is not named here fails the test: nothing 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -102,6 +103,11 @@ def _document_counts(record: Mapping[str, Any]) -> Any:
     return {name: n for name, n in old.items() if n}
 
 
+def _privilege(record: Mapping[str, Any]) -> Any:
+    """What an open-ended answer was told beside the clip was not said."""
+    return record.get("privilege") if record.get("letters") else None
+
+
 def _clip_counts(record: Mapping[str, Any]) -> Any:
     """What a consistency judge said had names of its own."""
     names = {"consistency: yes": "consistent", "consistency: no": "inconsistent"}
@@ -126,6 +132,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "verdicts.jsonl at": "when a verdict was given",
     "run.json proctor": "the version of Proctor",
     "run.json items": "the hash of the items as records; that a run is gone on with shows that it is of these",
+    "table.json benchmark": "the folder and a hash of the questions; today the benchmark's name and version, in signatures, too",
     "clip-runs/judgements.jsonl details": "the old judge wrote the keys of all its calls and the sum of their tokens; the engine "
     "that marks every kind writes its template and the tokens of the last call alone (since 119d0a0)",
 }
@@ -170,9 +177,9 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
         "question_approved_by": "approved_by",
     },
     "table.json": _same(  # of one system over clips; marks 0 to 1; None where a rotation has no answer
-        "predictor judge benchmark privilege clusters"
+        "predictor judge clusters"
     )
-    | {"counts": _clip_counts}
+    | {"counts": _clip_counts, "privilege": _privilege}
     | {name: f"letters.{name}" for name in ("circular", "answers", "balance_p", "recall_spread")}
     | {"letters": "letters.rows", "item_marks": _first_marks, "rows": _clip_rows},
     "answers/table.json": _same("predictor notes")
@@ -229,6 +236,8 @@ def today(path: str) -> str:
 def differences(path: str, old: str, new: str) -> list[str]:
     """Compare what an old file says with what today's says, field by field; return what differs, in words."""
     kind = _kind(path)
+    if kind == "table.json":
+        old, new = (re.sub(r"\|benchmark:[^|]*", "", text) for text in (old, new))
     before, now = _records(path, old), _records(path, new)
     places = FIELDS.get(kind, {})
     found = []

@@ -16,7 +16,7 @@ import re
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -112,6 +112,8 @@ class Shown(np.ndarray):  # type: ignore[type-arg]
 _TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
 KEY = 24
 """Digits of a key that are stored."""
+_SAID = 16
+"""Digits of a key that a prediction names."""
 
 
 @dataclass
@@ -262,18 +264,25 @@ def replaying(asked: Asked, pictures: Pictures, failures: Mapping[str, Failure])
         yield
 
 
-def moved(asked: Asked, stored: Mapping[str, Sequence[str]], calls: Path) -> list[str]:
+def moved(
+    asked: Asked, stored: Mapping[str, Sequence[str]], calls: Path, answered: Collection[str] = ()
+) -> list[str]:
     """Say which requests of the current cell have other keys than the stored ones, and how they differ from those.
 
     Args:
         asked: what was asked now.
         stored: keys by template.
         calls: the store that has the old requests.
+        answered: how the keys begin of those that need not be asked any more.
     """
     now: dict[str, dict[str, Request]] = {template: {} for template in stored}
     for (cell, template), requests in asked.requests.items():
         if cell == asked.cell:
             now[template] = {key[:KEY]: request for key, request in requests.items()}
+    stored = {
+        template: [key for key in keys if key in now[template] or key[:_SAID] not in answered]
+        for template, keys in stored.items()
+    }
     if {t: sorted(keys) for t, keys in now.items()} == {t: sorted(keys) for t, keys in stored.items()}:
         return []
     found = []

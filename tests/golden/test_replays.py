@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from proctor.llm.outcome import Failure
 from proctor.workspace import format_of
 
 STORED = Path(__file__).parent / "stored"
+FORMER = ("clip-runs/", "answers/")
+"""Folders that answers about clips and documents had."""
 
 
 def unpacked(store: str, home: Path) -> Path:
@@ -62,23 +65,31 @@ def test_nothing_is_sent_and_every_result_is_what_it_was(store: str, tmp_path: P
     stored = read(store, "requests.json", dict[str, dict[str, list[str]]])
     table = msgspec.json.decode((tmp_path / "pictures.json").read_bytes(), type=Table)
     asked = Asked()
+    answered = answered_by(bench)
     wrong: list[str] = []
     with replaying(asked, Pictures(table, bench / "media"), read(store, "failures.json", dict[str, Failure])):
         for cell in CELLS[store]:
             asked.cell = cell.name
             problems = []
-            for command in [*cell.commands(bench), *cell.commands(bench, cell.taken)]:
+            for command in cell.commands(bench):
                 done = typed_into(*command)
                 if done.status:
                     problems.append(f"{' '.join(command)}: {done.err.strip()}")
             if asked.missed[cell.name]:
                 problems.append(f"{len(asked.missed[cell.name])} calls are not in the store")
-            problems += moved(asked, stored.get(cell.name, {}), tmp_path / "old.sqlite")
+            problems += moved(asked, stored.get(cell.name, {}), tmp_path / "old.sqlite", answered)
             problems += compared(STORED / store / "results" / cell.name, bench, cell.results)
-            if cell.taken and not problems:
-                problems += taken(STORED / store / "results" / cell.name, bench / "runs" / cell.name)
             wrong += [f"== {store}/{cell.name}: {problem}" for problem in problems]
     assert not wrong, "\n".join(wrong)
+
+
+def answered_by(bench: Path) -> frozenset[str]:
+    """Return how the keys begin of requests about clips and documents whose answers are in runs already; the old code asked all again."""
+    found = set()
+    for path in bench.glob("runs/*/predictions.jsonl"):
+        if json.loads(path.with_name("run.json").read_text()).get("kind", "moment") != "moment":
+            found |= {json.loads(line)["details"]["request"] for line in path.read_text("utf-8").splitlines()}
+    return frozenset(found)
 
 
 def compared(results: Path, bench: Path, patterns: tuple[str, ...]) -> list[str]:
@@ -92,28 +103,33 @@ def compared(results: Path, bench: Path, patterns: tuple[str, ...]) -> list[str]
     assert old, f"nothing is stored in {results}"
     found = []
     for path, text in old.items():
-        if today(path) not in new:
+        now = of_run(path, text, old, new) if path.startswith(FORMER) else new.get(today(path))
+        if now is None:
             found.append(f"{path} is not written any more")
         else:
-            found += differences(path, text, new[today(path)])[:5]
+            found += differences(path, text, now)[:5]
     return found
 
 
-def taken(results: Path, run: Path) -> list[str]:
-    """Compare what the old code answered and marked in a cell with the run that answers and marks the same today."""
-    found = []
-    marked = {}
-    for path in [run / "judgements.jsonl", *sorted((run / "judgements").glob("*.jsonl"))]:
-        text = path.read_text("utf-8").replace('.choice"', '"')
-        marked[json.loads(text.splitlines()[0])["judge"]] = text
-    for path in sorted(results.rglob("*.jsonl")):
-        name, old = path.relative_to(results).as_posix(), path.read_text("utf-8")
-        if path.name == "predictions.jsonl":
-            new = (run / path.name).read_text("utf-8").replace('.choice"', '"')
-        else:
-            new = marked.get(json.loads(old.splitlines()[0])["judge"], "")
-        found += differences(name, old, new)[:5]
-    return found
+def of_run(path: str, text: str, old: Mapping[str, str], new: Mapping[str, str]) -> str | None:
+    """Return what the run says today that answers what an old folder of answers about clips or documents did.
+
+    Questions with options have ids of their own now.
+    """
+    folder, name = path.rpartition("/")[::2]
+    predictor = json.loads(old[f"{folder}/predictions.jsonl"].splitlines()[0])["predictor"]
+    which = folder.split("/")[1]
+    for at in [at for at in new if at.endswith("/run.json")]:
+        info, run = json.loads(new[at]), at.removesuffix("/run.json")
+        if info["predictor"] == predictor and which in (info.get("questions"), info.get("form", "open")):
+            if not name.startswith("judgements"):
+                return new[f"{run}/{'scores.json' if name == 'table.json' else name}"].replace(
+                    '.choice"', '"'
+                )
+            judge = json.loads(text.splitlines()[0])["judge"]
+            marks = [t for at, t in new.items() if at.startswith(f"{run}/judgements/")]
+            return next((t for t in marks if json.loads(t.splitlines()[0])["judge"] == judge), None)
+    return None
 
 
 def stored(pattern: str) -> list[Any]:

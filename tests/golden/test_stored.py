@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.golden.now import differences
+from tests.golden.playing import Asked, Pictures, Table, replaying
 from tests.golden.test_replays import STORED, unpacked
 from tests.typed import proctor
 
 from proctor.generate.candidate import Candidate
 from proctor.generate.instructional.funnel import FilterResult
+from proctor.llm.outcome import Failure
 from proctor.records import content_hash, read_jsonl, write_jsonl
 from proctor.stages.instructional.filter import load_verdicts
 from proctor.stages.questions import workspace_questions
@@ -122,3 +125,75 @@ def test_filters_are_annotators_and_majority_builds(bench: Path) -> None:
     assert done.status == 0, done.err
     with_filters = (bench / "items.jsonl").read_bytes()
     assert with_filters.count(b"\n") > 5
+
+
+def whole(store: str, home: Path) -> Path:
+    """Return a stored workspace after all its cells, as the old code left it, brought up to date."""
+    with zipfile.ZipFile(STORED / store / "workspace.zip") as archive:
+        archive.extractall(home)
+    done = proctor("upgrade", home / "bench", "--output", home / "today" / "bench")
+    assert done.status == 0, done.err
+    return home / "today" / "bench"
+
+
+CLIP = "--kind clip --form {form} --show {show}"
+GONE_ON: dict[str, dict[str, str]] = {
+    "clips": {
+        "clip-choice-openai-gpt-4o-question": f"-p openai/gpt-4o {CLIP.format(form='choice', show='question')}",
+        "clip-choice-google-gemini-2.0-flash-steps-circular": f"-p google/gemini-2.0-flash {CLIP.format(form='choice', show='steps')} --circular",
+        "clip-anthropic-claude-sonnet-4-5-frames-8f-half-side-style-d": f"-p anthropic/claude-sonnet-4-5 {CLIP.format(form='open', show='frames:8')} --videos {{w}}/videos",
+    },
+    "documents": {
+        "documents-styled-openai-gpt-4o-mini-google-gemini-2.0-flash-gold": "-p openai/gpt-4o-mini --image-model google/gemini-2.0-flash --questions styled",
+        "documents-data-anthropic-claude-sonnet-4-5-bm25-lsa-2": "-p anthropic/claude-sonnet-4-5 --questions data --show bm25+lsa@2",
+    },
+    "moment": {
+        "clip-choice-openai-gpt-4o-question": f"-p openai/gpt-4o {CLIP.format(form='choice', show='question')}"
+    },
+}
+"""Commands that go on with a run of the old code, by store and by the name that the run has today."""
+
+
+JUDGES = {
+    "clip-anthropic-claude-sonnet-4-5-frames-8f-half-side-style-d": "openai/gpt-4o",
+    "documents-styled-openai-gpt-4o-mini-google-gemini-2.0-flash-gold": "anthropic/claude-sonnet-4-5",
+    "documents-data-anthropic-claude-sonnet-4-5-bm25-lsa-2": "openai/gpt-4o",
+}
+
+
+@pytest.mark.parametrize("store", GONE_ON)
+def test_upgraded_runs_are_gone_on_with(store: str, tmp_path: Path) -> None:
+    bench = whole(store, tmp_path)
+    assert not [*bench.glob("clip-runs/*/*/*"), *bench.glob("answers/*/*/*")]
+    assert not [line for line in Workspace(bench).stale() if "items.jsonl" in line]
+    pictures = Pictures(
+        msgspec.json.decode((tmp_path / "pictures.json").read_bytes(), type=Table), bench / "media"
+    )
+    failures = msgspec.json.decode((STORED / store / "failures.json").read_bytes(), type=dict[str, Failure])
+    asked = Asked()
+    before = {path: records(path.read_text()) for path in bench.glob("runs/*/*.jsonl")}
+    with replaying(asked, pictures, failures):
+        for run, typed in GONE_ON[store].items():
+            done = proctor("predict", bench, *typed.format(w=bench).split(), "--json")
+            assert done.status == 0 or "no model said anything" in done.err, done.err  # again
+            (told,) = done.json["runs"]
+            failed = {
+                p["item_id"] for p in before[bench / "runs" / run / "predictions.jsonl"] if "failure" in p
+            }
+            assert (told["run"], told.get("note", ""), told["asked_now"]) == (run, "", len(failed))
+            if judge := JUDGES.get(run):
+                judged = proctor("judge", bench, "-r", run, "-j", judge)
+                assert judged.status == 0, judged.err
+        rebuilt = (bench / "items.jsonl").read_bytes()
+        runs = [word for run in GONE_ON[store] for word in ("-r", run)]
+        scored = proctor("score", bench, *runs, "--resamples", "100")
+        assert scored.status == 0, scored.err
+    assert asked.missed == {}
+    assert {path: records(path.read_text()) for path in before} == before
+    assert proctor("build", bench).status == 0
+    assert (bench / "items.jsonl").read_bytes() == rebuilt
+
+
+def records(text: str) -> list[Any]:
+    """Return records without their details: judges of clips once wrote other ones (``LEFT_OUT``)."""
+    return [{**json.loads(line), "details": None} for line in text.splitlines()]

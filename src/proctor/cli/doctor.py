@@ -136,13 +136,11 @@ def _broken_files(place: Workspace) -> list[str]:
         _load_styled(place, load)
     if is_there(place.file("clips.jsonl")):
         _load_clips(place, load)
-    graphs = load("graphs.json", place.graphs) or {}
-    if not graphs:
-        return problems
-    load("recordings.jsonl", lambda: inputs.load_recordings(place, graphs))
-    examples = load("examples.jsonl", lambda: inputs.load_examples(place, graphs))
-    load("candidates.jsonl", lambda: inputs.load_candidates(place, examples) if examples else [])
-    items = load("items.jsonl", lambda: inputs.load_items(place, graphs))
+    if graphs := load("graphs.json", place.graphs):
+        load("recordings.jsonl", lambda: inputs.load_recordings(place, graphs))
+        examples = load("examples.jsonl", lambda: inputs.load_examples(place, graphs))
+        load("candidates.jsonl", lambda: inputs.load_candidates(place, examples) if examples else [])
+    items = load("items.jsonl", lambda: inputs.load_all_items(place))
     for name in place.run_names() if items else ():
         folder = place.run_folder(name)
         load(f"runs/{name}", lambda: read_run_info(folder))  # noqa: B023 - called at once
@@ -155,8 +153,8 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
     """Read what the stages of a corpus wrote."""
     from proctor.generate.styled.record import AttemptRecord
     from proctor.records import read_jsonl
-    from proctor.stages.styled.answer import load_answers, load_overlap
     from proctor.stages.styled.generate import ATTEMPTS_FILE
+    from proctor.stages.styled.overlap import load_overlap
     from proctor.stages.styled.questions import QUESTION_SETS
     from proctor.stages.styled.reading import corpus_of, load_styled, questions_of
     from proctor.stages.styled.retrieve import load_table
@@ -168,12 +166,10 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
     load("overlap.json", lambda: load_overlap(place))
     for which in QUESTION_SETS:
         load("retrieval", lambda: load_table(place, which))  # noqa: B023 - called at once
-        load("answers", lambda: load_answers(place, which))  # noqa: B023
 
 
 def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
     """Read what the stages of instructional questions wrote."""
-    from proctor.stages.instructional.answer import load_runs
     from proctor.stages.instructional.audit import load_audit
     from proctor.stages.instructional.choices import load_choices
     from proctor.stages.instructional.filter import load_kept, load_training, load_verdicts
@@ -186,8 +182,6 @@ def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any])
     load("training.jsonl", lambda: load_training(place))
     load("choices.jsonl", lambda: load_choices(place))
     load("audit.json", lambda: load_audit(place))
-    load("clip-runs", lambda: load_runs(place, "choice"))
-    load("clip-runs", lambda: load_runs(place, "open"))
 
 
 def _broken_videos(place: Workspace, *, quiet: bool) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import typer
 
@@ -45,26 +45,6 @@ class _Experiment(FamilyGroup):
     }
 
 
-class _Predict(FamilyGroup):
-    usual: ClassVar[str] = "procedural"
-    members: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "procedural": (
-            "proctor.cli.predict",
-            "Questions about moments (the word may be left out).",
-        ),
-        "instructional": (
-            "proctor.cli.predict_instructional",
-            "Questions about clips (not to be named where there are no others).",
-        ),
-    }
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take a workspace of clips, or an option that only they have, for what it is."""
-        if args and args[0] not in self.members and _is_about_clips(args):
-            args = ["instructional", *args]
-        return super().parse_args(ctx, args)
-
-
 class _Judge(FamilyGroup):
     usual: ClassVar[str] = "answers"
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
@@ -74,15 +54,6 @@ class _Judge(FamilyGroup):
         ),
         "read": ("proctor.cli.judge_read", "Say what a judge model's replies are read as, and why."),
     }
-
-
-def _is_about_clips(args: list[str]) -> bool:
-    from pathlib import Path
-
-    from proctor.workspace import is_there
-
-    root = Path(args[0])
-    return is_there(root / "clips.jsonl") and not is_there(root / "items.jsonl")
 
 
 def _family(group: type[FamilyGroup], help: str) -> typer.Typer:
@@ -108,11 +79,6 @@ apps = {
         "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
         "proctor generate styled WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
-    ),
-    "predict": _family(
-        _Predict,
-        "Have a predictor answer the benchmark.\n\nproctor predict WORKSPACE answers the questions about moments; of "
-        "a workspace of clips the questions about these.",
     ),
     "judge": _family(
         _Judge,

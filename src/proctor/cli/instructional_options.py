@@ -19,7 +19,6 @@ __all__ = [
     "PerClipOption",
     "TotalPairsOption",
     "TypedOption",
-    "VideosOption",
     "WriterOption",
 ]
 
@@ -54,4 +53,3 @@ WriterOption = Annotated[str, typer.Option("--writer", "-w", help="Model that wr
 TypedOption = Annotated[
     int, typer.Option(min=0, max=4, help="Wrong answers made by rule from annotations, of four.")
 ]
-VideosOption = Annotated[Path | None, typer.Option(help="Folder of the clips' videos.")]

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from proctor.errors import MissingExtraError
+from proctor.errors import MissingExtraError, UserError
 
-__all__ = ["ENTRY_POINTS", "STANDIN", "Brought", "FamilyGroup", "LazyGroup"]
+__all__ = ["ENTRY_POINTS", "FORMER", "STANDIN", "Brought", "FamilyGroup", "LazyGroup"]
 
 ENTRY_POINTS: Final = "proctor.commands"
 """Group of the entry points that bring commands, each the command's Typer application."""
@@ -38,16 +38,26 @@ STANDIN: Final = Brought(
 )
 
 
+FORMER: Final[Mapping[str, str]] = {
+    "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
+    "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
+    "predict procedural": "proctor predict WORKSPACE --kind moment -p MODEL",
+}
+"""Commands that are no more, and what is typed now."""
+
+
 class LazyGroup(TyperGroup):
     """A group that knows names and summaries of its commands and loads a command when it is asked for.
 
     Attributes:
         members: name to module and summary; a module has ``app``, or ``apps`` by name.
         brought: commands of other packages by name; they are listed where these are installed.
+        former: commands that are no more, of one word or two, and what is typed now.
     """
 
     members: ClassVar[Mapping[str, tuple[str, str]]] = {}
     brought: ClassVar[Mapping[str, Brought]] = {}
+    former: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -57,6 +67,17 @@ class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the framework's signature
         """Return the commands in the order of the job."""
         return list(self._summaries())
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is typed.
+
+        Raises:
+            UserError: if it is one that is no more.
+        """
+        for typed in (" ".join(args[:1]), " ".join(args[:2])):
+            if typed in self.former:
+                raise UserError(f"there is no 'proctor {typed}' any more.", hint=f"type {self.former[typed]}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Load the command's module and return the command.

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import typer
 
 from proctor.cli.console import run
-from proctor.cli.lazy import STANDIN, Brought, LazyGroup
+from proctor.cli.lazy import FORMER, STANDIN, Brought, LazyGroup
 from proctor.version import __version__
 
 __all__ = ["app", "main"]
@@ -30,7 +30,7 @@ _COMMANDS: Final = {
     "verify": ("verify", "Have candidates verified by the task graph or a model, and list the verdicts."),
     "studio": ("studio", "Serve the web pages on which people verify and adjudicate."),
     "build": ("build", "Build the benchmark from what was accepted, and its release folder."),
-    "predict": ("families", "Have a predictor answer the benchmark."),
+    "predict": ("predict", "Have a predictor answer the benchmark."),
     "judge": ("families", "Mark the answers; 'judge read' says what a judge's replies are read as."),
     "score": ("score", "Compute scores with intervals: the runs of a workspace, or any metric from files."),
     "calibrate": ("calibrate", "Hold judges against people, and correct scores by what they get wrong."),
@@ -41,7 +41,6 @@ _COMMANDS: Final = {
     ),
     "corpus": ("corpus", "Build a corpus of documents (texts, tables, images), and look at it."),
     "retrieve": ("retrieve", "Let retrievers search for the sources of questions."),
-    "answer": ("answer", "Have questions about documents answered from sources, and the answers marked."),
     "concur": ("concur", "Compare how two benchmarks rank the same systems."),
     "study": ("study", "Draw samples for people, deal forms, and evaluate what they say."),
     "datasets": ("datasets", "List, get, check, measure, split, cut and convert data sets."),
@@ -61,6 +60,7 @@ class _Commands(LazyGroup):
         name: (f"proctor.cli.{module}", summary) for name, (module, summary) in _COMMANDS.items()
     }
     brought: ClassVar[Mapping[str, Brought]] = {"standin": STANDIN}
+    former: ClassVar[Mapping[str, str]] = FORMER
 
 
 app = typer.Typer(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
+from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
 from proctor.cli.models import closing_text, emit_estimates, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.exam_settings import PredictSettings
@@ -76,6 +76,9 @@ def predict(
     text += "".join(f"\n\n{r.run}: {told}" for r in results if (told := _told(r)))
     emit({"runs": results}, text + f"\n\nnext: proctor judge {workspace}", as_json=output.as_json)
     end_with_status(*(r.calls for r in results))
+    if stopped := [r.calls["stopped"] for r in results if r.calls is not None and r.calls["stopped"]]:
+        warn(f"stopped early: {stopped[0]}; the same command goes on from here")
+        raise typer.Exit(3)
 
 
 def _told(result: Predicted) -> str:

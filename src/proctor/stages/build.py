@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from proctor.exam.question import Item
 from proctor.llm.media import MediaStore
 from proctor.records import write_jsonl
 from proctor.stages.exam_library import exam_library
+from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.verify import has_store, open_store
 from proctor.verify.verdict import Verdict
@@ -80,6 +81,7 @@ def build(
         with open_store(workspace, create=False) as store:
             verdicts, unfinished = store.latest_on(questions), store.unfinished()
     items, dropped = build_items(questions, verdicts, rules, seed=settings["seed"], unfinished=unfinished)
+    items = [*_brought(workspace, {question.kind for question in questions}), *items]
     reasons = workspace.write_dropped("build", dropped)
     if not items:
         seen = ", ".join(f"{n} {reason}" for reason, n in reasons.items()) or "there were no candidates"
@@ -117,6 +119,15 @@ def build(
     inputs = [name for name in ASKED if is_there(workspace.file(name))]
     workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
     return {**counts, "release": str(release)}
+
+
+def _brought(workspace: Workspace, asked: Collection[str]) -> list[Item]:
+    """Return the items that came as they are (``proctor import release``): no question here is of their kind."""
+    try:
+        there = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
+    except UserError:  # what cannot be read is written anew
+        return []
+    return [item for item in there if item.question.kind not in asked]
 
 
 def build_rules(settings: dict[str, Any]) -> BuildRules:

@@ -33,11 +33,13 @@ from proctor.workspace import Workspace, is_there
 
 __all__ = [
     "PREDICTORS",
+    "Form",
     "Predicted",
     "RunInfo",
     "estimate_prediction",
     "floor_names",
     "form_of",
+    "full_run_name",
     "items_hash",
     "items_of_run",
     "predict",
@@ -155,11 +157,8 @@ class _Group:
     items: list[Item]
 
     def name(self, who: str) -> str:
-        """Return the name of a run over these items; those of moments need not say so."""
-        if self.kind.name == MOMENT and self.form == "open":
-            return who
-        parts = [self.kind.name, *(["choice"] if self.form == "choice" else []), self.questions, who]
-        return file_name("-".join(part for part in parts if part))
+        """Return the name of a run over these items."""
+        return full_run_name(self.kind.name, self.form, self.questions, who)
 
 
 def _groups(workspace: Workspace, settings: PredictSettings) -> list[_Group]:
@@ -208,6 +207,14 @@ def _with_view(groups: Iterable[_Group], settings: PredictSettings) -> list[tupl
     if not found:
         raise errors[0]
     return found
+
+
+def full_run_name(kind: str, form: Form, questions: str, who: str) -> str:
+    """Return the name of a run over items of a kind, form and set; those of moments need not say so."""
+    if kind == MOMENT and form == "open":
+        return who
+    parts = (kind, "choice" if form == "choice" else "", questions, who)
+    return file_name("-".join(filter(None, parts)))
 
 
 def run_name(model: str, view: View) -> str:

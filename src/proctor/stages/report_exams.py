@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from proctor.exam.kind import kind_named
-from proctor.exam.kinds.clip import clip_items
-from proctor.exam.kinds.documents import document_items
-from proctor.exam.prediction import Judgement, Prediction
-from proctor.exam.question import Item
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.prediction import Judgement
+from proctor.exam.question import Gold, Item
 from proctor.exam.scores import score_run
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.table import Resampling, ScoreTable
 from proctor.metrics.score import Signature
 from proctor.records import is_there, read_json, read_jsonl
-from proctor.report.data import Exam, Role, Run
+from proctor.report.data import Exam, Run
 from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
-from proctor.stages.instructional.answer import Form, load_runs, questions_of_form
-from proctor.stages.instructional.choices import CHOICES
-from proctor.stages.instructional.filter import KEPT
-from proctor.stages.predict import RunInfo, form_of, items_of_run, read_run_info
+from proctor.stages.predict import Form, RunInfo, form_of, items_of_run, read_run_info
+from proctor.stages.questions import workspace_questions
 from proctor.stages.score import benchmark_name, run_judgements, run_likeness
-from proctor.stages.styled.answer import load_answers
-from proctor.stages.styled.questions import QUESTION_SETS, QuestionSet, load_questions
-from proctor.stages.styled.reading import CORPUS, STYLED, load_styled, questions_of
 from proctor.workspace import Workspace
 
 __all__ = ["load_exams", "stored_scores"]
 
 _TITLES: Final = {"moment": "moments", "clip": "clips", "documents": "documents"}
-_FORMS: Final[tuple[tuple[Form, str, str], ...]] = (
-    ("choice", CHOICES, "clips, multiple choice"),
-    ("open", KEPT, "clips, open-ended"),
-)
 
 
 def load_exams(workspace: Workspace) -> tuple[Exam, ...]:
-    """Return the exams: built items of every kind with the runs over them, and what answered questions that were not built.
+    """Return the exams: built items of every kind with the runs over them, and questions of other kinds that could be built.
 
     Raises:
         UserError: if a file is broken, or a run does not belong to the items.
     """
     built = tuple(_built(workspace))
-    kinds = {exam.kind for exam in built}
-    clips = _clips(workspace) if "clip" not in kinds else ()
-    documents = _documents(workspace) if "documents" not in kinds else ()
-    return (*built, *clips, *documents)
+    return (*built, *_unbuilt(workspace, {exam.kind for exam in built}))
 
 
 def _built(workspace: Workspace) -> Iterator[Exam]:
     if not is_there(workspace.file("items.jsonl")):
         return
     items = load_all_items(workspace)
+    changed = workspace.changed("build")
+    again = f"Out of date (build): {' and '.join(changed)} changed since; run proctor build again."
+    outdated = (again,) if changed else ()
     groups: dict[tuple[str, Form, str], list[str]] = {}
     for name in workspace.run_names():
         info = read_run_info(workspace.run_folder(name))
@@ -65,16 +54,8 @@ def _built(workspace: Workspace) -> Iterator[Exam]:
             groups[item.question.kind, form_of(item), ""] = []
     for (kind, form, which), names in groups.items():
         own = items_of_run(items, RunInfo(predictor="", kind=kind, form=form, questions=which))
-        parts = [kind, *([form] if form == "choice" else []), which]
-        title = ", ".join(
-            filter(None, (_TITLES.get(kind, kind), "multiple choice" if form == "choice" else "", which))
-        )
-        yield Exam(
-            "-".join(filter(None, parts)),
-            title,
-            tuple(own),
-            tuple(_run(workspace, name, own) for name in names),
-        )
+        runs = tuple(_run(workspace, name, own) for name in names)
+        yield Exam(*_named(kind, form, which), tuple(own), runs, outdated)
 
 
 def _run(workspace: Workspace, name: str, items: Sequence[Item]) -> Run:
@@ -144,51 +125,21 @@ def _opinions(
     return tuple(found)
 
 
-def _clips(workspace: Workspace) -> Iterator[Exam]:
-    for form, file, title in _FORMS:
-        if not is_there(workspace.file(file)) or not workspace.file(file).stat().st_size:
-            continue
-        questions = questions_of_form(workspace, form)
-        runs = tuple(
-            Run(name, name, _role(table, predictions), tuple(predictions), table=table)
-            for name, (table, predictions) in load_runs(workspace, form).items()
-        )
-        yield Exam(f"clip-{form}", title, tuple(clip_items(questions)), runs)
+def _unbuilt(workspace: Workspace, built: Collection[str]) -> Iterator[Exam]:
+    """Yield questions that could be built as they were generated; of moments somebody has to approve first."""
+    groups: dict[tuple[str, Form], list[Item]] = {}
+    for question in workspace_questions(workspace):
+        if question.kind in (MOMENT, *built) or question.provenance.get("set") == "data":
+            continue  # a data set's own questions stand under Retrieval until they are built
+        golds = tuple(Gold(value=p.value) for p in question.proposals if p.claim == "right")
+        item = Item(question=question, golds=golds)
+        groups.setdefault((question.kind, form_of(item)), []).append(item)
+    for (kind, form), items in groups.items():
+        yield Exam(*_named(kind, form, ""), tuple(items), ())
 
 
-def _role(table: ScoreTable, predictions: Sequence[Prediction]) -> Role:
-    """Return what a run stands for: who asks no model, or shows it the question alone, is a floor, who is told annotations an upper bound."""
-    if not any(p.details.get("model") and p.details.get("view") != "question" for p in predictions):
-        return "floor"
-    return "upper" if table.privilege else "system"
-
-
-def _documents(workspace: Workspace) -> Iterator[Exam]:
-    if not is_there(workspace.file(CORPUS)):
-        return
-    for which in QUESTION_SETS:
-        if not (questions := _document_questions(workspace, which)):
-            continue
-        answers = load_answers(workspace, which)
-        runs = tuple(
-            Run(name, name, "system", tuple(predictions), table=table)
-            for name, (table, predictions) in answers.items()
-        )
-        warnings = tuple(
-            f"Out of date ({stage}): {' and '.join(changed)} changed since; run proctor answer again."
-            for stage in sorted(workspace.stages())
-            if stage.startswith(f"answer/{which}/") and (changed := workspace.changed(stage))
-        )
-        if which == "data" and not runs:
-            continue  # a data set's own questions that nobody answered stand under Retrieval alone
-        title = {"styled": "documents", "data": "documents, the data set's own questions"}[which]
-        yield Exam(f"documents-{which}", title, tuple(document_items(questions)), runs, warnings)
-
-
-def _document_questions(workspace: Workspace, which: QuestionSet) -> list[SourceQuestion]:
-    """Return a set of questions; none where it has none."""
-    if which == "styled":
-        there = is_there(workspace.file(STYLED)) and bool(load_styled(workspace))
-    else:
-        there = any(q.gold_complete and q.gold for q in questions_of(workspace))
-    return load_questions(workspace, which) if there else []
+def _named(kind: str, form: Form, which: str) -> tuple[str, str]:
+    """Return the id and the title of an exam."""
+    parts = (kind, form if form == "choice" else "", which)
+    words = (_TITLES.get(kind, kind), "multiple choice" if form == "choice" else "", which)
+    return "-".join(filter(None, parts)), ", ".join(filter(None, words))

@@ -25,10 +25,10 @@ from proctor.stages.instructional.audit import load_audit
 from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_choices
 from proctor.stages.instructional.filter import KEPT, VERDICTS, load_kept, load_training, load_verdicts
 from proctor.stages.instructional.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
-from proctor.stages.styled.answer import load_overlap
 from proctor.stages.styled.concur import sheets_of
 from proctor.stages.styled.corpus import describe
 from proctor.stages.styled.generate import ATTEMPTS_FILE, SUMMARY
+from proctor.stages.styled.overlap import load_overlap
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of, load_styled
 from proctor.stages.styled.retrieve import load_table

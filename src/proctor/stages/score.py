@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from proctor.exam.question import Item
 from proctor.exam.scores import score_run
 from proctor.exam.table import Measure, Resampling, ScoreTable, compare_tables
 from proctor.metrics.significance import Comparison
-from proctor.records import write_json
+from proctor.records import read_json, write_json
 from proctor.stages.calibrate import corrected_scores, load_calibration, load_evidence
 from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_all_items, load_judgements, load_predictions
@@ -28,7 +28,7 @@ from proctor.stages.predict import RunInfo, items_hash, items_of_run, read_run_i
 from proctor.stages.spread import Packed
 from proctor.workspace import Workspace, is_there
 
-__all__ = ["ScoredRuns", "benchmark_name", "run_judgements", "run_likeness", "score"]
+__all__ = ["ScoredRuns", "benchmark_name", "run_judgements", "run_likeness", "score", "scored_tables"]
 
 
 class ScoredRuns(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,7 +116,10 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
     predictions = load_predictions(folder, asked)
     if info.form == "choice":  # marked by the letters alone
         return _Marked(name, info, predictions, {})
+    kind = kind_named(info.kind)
     if not is_there(folder / "judgements.jsonl"):
+        if kind.measured.likeness:  # which asks no judge
+            return _Marked(name, info, predictions, {})
         raise UserError(
             f"the run '{name}' is not judged yet.",
             where=str(folder / "judgements.jsonl"),
@@ -128,7 +131,7 @@ def _marked(workspace: Workspace, items: Sequence[Item], name: str) -> _Marked:
             where=str(folder),
             hint=again,
         )
-    return _Marked(name, info, predictions, run_judgements(kind_named(info.kind), folder, asked))
+    return _Marked(name, info, predictions, run_judgements(kind, folder, asked))
 
 
 def run_judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict[str, list[Judgement]]:
@@ -146,12 +149,14 @@ def run_judgements(kind: Kind[Any], folder: Path, items: Sequence[Item]) -> dict
         if judge in seen or (made and made[0].details.get("repeat", "0") != "0"):
             continue
         seen.add(judge)
-        rubric = made[0].details.get("rubric", "") if made else ""
-        name = kind.measured.rubrics.get(rubric, kind.measured.judge)
-        found[name if name not in found else f"{name} {made[0].details.get('model', judge)}"] = made
+        said = next(
+            (m.details for m in made if "rubric" in m.details), {}
+        )  # marks of failed answers have none
+        name = kind.measured.rubrics.get(said.get("rubric", ""), kind.measured.judge)
+        found[name if name not in found else f"{name} {said.get('model', judge)}"] = made
     order = list(kind.measured.rubrics.values())
     return dict(
-        sorted(found.items(), key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
+        sorted(found.items(), key=lambda pair: [pair[0].startswith(name) for name in order], reverse=True)
     )
 
 
@@ -213,6 +218,22 @@ def _corrected(
     for name, scores in found.items():
         write_json(workspace.run_folder(name) / "corrected.json", scores)
     return found
+
+
+def scored_tables(workspace: Workspace, kind: str) -> Iterator[tuple[RunInfo, ScoreTable]]:
+    """Yield the scores of the runs over today's items of a kind, as they were written.
+
+    Raises:
+        UserError: if a file is broken.
+    """
+    items = load_all_items(workspace) if is_there(workspace.file("items.jsonl")) else []
+    for name in workspace.run_names():
+        folder = workspace.run_folder(name)
+        info = read_run_info(folder)
+        scored = info.kind == kind and is_there(folder / "scores.json")
+        if scored and info.items == items_hash(items_of_run(items, info)):
+            table: ScoreTable = read_json(folder / "scores.json", ScoreTable)
+            yield info, table
 
 
 def benchmark_name(workspace: Workspace) -> str:

@@ -159,5 +159,5 @@ def same_secret(root: Path, other: Path) -> Path:
 def fingerprints(root: Path, names: Sequence[str] = MADE) -> dict[str, str]:
     """Return a hash of each of the files that are there, of runs' files, too."""
     found = [root / name for name in names if (root / name).exists()]
-    found += sorted((root / "clip-runs").rglob("*.json*"))
+    found += sorted((root / "runs").rglob("*.json*"))
     return {str(p.relative_to(root)): hashlib.sha256(p.read_bytes()).hexdigest() for p in found}

@@ -31,10 +31,11 @@ from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
 from proctor.llm.model import Model
 from proctor.llm.registry import resolve
 from proctor.records import read_jsonl
+from proctor.stages.build import build
 from proctor.stages.experiment.stage import Done
-from proctor.stages.instructional.answer import floors, load_runs
 from proctor.stages.instructional.pairs import generate
 from proctor.stages.models import Limits
+from proctor.stages.score import scored_tables
 from proctor.workspace import Workspace
 from proctor_rehearsal.rehearsal import open_rehearsal
 
@@ -84,7 +85,7 @@ def test_videos_without_steps_are_listed_and_the_report_has_its_sections(finishe
     root, _, done, _ = finished
     assert len(read_jsonl(root / "clips.dropped.jsonl", dict)) >= 1
     page = Path(done.report).read_text(encoding="utf-8")
-    for section in ("pairs", "filters", "options", "clip-choice", "clip-open", "statistics"):
+    for section in ("pairs", "filters", "options", "clip-choice", "clip", "statistics"):
         assert f'id="{section}"' in page, section
     assert "This is a rehearsal" in page
 
@@ -188,16 +189,17 @@ def test_a_stage_that_leaves_nothing_ends_it_with_the_reason(finished: Finished,
 def test_runs_over_questions_that_were_made_anew_are_not_shown(finished: Finished, tmp_path: Path) -> None:
     root, data, _, _ = finished
     copy = Path(shutil.copytree(root, tmp_path / "renamed"))
-    assert len(load_runs(Workspace(copy), "choice")) == 5
+    assert len(list(scored_tables(Workspace(copy), "clip"))) == 7  # three floors, two views, open-ended too
     usual = plan(data, systems=(), judge=None)
     other = replace(usual, choices=msgspec.structs.replace(usual.choices, seed=4))
     rehearsed(copy, other)
-    assert {name.partition(":")[0] for name in load_runs(Workspace(copy), "choice")} == {"floor"}
+    of_choices = [info for info, _ in scored_tables(Workspace(copy), "clip") if info.form == "choice"]
+    assert {info.predictor.partition(":")[0] for info in of_choices} == {"floor"}
     fewer = replace(usual, pairs=msgspec.structs.replace(usual.pairs, total=8, seed=5))
     with open_rehearsal(copy, 0.9, seed=3, show=quietly) as models:
         generate(copy, fewer.pairs, limits=Limits(rehearsal=models))
     with pytest.raises(UserError, match="its pair is not there") as error:
-        floors(copy)
+        build(copy)
     assert "pairs were made anew" in error.value.render()
 
 

@@ -40,7 +40,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(lives: Lives,
         assert lives.ended(start()) == 0, printed.read_text()
         once, expected = settle(server), fingerprints(place)
         assert expected.keys() >= set(MADE)
-        assert len([n for n in expected if n.startswith("clip-runs/")]) >= 10
+        assert len([n for n in expected if n.startswith("runs/")]) >= 10
         assert once == answered(outcomes(place)), "every call was made once"
         assert once.total() >= 45
         shutil.rmtree(place)

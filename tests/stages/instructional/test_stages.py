@@ -27,13 +27,16 @@ from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
 from proctor.generate.instructional.record import ShownClip
 from proctor.records import read_jsonl
-from proctor.stages.instructional.answer import PredictOptions, estimate, floors, predict
+from proctor.stages.build import build
+from proctor.stages.exam_settings import PredictSettings, ScoreSettings
 from proctor.stages.instructional.choices import make
 from proctor.stages.instructional.filter import filter_questions
 from proctor.stages.instructional.pairs import estimate_pairs, generate, read_clips
 from proctor.stages.instructional.training import export_training
 from proctor.stages.models import Limits
+from proctor.stages.predict import estimate_prediction, predict
 from proctor.stages.report import report
+from proctor.stages.score import score
 from proctor_rehearsal.rehearsal import open_rehearsal
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -123,12 +126,12 @@ def videos(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path) -> None:
-    options = PredictOptions(model=PREDICTORS[0], view="frames:8", videos=videos, resamples=50)
-    assert estimate(bench, options).new > 0
+    options = PredictSettings(form="choice", show="frames:8", videos=videos)
+    assert estimate_prediction(bench, PREDICTORS[0], options).new > 0
     with played(bench) as limits:
-        found = predict(bench, options, limits=limits)
-    folder = next((bench / "clip-runs" / "choice").glob("openai*"))
-    answers = read_jsonl(folder / "predictions.jsonl", Prediction)
+        (made,) = predict(bench, PREDICTORS[0], options, limits=limits)
+    scored = score(bench, ScoreSettings(runs=(made.run,), resamples=100))
+    answers = read_jsonl(bench / "runs" / made.run / "predictions.jsonl", Prediction)
     clips = {c.id: c for c in read_jsonl(bench / "clips.jsonl", ShownClip)}
     assert clips
     seen = [p for p in answers if p.answer is not None]
@@ -136,7 +139,7 @@ def test_frames_are_shown_to_models_and_in_the_report(bench: Path, videos: Path)
     assert {len(p.frame_times) for p in seen} == {8}
     lacking = [p for p in answers if p.answer is None]
     assert all("not_shown" in (p.failure or "") for p in lacking)
-    assert found["table"]["rows"][0]["n"] == len(seen)
+    assert scored.tables[made.run].row().n == len(seen)
     page = Path(report(bench, videos=videos).report).read_text(encoding="utf-8")
     assert page.count("data:image/jpeg;base64,") >= 4
     assert "data:image/jpeg" not in Path(report(bench).report).read_text(encoding="utf-8")
@@ -148,22 +151,22 @@ def test_without_one_video_nothing_is_asked(bench: Path, tmp_path: Path) -> None
     with open_rehearsal(bench, 0.9, seed=3, show=quietly) as models:
         limits = Limits(rehearsal=models)
         for folder in (None, tmp_path / "videos", tmp_path / "none"):
-            options = PredictOptions(model=PREDICTORS[0], view="frames:16", videos=folder)
+            options = PredictSettings(form="choice", show="frames:16", videos=folder)
             with pytest.raises(UserError, match="video"):
-                predict(bench, options, limits=limits)
+                predict(bench, PREDICTORS[0], options, limits=limits)
             with pytest.raises(UserError, match="video"):
-                estimate(bench, options, limits=limits)
+                estimate_prediction(bench, PREDICTORS[0], options, limits=limits)
         assert models.server.count == 0
-    assert not list((bench / "clip-runs" / "choice").glob("openai*"))
+    assert not list((bench / "runs").glob("*openai*"))
 
 
 def test_videos_that_are_none_are_counted_failures(bench: Path, tmp_path: Path) -> None:
     (tmp_path / "videos").mkdir()
     for number in range(6):
         (tmp_path / "videos" / f"vid{number:02}.mp4").write_bytes(b"no video" * number)
-    options = PredictOptions(model=PREDICTORS[0], view="frames:8", videos=tmp_path / "videos", resamples=0)
+    options = PredictSettings(form="choice", show="frames:8", videos=tmp_path / "videos")
     with pytest.raises(UserError, match="can be shown"):
-        estimate(bench, options)
+        estimate_prediction(bench, PREDICTORS[0], options)
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------
@@ -185,21 +188,24 @@ def test_a_model_that_always_says_the_same_letter_is_at_chance(bench: Path) -> N
         model = f"compat/stuck@{server.url}/v1"
         limits = Limits(calls=str(bench / "own.sqlite"))
         for circular, value in ((False, None), (True, 0.0)):
-            options = PredictOptions(model=model, view="question", circular=circular, resamples=0)
-            found = predict(bench, options, limits=limits)
-            rows = {r["slice"]: r for r in found["table"]["rows"]}
-            n = rows["all"]["n"]
+            options = PredictSettings(form="choice", show="question", circular=circular)
+            (made,) = predict(bench, model, options, limits=limits)
+            table = score(bench, ScoreSettings(runs=(made.run,), resamples=100)).tables[made.run]
+            row_ = table.row()
             if value is None:
-                assert 0 <= rows["all"]["value"] <= (n // 5 + 1) / n, "letters are balanced"
+                assert row_.value is not None
+                assert 0 <= row_.value <= (row_.n // 5 + 1) / row_.n, "letters are balanced"
             else:
-                assert any(
-                    r["measure"] == "circular_accuracy" and r["value"] == 0 for r in found["table"]["rows"]
-                )
+                assert any(r.measure == "circular_accuracy" and r.value == value for r in table.rows)
 
 
-def test_what_asks_for_too_much_is_refused_first(bench: Path) -> None:
-    with pytest.raises(UserError, match="need a judge"):
-        predict(bench, PredictOptions(model=PREDICTORS[0], form="open", view="question"))
+def test_open_ended_answers_that_nobody_judged_have_no_score(bench: Path) -> None:
+    with Standin(reply="Stir the rice.", plays=True) as server:
+        model = f"compat/x@{server.url}/v1"
+        how = PredictSettings(form="open", show="question")
+        (made,) = predict(bench, model, how, limits=Limits(calls=str(bench / "own.sqlite")))
+    with pytest.raises(UserError, match="not judged yet"):
+        score(bench, ScoreSettings(runs=(made.run,)))
 
 
 # -- broken files --------------------------------------------------------------------------------------------------
@@ -212,9 +218,7 @@ def _stages(root: Path, limits: Limits) -> Iterator[Any]:
     usual = plan(None)
     yield lambda: filter_questions(root, usual.filters, limits=limits)
     yield lambda: make(root, usual.choices, limits=limits)
-    yield lambda: predict(
-        root, PredictOptions(model=PREDICTORS[0], view="question", resamples=0), limits=limits
-    )
+    yield lambda: predict(root, PREDICTORS[0], PredictSettings(form="choice", show="question"), limits=limits)
     yield lambda: report(root)
     yield lambda: export_training(root, root / "exported")
 
@@ -242,7 +246,7 @@ def test_lines_that_are_there_twice_are_told(bench: Path) -> None:
         for name, stage in (
             ("pairs.jsonl", lambda: filter_questions(bench, usual.filters, limits=limits)),
             ("open.jsonl", lambda: make(bench, usual.choices, limits=limits)),
-            ("choices.jsonl", lambda: floors(bench)),
+            ("choices.jsonl", lambda: build(bench)),
         ):
             path = bench / name
             whole = path.read_bytes()
@@ -270,8 +274,8 @@ def test_keys_stand_nowhere(bench: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     secret = "sk-proctor-test-0123456789abcdef"
     monkeypatch.setenv("COMPAT_API_KEY", secret)
     with Standin(reply="C", plays=True) as server:
-        options = PredictOptions(model=f"compat/x@{server.url}/v1", view="question", resamples=0)
-        predict(bench, options, limits=Limits(calls=str(bench / "own.sqlite")))
+        options = PredictSettings(form="choice", show="question")
+        predict(bench, f"compat/x@{server.url}/v1", options, limits=Limits(calls=str(bench / "own.sqlite")))
     report(bench)
     for path in bench.rglob("*"):
         if path.is_file():

@@ -155,3 +155,56 @@ def test_a_full_disk_is_named(old: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(UserError, match="No space left"):
         upgrade(old)
     assert not old.with_name("bench-upgraded").exists()
+
+
+PAIR = {
+    "id": "q1", "clip_id": "v", "dataset": "hirest", "video_id": "v", "level": "coarse", "category": "other", "position": "early",
+    "question": "What comes first?", "answer": "Stir.", "step_ids": ["s1"],
+}  # fmt: skip
+CLIP = {
+    "id": "v", "video_id": "v", "dataset": "hirest", "task": "Soup", "split": "train", "start": 0.0, "end": 9.0,
+    "steps": [{"id": "s1", "text": "stir", "start": 1.0, "end": 2.0}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> Path:
+    """A workspace of format 1 with one question about a clip, a model's answer to it, one to another question, and a floor."""
+    bench = tmp_path / "bench"
+    put(bench / "stages.json", "{}")
+    put(bench / "clips.jsonl", json.dumps(CLIP) + "\n")
+    put(bench / "open.jsonl", json.dumps(PAIR) + "\n")
+    for system, asked, model in (("mine", "q1", True), ("gone", "q9", True), ("floor-chance", "q1", False)):
+        details = {"model": "openai/m", "view": "question"} if model else {}
+        said = {"item_id": asked, "predictor": "openai/m (question)", "answer": "Stir.", "details": details}
+        put(bench / "clip-runs/open" / system / "predictions.jsonl", json.dumps(said) + "\n")
+    return bench
+
+
+def test_answers_about_clips_become_a_run_and_others_stay(clips: Path) -> None:
+    told = proctor("upgrade", clips, "--json").json
+    copy = Path(told["output"])
+    assert told["changed"] == {"runs about clips": 1}, told["notes"]
+    assert told["left_out"] == {"systems without a model": 1}
+    assert [command.split()[1] for command in told["again"]] == ["build", "predict", "score"]
+    assert any("1 runs about clips answered questions that were made anew since" in n for n in told["notes"])
+    assert [p.name for p in (copy / "clip-runs/open").iterdir()] == ["gone"]
+    assert Workspace(copy).run_names() == ["clip-openai-m-question"]
+    info = read_run_info(copy / "runs/clip-openai-m-question")
+    items = read_jsonl(copy / "items.jsonl", Item)
+    assert (info.role, info.items, info.show) == ("floor", items_hash(items), "question")
+
+
+def test_questions_that_were_changed_since_are_not_taken_for_the_same(clips: Path) -> None:
+    table = {"benchmark": "bench-open@000000000000", "item_marks": {"q1": 1.0}}
+    put(clips / "clip-runs/open/mine/table.json", json.dumps(table))
+    told = proctor("upgrade", clips, "--json").json
+    assert "runs about clips" not in told["changed"]
+    assert (Path(told["output"]) / "clip-runs/open/mine/table.json").exists()
+
+
+def test_runs_without_their_questions_stay_as_they_were(clips: Path) -> None:
+    put(clips / "open.jsonl", json.dumps({**PAIR, "clip_id": "w"}) + "\n" + "{")
+    told = proctor("upgrade", clips, "--json").json
+    assert any(note.startswith("Runs about clips stay as they were: ") for note in told["notes"])
+    assert (Path(told["output"]) / "clip-runs/open/mine/predictions.jsonl").exists()

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.choice_floors import CHOICE_FLOORS
 from proctor.exam.clip_view import ClipView
+from proctor.exam.kinds.clip import KIND, require_a_video
+from proctor.exam.question import Footage
+from proctor.stages.build import build
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, ClipAnswerSettings
 from proctor.stages.experiment.stage import Doing, Plan, Stage, StoppedError, Unit, rows_of_tables
-from proctor.stages.instructional.answer import (
-    Form,
-    PredictOptions,
-    floors,
-    load_runs,
-    predict,
-    require_videos,
-)
 from proctor.stages.instructional.choices import make
 from proctor.stages.instructional.filter import filter_questions
 from proctor.stages.instructional.pairs import found_clips, generate
 from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.judge import judge
 from proctor.stages.models import Asked
+from proctor.stages.predict import predict
 from proctor.stages.report import report
+from proctor.stages.score import score, scored_tables
+from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 
 __all__ = ["CLIPS"]
-
-_FORMS: Final[tuple[Form, ...]] = ("choice", "open")
 
 
 def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str) -> None:
@@ -124,32 +122,43 @@ def _can_answer(doing: Doing, settings: ClipAnswerSettings) -> None:
         doing.workspace, doing.settings(PairOptions)
     ).clips  # told now, not after pairs are paid
     if settings.predictor and any(view.kind == "frames" for view in views):
-        require_videos(doing.workspace, settings.videos, clips)
+        videos = workspace_videos(doing.workspace, settings.videos, {clip.video_id for clip in clips})
+        shown = (Footage(recording=c.video_id, end=c.end, video=c.video or "") for c in clips)
+        require_a_video(shown, videos)
 
 
 def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
-    for floor in floors(doing.root, resamples=settings.resamples, seed=settings.seed):
-        doing.add(f"floor/{floor['system']}", floor)
-    for model in settings.predictor:
-        for view in settings.show:
-            options = PredictOptions(
-                model=model, view=view, style=settings.style, shuffle=settings.shuffle, circular=settings.circular,
-                videos=settings.videos, limit=settings.limit, resamples=settings.resamples, seed=settings.seed,
+    doing.add("build", build(doing.root))
+    runs: list[str] = []
+    for name in CHOICE_FLOORS:
+        (floor,) = predict(
+            doing.root, name, PredictSettings(kind=KIND.name, form="choice", seed=settings.seed)
+        )
+        doing.add(f"floor/{name}", floor)
+        runs.append(floor.run)
+    for model in dict.fromkeys(settings.predictor):
+        for view in dict.fromkeys(settings.show):
+            asked = PredictSettings(
+                kind=KIND.name, form="choice", show=view, style=settings.style, shuffle=settings.shuffle,
+                circular=settings.circular, videos=settings.videos, limit=settings.limit, seed=settings.seed,
             )  # fmt: skip
             with doing.showing(f"answering: {model} ({view})") as seen:
-                made = predict(doing.root, options, limits=doing.limits, seen=seen)
+                (made,) = predict(doing.root, model, asked, limits=doing.limits, seen=seen)
             doing.add(f"predict/{model} ({view})", made)
+            runs.append(made.run)
             if settings.judge is not None:
-                opened = replace(options, form="open", judge=settings.judge, circular=False, shuffle=None)
+                opened = msgspec.structs.replace(asked, form="open", circular=False, shuffle=None)
                 with doing.showing(f"answering open-ended: {model} ({view})") as seen:
-                    made = predict(doing.root, opened, limits=doing.limits, seen=seen)
+                    (made,) = predict(doing.root, model, opened, limits=doing.limits, seen=seen)
                 doing.add(f"open/{model} ({view})", made)
-    for form in _FORMS:
-        tables = {
-            f"{doing.cell}: {name}" if doing.cell else name: table
-            for name, (table, _) in load_runs(doing.workspace, form).items()
-        }
-        doing.done.scores |= rows_of_tables(tables)
+                with doing.showing(f"marking: {model} ({view})") as seen:
+                    how = JudgeSettings(runs=(made.run,), judge=settings.judge)
+                    marked = judge(doing.root, how, limits=doing.limits, seen=seen)
+                doing.add(f"judge/{model} ({view})", marked)
+                runs.append(made.run)
+    scoring = ScoreSettings(runs=tuple(runs), resamples=settings.resamples, seed=settings.seed)
+    rows = rows_of_tables(score(doing.root, scoring).tables)
+    doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
     with doing.showing("writing the report") as seen:
         written = report(doing.root, videos=settings.videos, seen=seen)
     doing.add("report", written)
@@ -158,14 +167,11 @@ def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
 
 def _measure(root: Path) -> Iterator[Unit]:
     """Yield what systems got for each question, with options and open-ended."""
-    workspace = Workspace(root)
-    for form in _FORMS:
-        for system, (table, _) in load_runs(workspace, form).items():
-            for measure, marks in table.marks.items():
-                clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
-                yield Unit(
-                    system, measure if form == "choice" else f"{form}: {measure}", marks, clusters, 100.0
-                )
+    for info, table in scored_tables(Workspace(root), KIND.name):
+        for measure, marks in table.marks.items():
+            clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+            named = measure if info.form == "choice" else f"{info.form}: {measure}"
+            yield Unit(table.predictor, named, marks, clusters, 100.0)
 
 
 CLIPS: Final = Plan(
@@ -185,9 +191,9 @@ CLIPS: Final = Plan(
         ),
         Stage(
             "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or ""],
-            writes=("clip-runs/**/*",),
+            writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*"),
         ),
     ),
     measure=_measure,
-    costs=("pairs.jsonl", "filters.jsonl", "choices.attempts.jsonl", "clip-runs/*/*/*.jsonl"),
+    costs=("pairs.jsonl", "filters.jsonl", "choices.attempts.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl"),
 )  # fmt: skip

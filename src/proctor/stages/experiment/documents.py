@@ -13,13 +13,17 @@ from proctor.exam.kind import ViewOptions
 from proctor.exam.kinds.documents import KIND
 from proctor.llm.model import ModelName
 from proctor.records import is_there
+from proctor.stages.build import build as build_exam
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
 from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables
+from proctor.stages.judge import judge
+from proctor.stages.predict import predict
 from proctor.stages.report import report
-from proctor.stages.styled.answer import AnswerOptions, answer, load_answers, style_overlap
+from proctor.stages.score import score, scored_tables
 from proctor.stages.styled.corpus import build
 from proctor.stages.styled.generate import generate, plan_of
-from proctor.stages.styled.questions import QUESTION_SETS
+from proctor.stages.styled.overlap import style_overlap
 from proctor.stages.styled.reading import CORPUS, corpus_of, questions_of
 from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
 from proctor.stages.styled.settings import CorpusOptions, RetrievalOptions, StyledOptions
@@ -134,20 +138,34 @@ def _can_answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
 
 
 def _answer(doing: Doing, settings: CorpusAnswerSettings) -> None:
+    if not settings.model:
+        return
+    doing.add("build", build_exam(doing.root))
+    # Scores are made of the last marks: those of the first judge that sees the sources.
+    judges = [("reference", name) for name in reversed(settings.reference_judge)]
+    judges += [("source", name) for name in reversed(settings.judge)]
+    runs: list[str] = []
     for system in dict.fromkeys(settings.model):
         llm, _, lmm = system.partition(",")
         for sources in dict.fromkeys(settings.sources):
-            options = AnswerOptions(
-                llm=llm, lmm=lmm or None, sources=sources, judges=settings.judge, questions=settings.questions,
-                reference_judges=settings.reference_judge, bert_score=settings.bert_score, limit=settings.limit,
-                resamples=settings.resamples, seed=settings.seed,
+            asked = PredictSettings(
+                kind=KIND.name, questions=settings.questions, show=sources, image_model=lmm or None,
+                limit=settings.limit, seed=settings.seed,
             )  # fmt: skip
             with doing.showing(f"answering: {system} from {sources}") as seen:
-                made = answer(doing.root, options, limits=doing.limits, seen=seen)
+                (made,) = predict(doing.root, llm, asked, limits=doing.limits, seen=seen)
             doing.add(f"answer/{system} ({sources})", made)
-    found = {name: table for name, (table, _) in load_answers(doing.workspace, settings.questions).items()}
-    named = {f"{doing.cell}: {name}" if doing.cell else name: table for name, table in found.items()}
-    doing.done.scores |= rows_of_tables(named)
+            runs.append(made.run)
+            for rubric, name in dict.fromkeys(judges):
+                how = JudgeSettings(runs=(made.run,), judge=name, rubric=rubric)
+                with doing.showing(f"marking: {system} from {sources}, {name} ({rubric})") as seen:
+                    marked = judge(doing.root, how, limits=doing.limits, seen=seen)
+                doing.add(f"judge/{system} ({sources}): {name} ({rubric})", marked)
+    scoring = ScoreSettings(
+        runs=tuple(runs), resamples=settings.resamples, seed=settings.seed, bert_score=str(settings.bert_score or "")
+    )  # fmt: skip
+    rows = rows_of_tables(score(doing.root, scoring).tables)
+    doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
 
 
 def _overlap(doing: Doing, settings: OverlapSettings) -> None:
@@ -164,13 +182,11 @@ def _overlap(doing: Doing, settings: OverlapSettings) -> None:
 
 def _measure(root: Path) -> Iterator[Unit]:
     """Yield what systems got for each question, by every judge and every other measure."""
-    workspace = Workspace(root)
-    for which in QUESTION_SETS:
-        for system, (table, _) in load_answers(workspace, which).items():
-            for measure, marks in table.marks.items():
-                clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
-                named = measure if which == "styled" else f"{which}: {measure}"
-                yield Unit(system, named, marks, clusters, _SCALES.get(measure.partition(" (")[0], 1.0))
+    for info, table in scored_tables(Workspace(root), KIND.name):
+        for measure, marks in table.marks.items():
+            clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+            named = f"data: {measure}" if info.questions == "data" else measure
+            yield Unit(table.predictor, named, marks, clusters, _SCALES.get(measure.partition(" (")[0], 1.0))
 
 
 DOCUMENTS: Final = Plan(
@@ -185,9 +201,10 @@ DOCUMENTS: Final = Plan(
             writes=("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl"),
         ),
         Stage("retrieve", _retrieve, models=_searching, writes=("retrieval/**/*",)),
-        Stage("answer", _answer, models=_answering, check=_can_answer, writes=("answers/**/*",)),
+        Stage("answer", _answer, models=_answering, check=_can_answer,
+              writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*")),
         Stage("overlap", _overlap, models=lambda s: [s.classifier or ""], writes=("overlap.json*",)),
     ),
     measure=_measure,
-    costs=("styled.attempts.jsonl", "answers/*/*/predictions.jsonl", "answers/*/*/judgements.*.jsonl"),
+    costs=("styled.attempts.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl"),
 )  # fmt: skip

@@ -117,7 +117,7 @@ def _copied(root: Path, copy: Path) -> None:
     if not root.is_dir():
         return
     for path in root.resolve().iterdir():
-        if path.name in ("runs", "answers", "clip-runs", CELLS):
+        if path.name in ("runs", CELLS):
             shutil.copytree(path, copy / path.name, symlinks=True)
         elif path.is_dir():
             if path.name not in ("release", FORMER_RUNS):

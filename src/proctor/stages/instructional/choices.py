@@ -183,9 +183,13 @@ def subject_of_choices(workspace: Workspace) -> str:
 def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject:
     if asked is not None:
         return asked
-    files: dict[ChoiceSubject, str] = {"pairs": KEPT, "items": "items.jsonl", "styled": STYLED}
-    for subject, name in files.items():
-        if is_there(workspace.file(name)):
+    files: dict[ChoiceSubject, tuple[str, ...]] = {
+        "pairs": (KEPT,),
+        "items": ("items.jsonl", "graphs.json"),  # of documents, too, but without task graphs
+        "styled": (STYLED,),
+    }
+    for subject, names in files.items():
+        if all(is_there(workspace.file(name)) for name in names):
             return subject
     raise UserError(
         "there are no questions to give options to.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -16,10 +15,7 @@ from proctor.exam.concur import (
     sheet_of_runs,
 )
 from proctor.exam.kinds.documents import KIND
-from proctor.exam.table import ScoreTable
-from proctor.records import is_there, read_json
-from proctor.stages.predict import read_run_info
-from proctor.stages.styled.answer import load_answers
+from proctor.stages.score import scored_tables
 from proctor.stages.styled.questions import QUESTION_SETS
 from proctor.stages.styled.retrieve import load_table
 from proctor.workspace import Workspace
@@ -64,11 +60,12 @@ def mark_sheet(text: str, by: str) -> MarkSheet:
         sheets = sheets_of(Workspace(Path(root)), which)
         if by in sheets:
             return sheets[by]
-        command = "retrieve" if by == "retrieval" else "answer"
+        answered = f"predict {root} --kind documents --questions {which}, proctor judge {root} and proctor score {root}"
+        command = f"retrieve {root} --questions {which}" if by == "retrieval" else answered
         raise UserError(
             f"there are no marks of {by} over the set {which!r}.",
             where=root,
-            hint=f"run first: proctor {command} {root} --questions {which}",
+            hint=f"run first: proctor {command}",
         )
     path = Path(text)
     if not path.is_file():
@@ -87,19 +84,9 @@ def sheets_of(workspace: Workspace, which: str) -> dict[str, MarkSheet]:
     table = load_table(workspace, which)
     if table is not None:
         sheets["retrieval"] = sheet_of_retrieval(name, table)
-    tables = {system: table for system, (table, _) in load_answers(workspace, which).items()}
-    tables |= {table.predictor: table for table in _run_tables(workspace, which)}
+    scored = scored_tables(workspace, KIND.name)
+    tables = {table.predictor: table for info, table in scored if info.questions in ("", which)}
     answers = sheet_of_runs(name, tables.values(), _JUDGED)
     if answers.marks:
         sheets["answers"] = answers
     return sheets
-
-
-def _run_tables(workspace: Workspace, which: str) -> Iterator[ScoreTable]:
-    """Yield the scores of the runs over a set of questions about documents."""
-    for name in workspace.run_names():
-        folder = workspace.run_folder(name)
-        info = read_run_info(folder)
-        of_set = info.kind == KIND.name and info.questions in ("", which)
-        if of_set and is_there(folder / "scores.json"):
-            yield read_json(folder / "scores.json", ScoreTable)

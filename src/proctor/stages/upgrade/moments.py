@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -22,7 +21,8 @@ from proctor.records import (
 )
 from proctor.stages.predict import RunInfo, items_hash
 from proctor.stages.upgrade.part import Part
-from proctor.workspace import StageRecord, Workspace, is_there
+from proctor.stages.upgrade.runs import rename_digest
+from proctor.workspace import Workspace, is_there
 
 __all__ = ["upgrade_moments"]
 
@@ -61,7 +61,7 @@ def upgrade_moments(workspace: Workspace) -> Part:
     items = [_upgraded(i, asked.get(i.candidate_id, "")) for i in old]
     digest = file_sha256(path)
     write_jsonl(path, items)
-    _rename_digest(workspace, path, digest)
+    rename_digest(workspace, path, digest)
     before, now = content_hash([content_hash(i) for i in old]), items_hash(items)
     runs = [folder / "run.json" for folder in map(workspace.run_folder, workspace.run_names())]
     changed = 0
@@ -103,18 +103,3 @@ def _upgraded(old: _Item, seen: str) -> Item:
         approved_by=old.question_approved_by,
         seen=seen,
     )
-
-
-def _rename_digest(workspace: Workspace, path: Path, before: str) -> None:
-    """Say in ``stages.json`` that the stages which read or wrote the old file did so with the new one."""
-    now = file_sha256(path)
-
-    def renamed(digests: Mapping[str, str]) -> dict[str, str]:
-        return {n: now if (n, d) == (path.name, before) else d for n, d in digests.items()}
-
-    records: dict[str, StageRecord] = {
-        name: msgspec.structs.replace(record, inputs=renamed(record.inputs), outputs=renamed(record.outputs))
-        for name, record in workspace.stages().items()
-    }
-    if records:
-        write_json(workspace.file("stages.json"), records)

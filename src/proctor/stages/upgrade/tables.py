@@ -21,15 +21,12 @@ def leave_out_tables(workspace: Workspace) -> Part:
         *root.glob("runs/*/corrected.json"),
         *root.glob("comparisons.json"),
     ]
-    others = [*root.glob("clip-runs/*/*/table.json"), *root.glob("answers/*/*/table.json")]
     calibration = [] if _is_calibration(workspace) else list(root.glob("calibration.json"))
-    for table in (*scores, *others, *calibration):
+    for table in (*scores, *calibration):
         table.unlink()
-    asked = "Tables about clips and documents are made again by the commands that made them; their replies are stored."
     return Part(
-        left_out=dict(Counter(table.name for table in (*scores, *others, *calibration))),
+        left_out=dict(Counter(table.name for table in (*scores, *calibration))),
         again=(*(["calibrate"] if calibration else []), *(["score"] if scores or calibration else [])),
-        notes=(asked,) if others else (),
     )
 
 

@@ -7,6 +7,7 @@ that a process which is killed leaves nothing that looks whole.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import atomic_folder
+from proctor.stages.upgrade.clips import upgrade_clips
 from proctor.stages.upgrade.copying import copy_workspace
+from proctor.stages.upgrade.documents import upgrade_documents
 from proctor.stages.upgrade.experiments import upgrade_experiment
 from proctor.stages.upgrade.moments import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
@@ -23,7 +26,15 @@ from proctor.workspace import FORMAT, Workspace, format_of, write_format
 
 __all__ = ["Upgraded", "upgrade"]
 
-_PARTS = (upgrade_moments, upgrade_people, upgrade_experiment, leave_out_tables)
+_PARTS = (
+    upgrade_moments,
+    upgrade_clips,
+    upgrade_documents,
+    upgrade_people,
+    upgrade_experiment,
+    leave_out_tables,
+)
+_IN_ORDER = ("build", "predict", "calibrate", "score")
 
 
 class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,11 +86,11 @@ def upgrade(root: Path, output: Path | None = None, *, seen: Callable[[], None] 
         except UserError as error:  # the copy goes: what is to be corrected is in the original
             where = (error.where or "").replace(str(folder), str(root))
             raise UserError(error.message, where=where, hint=error.hint) from None
-    commands = dict.fromkeys(command for part in parts for command in part.again)
+    commands = [c for c in _IN_ORDER if any(c in part.again for part in parts)]
     return Upgraded(
         output=str(output),
         changed={name: n for part in parts for name, n in part.changed.items() if n},
-        left_out={name: n for part in parts for name, n in part.left_out.items()},
+        left_out=dict(sum((Counter(part.left_out) for part in parts), Counter[str]())),
         again=[f"proctor {command} {shlex.quote(str(output))}" for command in commands],
         notes=[note for part in parts for note in part.notes],
     )
