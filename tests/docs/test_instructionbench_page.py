@@ -96,7 +96,7 @@ def test_its_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     page = (tmp_path / "bench" / "report.html").read_text()
     assert "data:image/jpeg;base64," in page
     assert "This is a rehearsal" not in page
-    assert "openai/gpt-4o-mini (frames-8f-half-side, style d)" in page
+    assert "clip-choice-openai-gpt-4o-mini-frames-8f-half-side-style-d" in page
     training = [json.loads(line) for line in (tmp_path / "training" / "llava.jsonl").read_text().splitlines()]
     assert {row["provenance"]["video_id"] for row in training}.isdisjoint({pair.video_id for pair in kept})
     assert "all together" in said[-1]
