@@ -100,8 +100,9 @@ def verify(
         UserError: if there are no candidates, the threshold is out of range or the store cannot be used.
     """
     workspace = Workspace(root)
-    graphs = workspace.graphs()
     questions = required_questions(workspace)
+    mine = _of_moments(workspace, questions)
+    graphs = workspace.graphs()
     settings = workspace.settings("verify", {"store": store, "threshold": threshold}, DEFAULTS)
     if not 0.5 <= settings["threshold"] <= 1:
         raise UserError(f"the threshold is {settings['threshold']}.", hint="give a confidence from 0.5 to 1")
@@ -109,7 +110,6 @@ def verify(
     how = f"threshold {settings['threshold']:g}, proctor {__version__}"
     with open_store(workspace, settings) as verdicts:
         known = _judged_by(oracle.name, how, verdicts)
-        mine = (q for q in questions if q.kind == MOMENT)
         todo = [q for q in mine if known.get(q.id) != version_of(q)][:limit]
         work = (Packed(batch, tuple[Question, ...]) for batch in batches(todo, _SAVE_EVERY))
         for outcome in map_items(partial(_judge, oracle.threshold, how, pack_graphs(graphs)), work, place):
@@ -168,8 +168,8 @@ def verify_with_model(
     """
     _require_model(model)
     workspace = Workspace(root)
+    questions = _of_moments(workspace, required_questions(workspace))
     graphs = workspace.graphs()
-    questions = _of_moments(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     stage = f"verify/{file_name(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
@@ -227,8 +227,8 @@ def estimate_verification(
     """
     _require_model(model)
     workspace = Workspace(root)
+    questions = _of_moments(workspace, required_questions(workspace))
     graphs = workspace.graphs()
-    questions = _of_moments(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     with open_models(workspace, options.get("limits")) as models:
         who = model_verifier(models, workspace, model, graphs, **options)
@@ -260,15 +260,19 @@ def model_verifier(
     return ModelVerifier(model, prompts, models.secret, graphs, form=form, attach=attach, view=view.label)
 
 
-def _of_moments(workspace: Workspace) -> list[Question]:
-    """Return the questions that models review: those about moments, whose facts their prompt is made of.
+def _of_moments(workspace: Workspace, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that the oracle and models review: those about moments, by whose facts they do it.
 
     Raises:
         UserError: if there is none.
     """
-    found = [question for question in required_questions(workspace) if question.kind == MOMENT]
+    found = [question for question in questions if question.kind == MOMENT]
     if not found:
-        workspace.require("candidates.jsonl")
+        raise UserError(
+            f"not one of {len(questions):,} questions is about a moment, and only those are verified by the oracle or a model.",
+            where=str(workspace.root),
+            hint=f"have people verify the others: proctor studio {workspace.root}",
+        )
     return found
 
 

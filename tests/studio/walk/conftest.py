@@ -33,10 +33,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Site:
     """A studio that can be killed and started again, and its desk as seen by the test."""
 
-    def __init__(self, root: Path, database: str = "-") -> None:
+    def __init__(self, root: Path, database: str = "-", videos: Path | None = None) -> None:
         from proctor.stages.studio import open_desk
 
-        self.root, self.database = root, database
+        self.root, self.database, self.videos = root, database, videos
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
@@ -49,7 +49,7 @@ class Site:
 
     def start(self) -> None:
         command = [sys.executable, str(HERE / "serve.py"), str(self.root), self.database, str(self.port)]
-        self.process = subprocess.Popen(command)
+        self.process = subprocess.Popen([*command, *([str(self.videos)] if self.videos else [])])
         wait_until(self._answers, what="the studio")
 
     def _answers(self) -> bool:

@@ -103,7 +103,12 @@ class _Documents(Kind[DocumentsAsking]):
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return styles, combinations of modalities, and both together."""
         return document_slices(
-            (item.id, item.question.facets["style"], item.question.facets["combination"]) for item in items
+            (
+                item.id,
+                item.question.facets.get("style", "none"),
+                item.question.facets.get("combination", "none"),
+            )
+            for item in items  # one that came from elsewhere need not say what it is
         )
 
     def require(self, items: Sequence[Item], view: DocumentsAsking, library: Library, model: str) -> None:  # noqa: ARG002
