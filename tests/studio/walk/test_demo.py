@@ -218,6 +218,6 @@ def test_a_newcomer_from_consent_through_training_to_the_gate(
     assert page.url == f"{site.url}/"
     assert "coordinator" in page.inner_text("main").lower()
     (dev,) = site.rows("people", handle="dev")
-    assert dev.gate == "waiting"
-    assert (dev.consent_version, dev.guidelines.get("moment", 0)) != (0, 0)
+    assert json.loads(dev.gates)["moment"] == "waiting"
+    assert (dev.consent_version, json.loads(dev.guidelines).get("moment", 0)) != (0, 0)
     assert site.rows("verdicts", annotator=dev.pid) == []  # training is no judgement
