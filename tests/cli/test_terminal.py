@@ -46,7 +46,18 @@ PATHS = [
         [name]
         for name in _COMMANDS
         if name
-        not in ("import", "export", "reproduce", "oracle", "calls", "studio", "datasets", "graph", "corpus")
+        not in (
+            "import",
+            "export",
+            "reproduce",
+            "oracle",
+            "calls",
+            "studio",
+            "datasets",
+            "graph",
+            "corpus",
+            "study",
+        )
     ),
     ["import", "promqa"],
     ["export", "promqa"],
@@ -59,6 +70,7 @@ PATHS = [
     *(["corpus", name] for name in ("build", "info", "embed", "dedupe")),
     *([command, name] for command in ("generate", "experiment") for name in ("styled", "instructional")),
     ["export", "training"],
+    *(["study", name] for name in ("sample", "forms", "ratings", "manuals", "ballots")),
 ]
 
 

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
 from proctor.exam.judge_prompt import Rubric, judge_prompt
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (
     caption_prompt,
@@ -29,9 +31,10 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
+from proctor.exam.question import Footage, Open, Procedure, Proposed, Question
+from proctor.exam.question import Text as Said
 from proctor.exam.verdict.reply import read_verdict
 from proctor.examples.example import Example, Performed, StepRef
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.generate.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
@@ -240,16 +243,17 @@ def task(text: str) -> Task:
 
 
 def review(text: str) -> Rendered:
-    candidate = Candidate(
+    said = Proposed(value=Said(text=text))
+    question = Question(
         id="c",
-        example_id="r_1",
-        recording_id="r",
-        type="timing",
-        question=text,
-        answers=(Answer(text), Answer(text)),
-        provenance=Provenance(generator="g", version="1"),
+        kind=MOMENT,
+        text=text,
+        form=Open(),
+        evidence=(Footage(recording="r", end=1.0), Procedure(id="tea")),
+        proposals=(said, said),
+        facts=to_builtins(example(text)),
     )
-    return review_prompt(candidate, example(text), graph(text), VERIFY, SECRET)
+    return review_prompt(question, graph(text), VERIFY, SECRET)
 
 
 PROMPTS: dict[str, Callable[[str], Rendered]] = {

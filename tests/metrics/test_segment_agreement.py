@@ -1,9 +1,10 @@
 import math
 from itertools import permutations
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from proctor.metrics import segment_agreement as module
@@ -174,6 +175,7 @@ def test_matching_is_the_best_of_all(a, b):
 
 @settings(max_examples=40, deadline=None)
 @given(TIMES, TIMES, st.integers(-50, 50), st.randoms(use_true_random=False))
+@example([("x", 0.0, 1.0), ("x", 0.0, 2.0)], [("x", 2.0, 3.0), ("x", 2.0, 4.0)], 0, Random(0))
 def test_symmetry_and_invariances(a, b, shift, random):
     """Who is called first, the order of rows, names of steps and the origin of time change nothing."""
     scores = [s.value for s in every_score(compared(a, b), resamples=0)]

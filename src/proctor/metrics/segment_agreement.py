@@ -160,7 +160,9 @@ def _by_step(recording: str, annotator: str, segments: Sequence[TimedStep]) -> d
 def _compare(recording: str, step: str, a: str, b: str, one: Floats, two: Floats) -> StepComparison:
     overlap = temporal_ious(one[:, None, 0], one[:, None, 1], two[None, :, 0], two[None, :, 1])
     apart = np.abs(one[:, None, :] - two[None, :, :]).sum(axis=2)
-    matched = _assign(overlap - _TIE * apart / max(float(apart.sum()), 1e-300))
+    apart /= max(float(apart.sum()), 1e-300)
+    # Of matchings that are equally far apart the one with the most even distances: else the order of rows would decide.
+    matched = _assign(overlap - _TIE * (apart + 1e-3 * apart**2))
     difference = np.array([two[j] - one[i] for i, j in matched]).reshape(-1, 2)
     return StepComparison(recording, step, a, b, overlap, matched, difference[:, 0], difference[:, 1])
 
