@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.report.plaintext import clip_line, clip_text, json_island, show_text
+from proctor.report.plaintext import clip_line, clip_text, show_text
 
 
 @pytest.mark.parametrize(
@@ -38,21 +36,6 @@ def test_a_long_text_says_that_it_was_cut() -> None:
     cut = clip_text("x" * 1_000_000, 10)
     assert cut.startswith("x" * 10 + " … [1,000,000 characters")
     assert len(cut) < 100
-
-
-@given(
-    st.recursive(
-        st.text() | st.integers(-9, 9) | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
-    )
-)
-def test_islands_are_json_that_cannot_leave_their_element(value: object) -> None:
-    island = json_island(value)
-    assert json.loads(island) == value
-    assert not set("<>&\u2028\u2029") & set(island)
-
-
-def test_islands_survive_lone_surrogates() -> None:
-    assert json.loads(json_island([show_text("\ud83d")])) == ["⟨U+D83D⟩"]
 
 
 def test_clip_line_is_one_visible_line() -> None:

@@ -216,7 +216,8 @@ def styled(
     """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
-    together. Each stage is a command of its own: corpus build, generate styled, retrieve, answer, report.
+    together. Each stage is a command of its own: corpus build, generate styled, retrieve,
+    build, predict, judge, score, report.
 
     Example: proctor experiment styled bench --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --max-cost 20
 
@@ -239,7 +240,7 @@ def instructional(
     """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate instructional,
-    filter, choices, predict, report.
+    filter, choices, build, predict, judge, score, report.
 
     Example: proctor experiment instructional bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20

@@ -6,6 +6,7 @@ the same code for all. Kinds of other packages are found behind the entry point 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -225,7 +226,7 @@ class RuleMarker(Protocol):
         ...
 
 
-class Kind(Generic[V]):
+class Kind(ABC, Generic[V]):
     """A kind of questions. One of another package overrides what differs: its name, ``view``, ``exhibits`` and ``talk`` at least.
 
     Attributes:
@@ -276,13 +277,13 @@ class Kind(Generic[V]):
         """Return the texts of the usual views, the one that is meant when none is named first."""
         return ("question",)
 
+    @abstractmethod
     def view(self, text: str, options: ViewOptions) -> V:
         """Return the view that a short text names.
 
         Raises:
             UserError: if it names none of this kind.
         """
-        raise NotImplementedError
 
     def parameters(self, form: Form) -> Parameters | None:  # noqa: ARG002
         """Return what the answering calls are made with, where it is always the same; it is told before anything is asked."""
@@ -292,19 +293,19 @@ class Kind(Generic[V]):
         """Return the ways in which an item is asked: a single one without a name, or one for each rotation of options."""
         return (Turn(),)
 
+    @abstractmethod
     def exhibits(self, item: Item, view: V, library: Library) -> Exhibits:
         """Yield what is shown of an item, ever smaller.
 
         Raises:
             UserError: if it cannot be shown; the item then failed (``not_shown``), and the others go on.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def talk(
         self, item: Item, turn: Turn, exhibit: Exhibit, view: V, library: Library, prompts: Prompts
     ) -> Talk:
         """Ask an item once, in as many calls as it takes. It depends on nothing but the arguments and its own outcomes."""
-        raise NotImplementedError
 
     # -- systems without a model ---------------------------------------------------------------------------
 
@@ -312,13 +313,13 @@ class Kind(Generic[V]):
         """Return the names of the systems that ask no model; none by default."""
         return ()
 
-    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:
+    def fit(self, name: str, items: Sequence[Item], library: Library) -> Floor:  # noqa: ARG002
         """Return one of ``floors``; it may learn from all items.
 
         Raises:
-            UserError: if an item lacks what it needs.
+            UserError: if there is none of this name, or an item lacks what it needs.
         """
-        raise NotImplementedError
+        raise UserError(f"there is no system '{name}' that answers without a model.", where=self.name)
 
     # -- marking -------------------------------------------------------------------------------------------
 

@@ -229,16 +229,6 @@ def _require_two(n: int) -> None:
         raise MetricInputError(f"similarity needs at least two texts, got {n}")
 
 
-def _require_same_width(a: Floats, b: Floats) -> None:
-    if not len(a) or not len(b):
-        raise MetricInputError(f"both sets need vectors, got {len(a)} and {len(b)}")
-    if a.shape[1] != b.shape[1]:
-        raise MetricInputError(
-            f"vectors of {a.shape[1]} and {b.shape[1]} dimensions cannot be compared",
-            "embed both sets with the same model",
-        )
-
-
 _TRAP: Final = (
     "Depends on the embedding model, many of which place all texts within a narrow cone (E5: 0.7 to 1)."
 )

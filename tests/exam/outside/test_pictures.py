@@ -37,6 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
     (info / "entry_points.txt").write_text(
         "[proctor.kinds]\npicture = tests.exam.outside.proctor_pictures:KIND\n"
         "gone = tests.exam.outside.proctor_pictures:GONE\nword = tests.exam.outside.proctor_pictures:PARAMETERS\n"
+        "unfinished = tests.exam.outside.proctor_unfinished:KIND\n"
     )
     sys.path.append(str(site))
     yield kind_named("picture")
@@ -155,6 +156,7 @@ def test_a_kind_that_nobody_has_or_that_is_broken_is_refused(installed) -> None:
         ("smell", "no kind of questions 'smell'"),
         ("gone", "cannot be loaded: AttributeError"),
         ("word", "is not a kind of questions"),
+        ("unfinished", "cannot be loaded: TypeError.* talk"),
     ):
         with pytest.raises(UserError, match=why):
             kind_named(name)

@@ -57,7 +57,7 @@ def upgrade_clips(workspace: Workspace) -> Part:
 def _take(workspace: Workspace, old: Path, asked: Sequence[Item], predictions: Sequence[Prediction]) -> None:
     named = {item.question.parent or item.id: item.id for item in asked}
     first, marks = predictions[0], old / "judgements.jsonl"
-    view = next(p.details["view"] for p in predictions if "view" in p.details)
+    view = next((p.details["view"] for p in predictions if "view" in p.details), "")
     made: list[Judgement] = read_jsonl(marks, Judgement) if is_there(marks) else []
     info = RunInfo(
         predictor=first.predictor,
