@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from proctor.ask.moment.candidate import Candidate
+from proctor.ask.moment.derive import derive_examples
+from proctor.ask.moment.rules import RuleGenerator, generate_candidates
 from proctor.datasets.dataset import load_dataset
-from proctor.examples.derive import derive_examples
-from proctor.examples.example import STEP_TYPES, Example
-from proctor.generate.candidate import Candidate
-from proctor.generate.rules import RuleGenerator, generate_candidates
+from proctor.exam.kinds.example import STEP_TYPES, Example
 
 
 def draw(dataset: str, folder: Path, size: int, seed: int) -> Iterator[dict[str, Any]]:

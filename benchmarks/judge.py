@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable
 
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Gold, Item, Text
-from proctor.examples.example import Example
 from proctor.procedure.graph import Step, TaskGraph
 
 

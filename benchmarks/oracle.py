@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from proctor.examples.example import Example, Performed
+from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.verify.oracle import Oracle
@@ -108,8 +108,8 @@ def _case(rng: random.Random, graph: TaskGraph, done: Sequence[str], number: int
 
 def published_cases(annotations: Path, examples: Path, count: int) -> list[Case]:
     """Return the published machine answers, repeated up to the count, each made different by its number."""
+    from proctor.ask.moment.promqa import read_promqa, to_example
     from proctor.datasets.captaincook4d import activity_key, read_graphs
-    from proctor.examples.promqa import read_promqa, to_example
 
     graphs = read_graphs(annotations)
     once: list[Case] = []

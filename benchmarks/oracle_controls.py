@@ -15,11 +15,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from proctor.ask.moment.candidate import Answer, Candidate
+from proctor.ask.moment.derive import derive_examples
+from proctor.ask.moment.rules import RuleGenerator
 from proctor.datasets.dataset import load_dataset
-from proctor.examples.derive import derive_examples
-from proctor.examples.example import QUESTION_TYPES, Example
-from proctor.generate.candidate import Answer, Candidate
-from proctor.generate.rules import RuleGenerator
+from proctor.exam.kinds.example import QUESTION_TYPES, Example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle import Oracle
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from proctor.ask.moment.promqa import read_promqa
 from proctor.datasets.captaincook4d import activity_key, read_graphs
-from proctor.examples.promqa import read_promqa
 from proctor.records import file_sha256, write_json
 from proctor.verify.oracle.annotator import Oracle
 from proctor.verify.oracle.confidence import Calibration, fit_calibration

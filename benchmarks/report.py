@@ -11,12 +11,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
 from proctor.exam.kinds.moment import KIND
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Gold, Item, Text
 from proctor.exam.scores import score_run
-from proctor.examples.example import QUESTION_TYPES, Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.report.compose import write_report

@@ -32,7 +32,7 @@ class Lives:
     """Starts processes that do a work.
 
     Args:
-        work: module and function, such as ``tests.generate.styled.killed:live``. It takes texts.
+        work: module and function, such as ``tests.ask.documents.killed:live``. It takes texts.
     """
 
     def __init__(self, work: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import moment_example, question_about
 from proctor.exam.question import Gold, Item, Text
-from proctor.examples.example import Example
 
 __all__ = ["gold", "moment_item", "with_example", "without_seen"]
 

@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proctor.ask.documents.pipeline import StyledGenerator, StyledModels, StyledSettings
+from proctor.ask.documents.plan import plan_targets
+from proctor.ask.documents.prompting import PromptKit
+from proctor.ask.documents.run import StyledRun, generate_styled
+from proctor.ask.documents.seed_levels import SeedLevels
+from proctor.ask.documents.style import load_styles
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.source import Source, image_source, is_long_enough, table_source, text_source
-from proctor.generate.promqa_prompt import generation_prompts
-from proctor.generate.styled.pipeline import StyledGenerator, StyledModels, StyledSettings
-from proctor.generate.styled.plan import plan_targets
-from proctor.generate.styled.prompting import PromptKit
-from proctor.generate.styled.run import StyledRun, generate_styled
-from proctor.generate.styled.seed_levels import SeedLevels
-from proctor.generate.styled.style import load_styles
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
 

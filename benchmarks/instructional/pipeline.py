@@ -23,10 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from proctor.stages.instructional.choices import make
-from proctor.stages.instructional.filter import filter_questions
-from proctor.stages.instructional.pairs import generate
-from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.clip.choices import make
+from proctor.stages.clip.filter import filter_questions
+from proctor.stages.clip.pairs import generate
+from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.models import Asked, Limits
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "steps"

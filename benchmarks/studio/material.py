@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from proctor.examples.example import QUESTION_TYPES, Example, Performed, StepRef
-from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.records import write_jsonl

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from proctor.version import __version__
 
 _HOME: Final = {
-    "Candidate": "proctor.generate.candidate",
+    "Candidate": "proctor.ask.moment.candidate",
     "Dataset": "proctor.datasets.dataset",
-    "Example": "proctor.examples.example",
+    "Example": "proctor.exam.kinds.example",
     "Item": "proctor.exam.question",
     "Judgement": "proctor.exam.prediction",
     "Mistake": "proctor.procedure.recording",
@@ -28,7 +28,7 @@ _HOME: Final = {
     "UserError": "proctor.errors",
     "Verdict": "proctor.verify.verdict",
     "Workspace": "proctor.workspace",
-    "derive_examples": "proctor.examples.derive",
+    "derive_examples": "proctor.ask.moment.derive",
     "derive_progress": "proctor.procedure.progress",
     "load_dataset": "proctor.datasets.dataset",
 }
@@ -36,15 +36,15 @@ _HOME: Final = {
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - the names are strings
 
 if TYPE_CHECKING:
+    from proctor.ask.moment.candidate import Candidate as Candidate
+    from proctor.ask.moment.derive import derive_examples as derive_examples
     from proctor.datasets.dataset import Dataset as Dataset
     from proctor.datasets.dataset import load_dataset as load_dataset
     from proctor.errors import UserError as UserError
+    from proctor.exam.kinds.example import Example as Example
     from proctor.exam.prediction import Judgement as Judgement
     from proctor.exam.prediction import Prediction as Prediction
     from proctor.exam.question import Item as Item
-    from proctor.examples.derive import derive_examples as derive_examples
-    from proctor.examples.example import Example as Example
-    from proctor.generate.candidate import Candidate as Candidate
     from proctor.metrics.score import Score as Score
     from proctor.procedure.graph import Step as Step
     from proctor.procedure.graph import TaskGraph as TaskGraph

@@ -606,8 +606,8 @@ def test_a_release_folder_that_is_not_ours_is_left_alone(
 )
 @pytest.mark.parametrize("name", ["manifest.json", "graphs.json", "data/test.jsonl"])
 def test_a_broken_release_is_noticed(name: str, way: str, bench: Path) -> None:
-    from proctor.benchmark.release import read_release
     from proctor.errors import UserError
+    from proctor.release.folder import read_release
 
     WAYS[way](bench / "release" / name)
     with pytest.raises(UserError) as caught:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.stages.instructional.material import row, write_rows
+from tests.stages.clip.material import row, write_rows
 
-from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
+from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import rehearse
 from proctor_rehearsal.standin import Standin

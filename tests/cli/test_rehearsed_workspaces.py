@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.stages.instructional.material import row, write_rows
+from tests.stages.clip.material import row, write_rows
 from tests.typed import proctor
 from typer.main import get_command
 

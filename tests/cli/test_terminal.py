@@ -164,7 +164,7 @@ SLOW = """
 import signal, sys, time
 # Whoever runs the tests in the background of a shell starts them with Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-import proctor.generate.rules as rules
+import proctor.ask.moment.rules as rules
 real = rules.RuleGenerator.generate
 def slowly(self, example, graph):
     open(sys.argv[2] + ".begun", "w").close()

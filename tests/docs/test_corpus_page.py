@@ -10,8 +10,8 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.typed import proctor
 
-from proctor.generate.styled.record import StyledQuestion
-from proctor.generate.styled.style import BUILTIN_STYLES, load_style
+from proctor.ask.documents.record import StyledQuestion
+from proctor.ask.documents.style import BUILTIN_STYLES, load_style
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin

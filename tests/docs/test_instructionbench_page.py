@@ -12,7 +12,7 @@ import pytest
 from tests.media.make_video import make_grey_video
 from tests.typed import proctor, proctor_process
 
-from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
+from proctor.ask.clip.record import ChoiceItem, InstructionalPair
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin

@@ -17,7 +17,7 @@ import proctor.studio
 from proctor.drawing.engines import find_engine
 from proctor.drawing.layout import Layouts
 from proctor.drawing.view import view_graph
-from proctor.examples.example import Example, Performed
+from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 

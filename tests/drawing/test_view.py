@@ -21,7 +21,7 @@ from proctor.drawing.layout import Layouts
 from proctor.drawing.sketch import Sketch
 from proctor.drawing.svg import draw_layout
 from proctor.drawing.view import GraphView, mark_steps, view_graph
-from proctor.examples.example import Example, Performed, StepRef
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 

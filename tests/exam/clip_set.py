@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
 from proctor.exam.clip_question import ClipQuestion
-from proctor.generate.instructional.record import InstructionalPair, ShownClip, ShownStep
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
 

@@ -7,8 +7,8 @@ from tests.moments import moment_item
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import image_source, table_source, text_source
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.source_question import SourceQuestion
-from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 

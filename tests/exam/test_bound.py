@@ -5,10 +5,10 @@ import pytest
 from proctor.exam.bound import AnnotationBound, Facts
 from proctor.exam.floors import moment_floor
 from proctor.exam.judge import RuleJudge
+from proctor.exam.kinds.example import Performed
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import predict_items
 from proctor.exam.prediction import Prediction
-from proctor.examples.example import Performed
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from tests.exam.clip_set import OPTIONS, clip, pair
 
+from proctor.ask.clip.record import ChoiceItem
 from proctor.errors import UserError
 from proctor.exam.clip_question import choice_questions, open_questions
-from proctor.generate.instructional.record import ChoiceItem
 
 
 def item(name: str = "p0", options: tuple[str, ...] = OPTIONS, letter: str = "B") -> ChoiceItem:

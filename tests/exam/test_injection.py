@@ -17,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
+from proctor.ask.moment.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
 from proctor.exam.judge_prompt import Rubric, judge_prompt
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (
@@ -34,8 +36,6 @@ from proctor.exam.predict_prompt import (
 from proctor.exam.question import Footage, Open, Procedure, Proposed, Question
 from proctor.exam.question import Text as Said
 from proctor.exam.verdict.reply import read_verdict
-from proctor.examples.example import Example, Performed, StepRef
-from proctor.generate.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
 from proctor.llm.prompt import PromptSet, Rendered

@@ -1,11 +1,11 @@
 import pytest
 from tests.exam.known_answers import calibration_cases, separation
 
-from proctor.benchmark.promqa import import_promqa
+from proctor.ask.moment.promqa import read_promqa
 from proctor.datasets.captaincook4d import DATASET
 from proctor.exam.judge import compare_answer
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.examples.promqa import read_promqa
+from proctor.release.promqa import import_promqa
 
 
 @pytest.mark.shared

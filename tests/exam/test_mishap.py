@@ -1,7 +1,7 @@
 import pytest
 
+from proctor.exam.kinds.example import Example, Performed
 from proctor.exam.mishap import Mishap
-from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 
 TEXTS = {

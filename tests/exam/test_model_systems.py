@@ -10,6 +10,7 @@ from tests.moments import moment_item, with_example
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.answering import call_details, total_cost, why_no_reply
 from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment import KIND
 from proctor.exam.kinds.moment_marker import RubricMarker
 from proctor.exam.library import Library, Prompts
@@ -18,7 +19,6 @@ from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.view import View, frame_times
-from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Truncated, Usage

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from tests.exam.clip_set import question
 
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.kinds.clip import KIND, clip_items
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
@@ -12,7 +13,6 @@ from proctor.exam.marker import ModelMarker
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
-from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Usage

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.corpus.index.lexical import LexicalIndex
@@ -18,7 +19,6 @@ from proctor.exam.retrieval import Query, Ranking, RetrievalRun, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import LexicalRetriever
 from proctor.exam.source_question import SourceQuestion, combination, of_corpus, of_styled
-from proctor.generate.styled.record import StyledQuestion
 
 
 class Listed:

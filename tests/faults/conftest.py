@@ -37,7 +37,7 @@ for name in ("cli.main", "cli.predict", "cli.judge", "cli.generate", "cli.score"
     importlib.import_module("proctor." + name)
 import aiohttp, genai_prices.data_snapshot, jinja2.sandbox, sqlalchemy.dialects.sqlite, tomlkit
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.generate.promqa_prompt import generation_prompts
+from proctor.ask.moment.promqa_prompt import generation_prompts
 for prepare in (genai_prices.data_snapshot.get_snapshot, evaluation_prompts, generation_prompts):
     prepare()
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect")

@@ -23,8 +23,8 @@ import pytest
 
 from proctor.cli.console import run
 from proctor.cli.main import app
+from proctor.exam.kinds.example import Example
 from proctor.exam.prediction import Prediction
-from proctor.examples.example import Example
 from proctor.records import read_jsonl
 
 Contents = Callable[[Path], dict[str, bytes]]

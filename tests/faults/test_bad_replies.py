@@ -17,10 +17,10 @@ import msgspec
 import pytest
 from tests.taking import judge, predict
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.table import ScoreRow
-from proctor.generate.candidate import Candidate
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules
 from proctor.llm.store import CallStore, StoredCall

@@ -30,7 +30,7 @@ from tests.typed import Outcome
 from tests.typed import proctor as proctor_command
 
 import proctor.llm.registry
-from proctor.generate import recipe_picture
+from proctor.ask.moment import recipe_picture
 from proctor.llm.caller import Caller
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure

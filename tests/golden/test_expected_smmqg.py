@@ -62,7 +62,7 @@ ELSEWHERE = {
     "seed_uniformity_real_lsa": "informative and dependent on an embedding, by its own note not a target of tests",
     "forms": "forms and pay of the human study: belong to the verification room",
     "candidate_counts": GENERATOR,
-    "generation_parse": "parsing of generations: belongs to tests/generate",
+    "generation_parse": "parsing of generations: belongs to tests/ask",
     "paper_tables.styles": "names of columns",
     "paper_tables.modalities": "names of columns",
     "paper_tables.T8_overlap": "printed; the classifiers' answers were not released (the measure is style_overlap)",

@@ -14,11 +14,11 @@ from tests.golden.playing import Asked, Pictures, Table, replaying
 from tests.golden.test_replays import STORED, unpacked
 from tests.typed import proctor
 
-from proctor.generate.candidate import Candidate
-from proctor.generate.instructional.funnel import FilterResult
+from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.moment.candidate import Candidate
 from proctor.llm.outcome import Failure
 from proctor.records import content_hash, read_jsonl, write_jsonl
-from proctor.stages.instructional.filter import load_verdicts
+from proctor.stages.clip.filter import load_verdicts
 from proctor.stages.questions import workspace_questions
 from proctor.stages.studio import open_desk, sync_desk
 from proctor.stages.verify import store_filters

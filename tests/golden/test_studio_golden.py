@@ -25,13 +25,13 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
-from proctor.benchmark.build import RULES, build_items
-from proctor.benchmark.promqa import PromqaRecords, import_promqa
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.promqa import read_promqa, read_promqa_graphs
+from proctor.ask.moment.question import moment_question
 from proctor.exam.question import Question, gold_texts
-from proctor.examples.promqa import read_promqa, read_promqa_graphs
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import TaskGraph
+from proctor.release.build import RULES, build_items
+from proctor.release.promqa import PromqaRecords, import_promqa
 from proctor.verify.adjudicate import Case, find_adjudication, merge, open_case
 from proctor.verify.agreement import Agreement, AgreementReport, Topic, agreement_report
 from proctor.verify.assignment import assign_published

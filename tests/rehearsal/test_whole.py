@@ -14,13 +14,13 @@ import msgspec
 import pytest
 from tests.taking import judge, predict
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.judge import RuleJudge
 from proctor.exam.judge_prompt import Rubric
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View
-from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.procedure.recording import Recording
 from proctor.records import read_jsonl, write_jsonl

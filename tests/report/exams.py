@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.kinds.moment import KIND
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Gold, Item, Proposed, Question, Text
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
-from proctor.examples.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.report.data import About, Asked, Exam, ReportData, Role, Run, Stage

@@ -12,8 +12,8 @@ from tests.report.exams import GRAPHS, make_item
 
 from proctor.drawing.engines import Engine, Placement, find_engine
 from proctor.drawing.sketch import NotDrawnError, Sketch
+from proctor.exam.kinds.example import Performed
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.examples.example import Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.report.drawing import draw_graphs

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.exams import GRAPHS, TEA, make_item
 
+from proctor.exam.kinds.example import Example, Performed
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.examples.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proctor.ask.moment.derive import CORRECTED, derive_examples
 from proctor.datasets.dataset import load_dataset
 from proctor.errors import MissingExtraError, UserError
-from proctor.examples.derive import CORRECTED, derive_examples
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.clip import REASONS, Clip, prefix_clip
 from proctor.procedure.recording import Recording, Segment
 from proctor.procedure.trim_rules import DEFAULT, VARIANTS

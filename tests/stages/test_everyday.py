@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.benchmark.release import benchmark_names, load_benchmark
 from proctor.exam.kinds.moment_question import moment_example
+from proctor.release.folder import benchmark_names, load_benchmark
 from proctor.stages.everyday import everyday
 from proctor.stages.exchange import import_release
 

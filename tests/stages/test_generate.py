@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.records import read_jsonl, write_jsonl
 from proctor.samples import copy_sample
 from proctor.stages.derive import derive

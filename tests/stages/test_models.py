@@ -19,10 +19,10 @@ from tests.media.make_video import make_grey_video
 from tests.stages.asking import ask
 from tests.taking import judge, predict
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
+from proctor.exam.kinds.example import Example
 from proctor.exam.view import View
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.llm.flow import FlowSettings
 from proctor.llm.gate import GateRules

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.drawing.layout import Layouts
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.example import Example
 from proctor.exam.library import Library
 from proctor.exam.question import Question
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.llm.media import MediaStore
 from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, hash_token, new_token

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from tests.exam.outside.test_pictures import installed  # noqa: F401 - a fixture
 
-from proctor.benchmark.build import build_items
 from proctor.corpus.source import image_source, table_source
 from proctor.exam.card import GENERAL
 from proctor.exam.question import (
@@ -25,6 +24,7 @@ from proctor.exam.question import (
     gold_texts,
 )
 from proctor.media.paint import encode_png
+from proctor.release.build import build_items
 from proctor.verify.desk import documents
 from proctor.verify.desk.items import load_sources, sync_items
 from proctor.verify.store import latest_verdicts

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.exam.question import Question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
 MakeCandidate = Callable[..., Candidate]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.exam.question import Choice, Pick, Proposed, Question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import (
     Acceptance,
     Case,

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.exam.question import Question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.metrics.agreement import (
     cohen_kappa,
     mean_pair_agreement,

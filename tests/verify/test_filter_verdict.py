@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Open, Proposed, Question, Text, version_of
-from proctor.generate.instructional.funnel import FilterResult
-from proctor.generate.instructional.record import FILTERS, FilterName, FilterVerdict
 from proctor.verify.agreement import agreement_report
 from proctor.verify.filter_verdict import (
     ALL_FILTERS,

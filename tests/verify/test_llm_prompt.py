@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.examples.example import Example, Performed, StepRef
-from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import frame_labels
 from proctor.llm.structured import Unreadable

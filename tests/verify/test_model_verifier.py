@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.model_generator import Attached
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.example import Example, Performed
 from proctor.exam.question import Question, version_of
-from proctor.examples.example import Example, Performed
-from proctor.generate.candidate import Answer, Candidate, Provenance
-from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.exam.question import Question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import Acceptance, find_adjudication, merge, open_case
 from proctor.verify.policy import (
     POLICIES,

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.database import Database
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question, moment_seen
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate, Provenance
+from proctor.exam.kinds.example import Example
+from proctor.exam.kinds.moment_question import moment_seen
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.records import canonical_json, content_hash
 from proctor.verify import migrations

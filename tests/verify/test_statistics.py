@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.exam.question import Question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.adjudicate import Acceptance
 from proctor.verify.assignment import assign_published
 from proctor.verify.statistics import verification_statistics

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from proctor.ask.moment.candidate import Answer, Candidate
+from proctor.ask.moment.question import moment_question
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate
+from proctor.exam.kinds.example import Example
 from proctor.records import content_hash
 from proctor.verify.schema import SCHEMA_VERSION
 from proctor.verify.store import VerdictStore, seen_versions, split_stale, verdict_key

@@ -9,11 +9,11 @@ import msgspec
 from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table
 from proctor.cli.models import closing_text, end_unfinished, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
-from proctor.stages.instructional.settings import ChoiceOptions
+from proctor.stages.clip.settings import ChoiceOptions
 from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.stages.instructional.choices import ChoicesMade
+    from proctor.stages.clip.choices import ChoicesMade
 
 app = command_app()
 
@@ -31,7 +31,7 @@ def choices(
 
     Example: proctor choices bench -w openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5
     """
-    from proctor.stages.instructional.choices import estimate_choices, make, planned_calls
+    from proctor.stages.clip.choices import estimate_choices, make, planned_calls
 
     if trying.dry_run:
         found = planned_calls(workspace, options)

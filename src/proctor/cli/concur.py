@@ -40,7 +40,7 @@ def concur(
 
     Example: proctor concur human.csv synthetic.csv
     """
-    from proctor.stages.styled.concur import compare
+    from proctor.stages.documents.concur import compare
 
     found = compare(reference, other, by=by, confidence=confidence, resamples=resamples, seed=seed)
     rows = [(system, a, b) for system, (a, b) in found.scores.items()]

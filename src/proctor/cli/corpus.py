@@ -18,11 +18,11 @@ from proctor.cli.console import (
 )
 from proctor.cli.models import closing_text
 from proctor.cli.options import Output, with_settings
+from proctor.stages.documents.settings import CorpusOptions
 from proctor.stages.limits import Limits
-from proctor.stages.styled.settings import CorpusOptions
 
 if TYPE_CHECKING:
-    from proctor.stages.styled.corpus import Counted
+    from proctor.stages.documents.corpus import Counted
 
 app = command_app(
     help="Build a corpus of texts, tables and images, look at it, and find what is in it twice.\n\n"
@@ -47,7 +47,7 @@ def build(
 
     Example: proctor corpus build bench --data multimodalqa --verbaliser openai/gpt-4o-mini --max-cost 5
     """
-    from proctor.stages.styled.corpus import build as stage
+    from proctor.stages.documents.corpus import build as stage
 
     with progress("reading sources", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
@@ -68,7 +68,7 @@ def info(workspace: WorkspaceArgument, as_json: JsonFlag = False) -> None:
 
     Example: proctor corpus info bench
     """
-    from proctor.stages.styled.corpus import describe
+    from proctor.stages.documents.corpus import describe
 
     found = describe(workspace)
     lengths = [
@@ -108,7 +108,7 @@ def embed(
     Example: proctor corpus embed bench -e onnx/models/e5-large --workers 4
     """
     from proctor.compute import place_of
-    from proctor.stages.styled.library import Library
+    from proctor.stages.documents.library import Library
     from proctor.workspace import Workspace
 
     with progress("embedding", quiet=as_json) as seen:
@@ -145,7 +145,7 @@ def dedupe(
 
     Example: proctor corpus dedupe bench --near 0.8
     """
-    from proctor.stages.styled.corpus import dedupe as stage
+    from proctor.stages.documents.corpus import dedupe as stage
 
     found = stage(workspace, near=None if exact else near, apply=apply)
     groups = found.groups

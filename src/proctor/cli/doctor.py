@@ -151,13 +151,13 @@ def _broken_files(place: Workspace) -> list[str]:
 
 def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
     """Read what the stages of a corpus wrote."""
-    from proctor.generate.styled.record import AttemptRecord
+    from proctor.ask.documents.record import AttemptRecord
     from proctor.records import read_jsonl
-    from proctor.stages.styled.generate import ATTEMPTS_FILE
-    from proctor.stages.styled.overlap import load_overlap
-    from proctor.stages.styled.questions import QUESTION_SETS
-    from proctor.stages.styled.reading import corpus_of, load_styled, questions_of
-    from proctor.stages.styled.retrieve import load_table
+    from proctor.stages.documents.generate import ATTEMPTS_FILE
+    from proctor.stages.documents.overlap import load_overlap
+    from proctor.stages.documents.questions import QUESTION_SETS
+    from proctor.stages.documents.reading import corpus_of, load_styled, questions_of
+    from proctor.stages.documents.retrieve import load_table
 
     load("corpus", lambda: corpus_of(place))
     load("questions.jsonl", lambda: questions_of(place))
@@ -170,10 +170,10 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
 
 def _load_clips(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
     """Read what the stages of instructional questions wrote."""
-    from proctor.stages.instructional.audit import load_audit
-    from proctor.stages.instructional.choices import load_choices
-    from proctor.stages.instructional.filter import load_kept, load_training, load_verdicts
-    from proctor.stages.instructional.pairs import load_clips, load_pairs
+    from proctor.stages.clip.audit import load_audit
+    from proctor.stages.clip.choices import load_choices
+    from proctor.stages.clip.filter import load_kept, load_training, load_verdicts
+    from proctor.stages.clip.pairs import load_clips, load_pairs
 
     load("clips.jsonl", lambda: load_clips(place))
     load("pairs.jsonl", lambda: load_pairs(place))

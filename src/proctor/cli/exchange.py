@@ -114,7 +114,7 @@ def export_training(
 
     Example: proctor export training bench training
     """
-    from proctor.stages.instructional.training import export_training as stage
+    from proctor.stages.clip.training import export_training as stage
 
     result = stage(workspace, out)
     counts = [("pairs", result.pairs), ("videos", result.videos), ("clips", result.clips)]

@@ -199,7 +199,7 @@ def promqa(
 
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """
-    from proctor.stages.experiment.moments import MOMENTS
+    from proctor.stages.experiment.moment import MOMENTS
 
     _do(MOMENTS, workspace, given, limits, trying, output)
 
@@ -245,6 +245,6 @@ def instructional(
     Example: proctor experiment instructional bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20
     """
-    from proctor.stages.experiment.clips import CLIPS
+    from proctor.stages.experiment.clip import CLIPS
 
     _do(CLIPS, workspace, given, limits, trying, output)

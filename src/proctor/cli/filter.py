@@ -9,11 +9,11 @@ from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, 
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, end_with_status
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.settings import Settings, option
-from proctor.stages.instructional.settings import FilterOptions
+from proctor.stages.clip.settings import FilterOptions
 from proctor.stages.limits import Limits
 
 if TYPE_CHECKING:
-    from proctor.generate.instructional.audit import Rate
+    from proctor.ask.clip.audit import Rate
 
 app = command_app()
 
@@ -50,7 +50,7 @@ def filter_(
 
     Example: proctor filter bench -j openai/gpt-4o -a openai/gpt-4o -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 --dry-run
     """
-    from proctor.stages.instructional.filter import estimate_filters, filter_questions
+    from proctor.stages.clip.filter import estimate_filters, filter_questions
 
     if auditing.audit is not None:
         _audit(workspace, options, auditing.audit, limits, as_json=output.as_json)
@@ -73,7 +73,7 @@ def filter_(
 
 
 def _audit(workspace: Path, options: FilterOptions, each: int, limits: Limits, *, as_json: bool) -> None:
-    from proctor.stages.instructional.audit import audit as stage
+    from proctor.stages.clip.audit import audit as stage
 
     with progress("auditing", quiet=as_json) as seen:
         result = stage(workspace, options, each=each, limits=limits, seen=seen)

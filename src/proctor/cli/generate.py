@@ -9,17 +9,17 @@ import msgspec
 from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
-from proctor.stages.instructional.settings import PairOptions
+from proctor.stages.clip.settings import PairOptions
+from proctor.stages.documents.settings import StyledOptions
 from proctor.stages.limits import Limits
 from proctor.stages.settings import GenerateFiles, GenerateSettings
-from proctor.stages.styled.settings import StyledOptions
 
 if TYPE_CHECKING:
-    from proctor.generate.model_generator import Funnel
-    from proctor.generate.styled.summary import Cell
+    from proctor.ask.documents.summary import Cell
+    from proctor.ask.moment.model_generator import Funnel
+    from proctor.stages.clip.pairs import PairsMade
+    from proctor.stages.documents.generate import StyledMade
     from proctor.stages.generate import Sampling
-    from proctor.stages.instructional.pairs import PairsMade
-    from proctor.stages.styled.generate import StyledMade
 
 apps = {name: command_app() for name in ("procedural", "styled", "instructional")}
 
@@ -112,7 +112,7 @@ def styled(
     Example: proctor generate styled bench -g openai/gpt-4o --style my-style.md --combination 1-1-0 --total 50 --max-cost 10
     """
     if trying.dry_run:
-        from proctor.stages.styled.foresee import estimate_styled
+        from proctor.stages.documents.foresee import estimate_styled
 
         estimate, played, planned = estimate_styled(workspace, options, limits=limits)
         text = (
@@ -124,7 +124,7 @@ def styled(
         found = {"estimates": [msgspec.to_builtins(estimate)], "played": played, "planned": planned}
         emit(found, text, as_json=output.as_json)
         return
-    from proctor.stages.styled.generate import generate as stage
+    from proctor.stages.documents.generate import generate as stage
 
     with progress("generating", quiet=output.as_json) as seen:
         result = stage(workspace, options, limits=limits, seen=seen)
@@ -166,8 +166,8 @@ def instructional(
 
     Example: proctor generate instructional bench --data youcook2 -g openai/gpt-4o --total 200 --dry-run
     """
-    from proctor.stages.instructional.pairs import estimate_pairs
-    from proctor.stages.instructional.pairs import generate as stage
+    from proctor.stages.clip.pairs import estimate_pairs
+    from proctor.stages.clip.pairs import generate as stage
 
     if trying.dry_run:
         emit_estimates([estimate_pairs(workspace, options, limits=limits)], as_json=output.as_json)

@@ -64,9 +64,9 @@ def evaluate_file(
     Raises:
         UserError: if a file is missing or broken, a recipe has no graph, or nothing was judged.
     """
+    from proctor.ask.moment.promqa import read_promqa
     from proctor.datasets.captaincook4d import activity_key, read_graphs
     from proctor.errors import UserError
-    from proctor.examples.promqa import read_promqa
     from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
     from proctor.verify.oracle.confidence import load_calibration
     from proctor.verify.oracle.evaluation import Refit, cross_validate

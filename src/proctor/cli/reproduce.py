@@ -10,7 +10,7 @@ import typer
 from proctor.cli.console import JsonFlag, command_app, emit, table
 
 if TYPE_CHECKING:
-    from proctor.benchmark.reproduce import FieldCount
+    from proctor.release.reproduce import FieldCount
 
 app = command_app(help="Recompute published results from the annotations.")
 
@@ -62,11 +62,11 @@ def reproduce_promqa(annotations: Path, examples: Path, corrections: str) -> dic
     Raises:
         UserError: if a file is missing or broken, or the mode is unknown.
     """
-    from proctor.benchmark.reproduce import compare_adjudication, compare_fields, compare_parsing
+    from proctor.ask.moment.derive import rules_for
+    from proctor.ask.moment.promqa import read_promqa
     from proctor.datasets.captaincook4d import DATASET
     from proctor.errors import UserError
-    from proctor.examples.derive import rules_for
-    from proctor.examples.promqa import read_promqa
+    from proctor.release.reproduce import compare_adjudication, compare_fields, compare_parsing
 
     if corrections not in ("published", "corrected"):
         raise UserError(f"--corrections is {corrections!r}.", hint="use 'published' or 'corrected'")
@@ -97,8 +97,8 @@ def _plain(count: FieldCount) -> dict[str, Any]:
 
 
 def _derive(read: Any, rules: Any) -> dict[str, Any]:
-    from proctor.examples.derive import derive_examples
-    from proctor.examples.example import Example
+    from proctor.ask.moment.derive import derive_examples
+    from proctor.exam.kinds.example import Example
 
     return {e.id: e for e in derive_examples(read.recordings, read.graphs, rules) if isinstance(e, Example)}
 
@@ -111,9 +111,9 @@ def _reasons(annotations: Path, published: Any, different: tuple[str, ...]) -> d
     """
     from dataclasses import replace
 
-    from proctor.benchmark.reproduce import differences
+    from proctor.ask.moment.derive import CORRECTED, PUBLISHED
     from proctor.datasets.captaincook4d import DATASET
-    from proctor.examples.derive import CORRECTED, PUBLISHED
+    from proctor.release.reproduce import differences
 
     as_published, as_corrected = (DATASET.read(annotations, mode) for mode in ("published", "corrected"))
     trials = {

@@ -17,8 +17,8 @@ from proctor.cli.console import (
 )
 from proctor.cli.models import closing_text, end_with_status
 from proctor.cli.options import Output, with_settings
+from proctor.stages.documents.settings import RetrievalOptions
 from proctor.stages.limits import Limits
-from proctor.stages.styled.settings import RetrievalOptions
 
 app = command_app()
 
@@ -41,7 +41,7 @@ def retrieve(
 
     Example: proctor retrieve bench -r bm25~cross/models/reranker --questions data
     """
-    from proctor.stages.styled.retrieve import retrieve_all
+    from proctor.stages.documents.retrieve import retrieve_all
 
     with progress("searching", len(options.retrievers), quiet=output.as_json) as seen:
         result = retrieve_all(workspace, options, limits=limits, seen=seen)

@@ -18,7 +18,7 @@ from proctor.drawing.layout import Layouts
 from proctor.drawing.sketch import NotDrawnError, list_steps
 from proctor.drawing.svg import GLYPHS, StepMark, count_errors, draw_layout
 from proctor.drawing.text import show_instruction, show_step, show_text
-from proctor.examples.example import Example, Performed
+from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import progress_after
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip
 from proctor.errors import UserError
-from proctor.generate.instructional.record import ChoiceItem, InstructionalPair, ShownClip
 from proctor.metrics.choice.letters import LETTERS
 
 __all__ = ["ClipQuestion", "choice_questions", "open_questions"]

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from proctor.errors import UserError
+from proctor.exam.kinds.example import PROCESS_TYPES
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, gold_texts
@@ -35,7 +36,6 @@ from proctor.exam.reading import (
     read_question,
     words,
 )
-from proctor.examples.example import PROCESS_TYPES
 from proctor.procedure.graph import TaskGraph
 
 __all__ = ["ANSWER_LIMIT", "Judge", "RuleJudge", "Similarity", "compare_answer", "judge_predictions"]

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
+from proctor.exam.kinds.example import Performed
 from proctor.exam.verdict.reading import Scale
-from proctor.examples.example import Performed
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.procedure.dot import render_dot

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from proctor.exam.kinds.example import Example
 from proctor.exam.phrasing import as_sentence
 from proctor.exam.reading import FAMILY, read_question
-from proctor.examples.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.quantity import Difference, Dimension, find_difference

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from proctor.ask.documents.record import Hop, StyledQuestion
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import MODALITIES
 from proctor.errors import UserError
-from proctor.generate.styled.record import Hop, StyledQuestion
 
 __all__ = ["SourceQuestion", "combination", "of_corpus", "of_styled", "require_questions"]
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.generate.instructional.audit import AuditReport, Rate
-from proctor.generate.instructional.choice_summary import ChoiceSummary, RetryLeak, Share
-from proctor.generate.instructional.funnel import count_funnel, results_of
-from proctor.generate.instructional.record import ChoiceItem, FilterVerdict, InstructionalPair, ShownClip
-from proctor.generate.instructional.statistics import (
+from proctor.ask.clip.audit import AuditReport, Rate
+from proctor.ask.clip.choice_summary import ChoiceSummary, RetryLeak, Share
+from proctor.ask.clip.funnel import count_funnel, results_of
+from proctor.ask.clip.record import ChoiceItem, FilterVerdict, InstructionalPair, ShownClip
+from proctor.ask.clip.statistics import (
     SetStatistics,
     choice_statistics,
     compare_with_published,

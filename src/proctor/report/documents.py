@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.ask.documents.record import StyledQuestion
+from proctor.ask.documents.summary import Cell as Asked
+from proctor.ask.documents.summary import StyledSummary
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
 from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
 from proctor.exam.table import ScoreRow
-from proctor.generate.styled.record import StyledQuestion
-from proctor.generate.styled.summary import Cell as Asked
-from proctor.generate.styled.summary import StyledSummary
 from proctor.metrics.figure import Bars, IntervalPlot
 from proctor.report.numbers import dollars, number, show_p, show_value
 from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Section, SourceView, Table

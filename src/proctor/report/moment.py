@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from proctor.drawing.svg import draw_layout
 from proctor.drawing.text import show_step
+from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.question import Gold, Item, Text
-from proctor.examples.example import QUESTION_TYPES, Example, Performed
 from proctor.metrics.text_statistics import first_words, mean_tokens
 from proctor.procedure.graph import TaskGraph
 from proctor.report.data import Asked

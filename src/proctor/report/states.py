@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from proctor.drawing.sketch import list_steps
 from proctor.drawing.svg import Status, StepMark
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import progress_after
 

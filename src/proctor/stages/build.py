@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from proctor.benchmark.build import BuildRules, build_items, parse_rules
-from proctor.benchmark.manifest import ReleaseInfo, Source
-from proctor.benchmark.release import write_release
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Item
 from proctor.llm.media import MediaStore
 from proctor.records import write_jsonl
+from proctor.release.build import BuildRules, build_items, parse_rules
+from proctor.release.folder import write_release
+from proctor.release.manifest import ReleaseInfo, Source
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.corrected import CorrectedScore, correct_score
 from proctor.exam.estimate import Draws
@@ -37,7 +38,6 @@ from proctor.exam.kinds.moment_question import MOMENT, moment_candidate, moment_
 from proctor.exam.prediction import Judgement
 from proctor.exam.question import Item
 from proctor.exam.self_preference import SelfPreference, analyse_self_preference
-from proctor.generate.candidate import Candidate
 from proctor.records import content_hash, file_sha256, read_json, read_jsonl, write_json
 from proctor.stages.exam_settings import CalibrateSettings
 from proctor.stages.inputs import load_all_items, load_predictions

@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, Literal, cast, get_args
 import msgspec
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.clip import Category, Clip, Edge, LeftOut, prefix_clip, step_moments
 from proctor.procedure.clip_statistics import ClipTally, Spread
 from proctor.procedure.oddities import find_oddities

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from proctor.ask.moment.derive import Protocol, derive_examples, rules_for
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.examples.derive import Protocol, derive_examples, rules_for
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.recording import Recording
 from proctor.records import Dropped, atomic_write, encode_jsonl
 from proctor.stages.inputs import iter_recordings

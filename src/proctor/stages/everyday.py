@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from proctor.benchmark.release import Benchmark, read_release
+from proctor.release.folder import Benchmark, read_release
 from proctor.samples import path
 from proctor.stages.build import build
 from proctor.stages.derive import derive

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.benchmark.promqa import (
+from proctor.ask.moment.promqa import read_promqa
+from proctor.corpus.collection import has_words, write_corpus
+from proctor.datasets.dataset import load_dataset
+from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.records import atomic_write, read_bytes, write_jsonl
+from proctor.release.folder import load_benchmark
+from proctor.release.promqa import (
     Layout,
     detect_layout,
     export_promqa,
@@ -13,16 +20,9 @@ from proctor.benchmark.promqa import (
     render_promqa,
     write_origins,
 )
-from proctor.benchmark.release import load_benchmark
-from proctor.corpus.collection import has_words, write_corpus
-from proctor.datasets.dataset import load_dataset
-from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import MOMENT
-from proctor.examples.promqa import read_promqa
-from proctor.records import atomic_write, read_bytes, write_jsonl
+from proctor.stages.documents.reading import CORPUS
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
-from proctor.stages.styled.reading import CORPUS
 from proctor.stages.verify import open_store
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from proctor.ask.moment.candidate import Candidate
+from proctor.ask.moment.model_generator import Funnel, ModelGenerator
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.ask.moment.rules import RuleGenerator, generate_candidates
+from proctor.ask.moment.sample import CellReport, Pool, Quota, draw_published, draw_quota
 from proctor.errors import UserError
 from proctor.exam.view import View
-from proctor.examples.sample import CellReport, Pool, Quota, draw_published, draw_quota
-from proctor.generate.candidate import Candidate
-from proctor.generate.model_generator import Funnel, ModelGenerator
-from proctor.generate.promqa_prompt import generation_prompts
-from proctor.generate.rules import RuleGenerator, generate_candidates
 from proctor.llm.estimate import Estimate
 from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped, write_jsonl

@@ -19,12 +19,12 @@ from typing import Protocol, TypeVar
 import msgspec
 import numpy as np
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
+from proctor.exam.kinds.example import QUESTION_TYPES, Example
 from proctor.exam.kinds.moment_question import MOMENT, moment_example, question_about
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Item, Pick, Text, check_questions
-from proctor.examples.example import QUESTION_TYPES, Example
-from proctor.generate.candidate import Candidate
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
 from proctor.records import iter_jsonl, iter_jsonl_placed, read_jsonl, read_jsonl_at

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
 from proctor.exam.judge_prompt import SCALES, Rubric
@@ -21,7 +22,6 @@ from proctor.exam.marker import Marker, ModelMarker
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item, Open
 from proctor.exam.verdict.reply import read_verdict
-from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.media import MediaStore
 from proctor.records import iter_jsonl, write_jsonl
 from proctor.stages.exam_library import exam_library

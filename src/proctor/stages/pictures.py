@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from proctor.ask.moment.model_generator import Attached
+from proctor.ask.moment.promqa_prompt import TemplateNeeds
+from proctor.ask.moment.recipe_picture import draw_procedure
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment import shown_frames, step_times, video_of
 from proctor.exam.library import Library, VideoFinder
 from proctor.exam.question import Footage
 from proctor.exam.view import View
-from proctor.examples.example import Example
-from proctor.generate.model_generator import Attached
-from proctor.generate.promqa_prompt import TemplateNeeds
-from proctor.generate.recipe_picture import draw_procedure
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Image
 from proctor.llm.prompt import frame_labels

@@ -9,23 +9,23 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.ask.clip.record import InstructionalPair, ShownClip
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
 from proctor.exam.clip_question import choice_questions, open_questions
 from proctor.exam.kind import Kind, kind_named
 from proctor.exam.kinds.clip import clip_question
 from proctor.exam.kinds.documents import document_question
-from proctor.exam.kinds.moment_question import moment_question
 from proctor.exam.library import Library
 from proctor.exam.question import Gold, Item, Question, check_questions
 from proctor.exam.source_question import SourceQuestion, of_corpus, of_styled
-from proctor.generate.instructional.record import InstructionalPair, ShownClip
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, is_there, iter_jsonl, read_jsonl, write_jsonl
+from proctor.stages.clip.choices import CHOICES, load_choices, subject_of_choices
+from proctor.stages.clip.filter import KEPT, load_kept
+from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.documents.reading import QUESTIONS, STYLED, load_styled, questions_of
 from proctor.stages.inputs import load_asked
-from proctor.stages.instructional.choices import CHOICES, load_choices, subject_of_choices
-from proctor.stages.instructional.filter import KEPT, load_kept
-from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.styled.reading import QUESTIONS, STYLED, load_styled, questions_of
 from proctor.workspace import Workspace
 
 __all__ = [

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.question import Footage, Item, Picture, Source, Words, part_of
-from proctor.generate.styled.record import StyledQuestion
 from proctor.records import is_there
 from proctor.report.clip import clip_steps
 from proctor.report.data import Exam
@@ -22,11 +22,11 @@ from proctor.report.documents import question_facts, source_view
 from proctor.report.examples import Evidence, spread
 from proctor.report.moment import moment_evidence
 from proctor.report.parts import SourceView
-from proctor.stages.instructional.filter import VERDICTS, load_verdicts
-from proctor.stages.instructional.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.clip.filter import VERDICTS, load_verdicts
+from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
+from proctor.stages.documents.questions import QUESTION_SETS, load_questions
+from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of, find_run, fits, load_styled, run_names
 from proctor.stages.settings import ReportSettings
-from proctor.stages.styled.questions import QUESTION_SETS, load_questions
-from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of, find_run, fits, load_styled, run_names
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
+from proctor.ask.clip.choice_summary import ChoiceSummary
+from proctor.ask.documents.record import AttemptRecord
 from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur
-from proctor.generate.instructional.choice_summary import ChoiceSummary
-from proctor.generate.styled.record import AttemptRecord
 from proctor.records import is_there, iter_jsonl, read_json
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
 from proctor.report.documents import (
@@ -21,17 +21,17 @@ from proctor.report.documents import (
     writing_sections,
 )
 from proctor.report.parts import Paragraph, Section, Table
-from proctor.stages.instructional.audit import load_audit
-from proctor.stages.instructional.choices import CHOICES, CHOICES_SUMMARY, load_choices
-from proctor.stages.instructional.filter import KEPT, VERDICTS, load_kept, load_training, load_verdicts
-from proctor.stages.instructional.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
-from proctor.stages.styled.concur import sheets_of
-from proctor.stages.styled.corpus import describe
-from proctor.stages.styled.generate import ATTEMPTS_FILE, SUMMARY
-from proctor.stages.styled.overlap import load_overlap
-from proctor.stages.styled.questions import QUESTION_SETS
-from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of, load_styled
-from proctor.stages.styled.retrieve import load_table
+from proctor.stages.clip.audit import load_audit
+from proctor.stages.clip.choices import CHOICES, CHOICES_SUMMARY, load_choices
+from proctor.stages.clip.filter import KEPT, VERDICTS, load_kept, load_training, load_verdicts
+from proctor.stages.clip.pairs import PAIRS, PAIRS_SUMMARY, load_clips, load_pairs
+from proctor.stages.documents.concur import sheets_of
+from proctor.stages.documents.corpus import describe
+from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
+from proctor.stages.documents.overlap import load_overlap
+from proctor.stages.documents.questions import QUESTION_SETS
+from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of, load_styled
+from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
 
 __all__ = ["clip_making", "document_results", "document_writing", "made_as"]

@@ -147,7 +147,7 @@ class GenerateSettings(Settings, frozen=True, kw_only=True):
         """Examples of one type from one recording at most, 0 for any number."""
         if self.per_recording is not None:
             return self.per_recording
-        from proctor.examples.sample import PROTOCOLS
+        from proctor.ask.moment.sample import PROTOCOLS
 
         return PROTOCOLS[self.protocol or "corrected"]["per_recording"]
 

@@ -24,11 +24,11 @@ from proctor.exam.question import Footage, Question, part_of
 from proctor.exam.question import Source as Cited
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, iter_jsonl
-from proctor.stages.instructional.choices import CHOICES
-from proctor.stages.instructional.filter import KEPT
-from proctor.stages.instructional.pairs import CLIPS, PAIRS
+from proctor.stages.clip.choices import CHOICES
+from proctor.stages.clip.filter import KEPT
+from proctor.stages.clip.pairs import CLIPS, PAIRS
+from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of
 from proctor.stages.questions import IMPORTED, required_questions
-from proctor.stages.styled.reading import CORPUS, STYLED, corpus_of
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
 from proctor.verify.adjudicate import open_case

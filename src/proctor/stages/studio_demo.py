@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.samples import copy_sample
 from proctor.stages.demo import render_videos
 from proctor.stages.derive import derive

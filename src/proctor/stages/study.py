@@ -25,7 +25,7 @@ from proctor.exam.human_study import (
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_sampling import sample_evenly
 from proctor.settings import Settings, argument, option
-from proctor.stages.styled.questions import load_questions
+from proctor.stages.documents.questions import load_questions
 from proctor.workspace import Workspace
 
 __all__ = [

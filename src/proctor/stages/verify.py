@@ -11,16 +11,16 @@ from typing import Any, Final, Literal, TypedDict, Unpack
 
 import msgspec
 
+from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.moment.model_generator import Attached
+from proctor.ask.moment.promqa_prompt import TemplateNeeds
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library
 from proctor.exam.question import Question, version_of
 from proctor.exam.view import View
-from proctor.examples.example import Example
-from proctor.generate.instructional.funnel import FilterResult
-from proctor.generate.model_generator import Attached
-from proctor.generate.promqa_prompt import TemplateNeeds
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
 from proctor.procedure.graph import TaskGraph

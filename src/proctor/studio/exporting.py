@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from proctor.benchmark.build import RULES, build_items
-from proctor.benchmark.promqa import export_promqa, render_promqa
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import proposed_texts, type_of
 from proctor.records import atomic_write, canonical_json, file_sha256
+from proctor.release.build import RULES, build_items
+from proctor.release.promqa import export_promqa, render_promqa
 from proctor.spreadsheet import safe_cell
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.ask.clip.funnel import RULE, FilterResult
+from proctor.ask.clip.record import FilterVerdict
 from proctor.errors import UserError
 from proctor.exam.question import Question, version_of
-from proctor.generate.instructional.funnel import RULE, FilterResult
-from proctor.generate.instructional.record import FilterVerdict
 from proctor.verify.agreement import AgreementReport, PairLine, agreement_report
 from proctor.verify.verdict import FILTER_PREFIX, AnswerVerdict, Verdict
 

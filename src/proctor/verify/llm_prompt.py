@@ -14,8 +14,8 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Question, proposed_texts, version_of
-from proctor.examples.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object

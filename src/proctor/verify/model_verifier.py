@@ -14,10 +14,10 @@ from typing import Final, Literal
 
 import msgspec
 
+from proctor.ask.moment.model_generator import Attached
 from proctor.errors import UserError
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Procedure, Question, part_of
-from proctor.examples.example import Example
-from proctor.generate.model_generator import Attached
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from proctor.errors import UserError
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.examples.example import Example
 from proctor.media.probe import probe
 from proctor.procedure.recording import Recording
 from proctor.stages.inputs import load_examples, load_items, load_recordings

@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.floors import ConstantFloor
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Item
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
 from proctor.llm.fence import escape_text
 from proctor.procedure.graph import TaskGraph
 from proctor.stages.inputs import load_candidates, load_examples, load_items

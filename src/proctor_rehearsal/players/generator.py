@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
+from proctor.ask.moment.facts import UncertainError
+from proctor.ask.moment.rules import RuleGenerator
 from proctor.exam.bound import AnnotationBound
+from proctor.exam.kinds.example import Example, StepRef
 from proctor.exam.kinds.moment_question import question_about
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Item
-from proctor.examples.example import Example, StepRef
-from proctor.generate.moment import UncertainError
-from proctor.generate.rules import RuleGenerator
 from proctor.procedure.graph import TaskGraph
 from proctor_rehearsal.players.answers import wrong_answers
 from proctor_rehearsal.players.files import Now, shown

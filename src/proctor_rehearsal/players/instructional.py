@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from proctor.generate.instructional.filter_prompt import PROBLEMS
-from proctor.generate.instructional.record import CATEGORIES
+from proctor.ask.clip.filter_prompt import PROBLEMS
+from proctor.ask.clip.record import CATEGORIES
 from proctor_rehearsal.players.instructional_answering import play_blind, play_choose, play_open, play_vote
 from proctor_rehearsal.players.instructional_judging import (
     Finding,

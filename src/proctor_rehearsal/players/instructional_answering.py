@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from proctor.generate.styled.duplicates import normalise_question
+from proctor.ask.documents.duplicates import normalise_question
 from proctor_rehearsal.players.instructional_judging import guess, guesses
 from proctor_rehearsal.players.instructional_known import AnswersKnown
 from proctor_rehearsal.players.instructional_reading import InstructionalAsked

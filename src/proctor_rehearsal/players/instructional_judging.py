@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.generate.instructional.record import Category
+from proctor.ask.clip.record import Category
 from proctor.procedure.inflect import base_form
 from proctor_rehearsal.players.instructional_scene import Act, Scene
 from proctor_rehearsal.players.instructional_words import content, covers, is_generic, same

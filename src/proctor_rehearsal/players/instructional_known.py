@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from proctor.ask.clip.record import ChoiceItem, InstructionalPair
+from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
-from proctor.generate.instructional.record import ChoiceItem, InstructionalPair
-from proctor.generate.styled.duplicates import normalise_question
 from proctor.llm.fence import escape_text
 from proctor.metrics.choice.letters import LETTERS
 from proctor.records import read_jsonl

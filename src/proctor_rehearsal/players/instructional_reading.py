@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proctor.generate.instructional.record import CATEGORIES
+from proctor.ask.clip.record import CATEGORIES
 from proctor_rehearsal.players.instructional_scene import Line
 from proctor_rehearsal.players.prompt import Prompt, named_by, open_fences, tokens_of, without
 from proctor_rehearsal.standin.call import Call

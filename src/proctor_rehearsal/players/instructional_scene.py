@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
-from proctor.generate.instructional.record import Category, Level
-from proctor.generate.styled.duplicates import normalise_question
+from proctor.ask.clip.record import Category, Level
+from proctor.ask.documents.duplicates import normalise_question
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.quantity import find_quantities
 from proctor_rehearsal.players.instructional_words import content

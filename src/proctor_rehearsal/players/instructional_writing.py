@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from proctor.generate.instructional.category import LEVEL_CATEGORIES
-from proctor.generate.instructional.choice_prompt import normalise_option
-from proctor.generate.instructional.record import Category
-from proctor.generate.styled.duplicates import normalise_question
+from proctor.ask.clip.category import LEVEL_CATEGORIES
+from proctor.ask.clip.choice_prompt import normalise_option
+from proctor.ask.clip.record import Category
+from proctor.ask.documents.duplicates import normalise_question
 from proctor.procedure.inflect import gerund
 from proctor.procedure.phrase import parse_phrase
 from proctor_rehearsal.players.instructional_reading import InstructionalAsked

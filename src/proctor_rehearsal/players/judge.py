@@ -15,8 +15,8 @@ from typing import Final
 
 import msgspec
 
+from proctor.exam.kinds.example import QUESTION_TYPES
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.examples.example import QUESTION_TYPES
 from proctor.procedure.graph import Step, TaskGraph
 from proctor_rehearsal.players.answers import mark_answer
 from proctor_rehearsal.players.files import Now, activity_names

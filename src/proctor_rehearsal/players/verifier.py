@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.generate.candidate import Candidate
+from proctor.ask.moment.candidate import Candidate
 from proctor.verify.llm_prompt import CRITERIA
 from proctor.verify.oracle.annotator import Oracle, judge_question
 from proctor_rehearsal.players.files import Now, activity_names

@@ -8,13 +8,13 @@ import pytest
 from PIL import Image
 from tests.media.make_video import Recipe, make_video, number_in
 
+from proctor.ask.clip.record import ShownClip
 from proctor.errors import UserError
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import ClipView, frame_indices
 from proctor.exam.kind import TooMuch
 from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
 from proctor.exam.library import Library
-from proctor.generate.instructional.record import ShownClip
 from proctor.llm.limits import Excess
 from proctor.llm.media import MediaStore
 from proctor.stages.videos import Videos

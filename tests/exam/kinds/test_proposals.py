@@ -9,10 +9,15 @@ import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
 
+from proctor.ask.clip.record import ChoiceItem, Distractor
+from proctor.ask.documents.record import Hop, StyledQuestion
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.exam.clip_question import choice_questions, open_questions
 from proctor.exam.kinds.clip import clip_items, clip_question
 from proctor.exam.kinds.documents import document_items, document_question
-from proctor.exam.kinds.moment_question import moment_question, moment_seen
+from proctor.exam.kinds.example import Example, Performed, StepRef
+from proctor.exam.kinds.moment_question import moment_seen
 from proctor.exam.question import (
     Choice,
     Footage,
@@ -27,10 +32,6 @@ from proctor.exam.question import (
     version_of,
 )
 from proctor.exam.source_question import of_styled
-from proctor.examples.example import Example, Performed, StepRef
-from proctor.generate.candidate import Answer, Candidate, Provenance
-from proctor.generate.instructional.record import ChoiceItem, Distractor
-from proctor.generate.styled.record import Hop, StyledQuestion
 from proctor.procedure.recording import Mistake
 from proctor.records import content_hash
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.exam.outside.proctor_pictures import PictureView
 
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
 from proctor.exam.kind import kind_named
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
@@ -17,7 +18,6 @@ from proctor.exam.marker import ModelMarker
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Picture, Question, Text
-from proctor.generate.promqa_prompt import generation_prompts
 from proctor.llm.limits import Excess
 from proctor.media.paint import encode_png
 from proctor.stages.models import open_models

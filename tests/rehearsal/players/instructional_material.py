@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.generate.styled.rehearsed import as_call
+from tests.ask.documents.rehearsed import as_call
 
-from proctor.generate.instructional.filterable import Filterable, from_pair
-from proctor.generate.instructional.record import InstructionalPair, ShownClip, ShownStep
-from proctor.generate.promqa_prompt import generation_prompts
+from proctor.ask.clip.filterable import Filterable, from_pair
+from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered

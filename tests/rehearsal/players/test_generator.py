@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import pytest
 
-from proctor.examples.example import Example
-from proctor.generate.promqa_prompt import (
+from proctor.ask.moment.promqa_prompt import (
     PAIRS_SCHEMA,
     TEMPLATES,
     generation_prompt,
     generation_prompts,
     read_pairs,
 )
+from proctor.exam.kinds.example import Example
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import frame_labels
 from proctor.llm.structured import Unreadable, repair_messages

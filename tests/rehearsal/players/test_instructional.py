@@ -20,21 +20,21 @@ from tests.rehearsal.players.instructional_material import (
     scene,
 )
 
+from proctor.ask.clip.category import category_prompt, read_category
+from proctor.ask.clip.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
+from proctor.ask.clip.choice_question import question_of_pair
+from proctor.ask.clip.consistency import ConsistencyJudge, read_consistency
+from proctor.ask.clip.filter_prompt import FilterSaid, blind_prompt, filter_prompt, read_filter
+from proctor.ask.clip.pair_checks import check_pair
+from proctor.ask.clip.pair_reply import RawPair, read_pair_list
+from proctor.ask.clip.plan import plan_pairs, position_of
+from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
+from proctor.ask.clip.record import Level, ShownClip
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.generate.instructional.category import category_prompt, read_category
-from proctor.generate.instructional.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
-from proctor.generate.instructional.choice_question import question_of_pair
-from proctor.generate.instructional.consistency import ConsistencyJudge, read_consistency
-from proctor.generate.instructional.filter_prompt import FilterSaid, blind_prompt, filter_prompt, read_filter
-from proctor.generate.instructional.pair_checks import check_pair
-from proctor.generate.instructional.pair_reply import RawPair, read_pair_list
-from proctor.generate.instructional.plan import plan_pairs, position_of
-from proctor.generate.instructional.prompting import ClipLimits, pair_prompt, show_part
-from proctor.generate.instructional.record import Level, ShownClip
 from proctor.llm.fence import FenceSecret
 from proctor.llm.outcome import Reply
 from proctor.llm.prompt import Rendered
@@ -157,7 +157,7 @@ def test_quality_is_the_share_of_sound_pairs():
 
 
 def test_a_broken_reply_is_mended_when_asked_again():
-    from tests.generate.styled.rehearsed import as_call
+    from tests.ask.documents.rehearsed import as_call
 
     from proctor.llm.message import Request
     from proctor.llm.structured import repair_messages
@@ -361,7 +361,7 @@ def test_systems_are_right_as_often_as_is_said_in_every_style(style, tmp_path: P
 
 def seeing(prompt: Rendered, seed: int, root: Path, quality: float) -> str:
     """What a model says that gets a picture with the prompt."""
-    from tests.generate.styled.rehearsed import as_call
+    from tests.ask.documents.rehearsed import as_call
 
     from proctor.llm.message import Image, Request
     from proctor_rehearsal.players.player import Rehearsal
@@ -441,7 +441,7 @@ def test_models_differ():
 
 
 def test_structured_replies_have_their_values():
-    from tests.generate.styled.rehearsed import as_call
+    from tests.ask.documents.rehearsed import as_call
 
     from proctor.llm.message import Request
     from proctor_rehearsal.players.player import Rehearsal

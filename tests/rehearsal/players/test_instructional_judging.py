@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rehearsal.players.instructional_material import SALAD, SHELF, clip, lines, scene
 
+from proctor.ask.clip.audit import plant_audit
+from proctor.ask.clip.clips import clips_of
+from proctor.ask.clip.record import ShownClip
 from proctor.datasets.dataset import load_dataset
-from proctor.generate.instructional.audit import plant_audit
-from proctor.generate.instructional.clips import clips_of
-from proctor.generate.instructional.record import ShownClip
 from proctor_rehearsal.players.instructional_judging import (
     categorise,
     fairness,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.rehearsal.players.instructional_material import pair
 
-from proctor.generate.instructional.record import ChoiceItem
+from proctor.ask.clip.record import ChoiceItem
 from proctor.records import write_jsonl
 from proctor_rehearsal.players.instructional_known import AnswersKnown
 

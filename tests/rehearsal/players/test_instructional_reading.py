@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from tests.generate.styled.rehearsed import as_call
+from tests.ask.documents.rehearsed import as_call
 from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, filterable, pair
 
+from proctor.ask.clip.category import category_prompt
+from proctor.ask.clip.choice_prompt import ChoicePrompts
+from proctor.ask.clip.choice_question import question_of_pair
+from proctor.ask.clip.consistency import ConsistencyJudge
+from proctor.ask.clip.filter_prompt import blind_prompt, filter_prompt
+from proctor.ask.clip.filterable import ContextLine, Filterable
+from proctor.ask.clip.plan import plan_pairs
+from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
+from proctor.ask.clip.record import ShownClip, ShownStep
+from proctor.ask.documents.prompting import PromptKit
+from proctor.ask.documents.question import question_prompt
+from proctor.ask.documents.solving import answer_prompt, mark_prompt
+from proctor.ask.documents.style import load_style
 from proctor.corpus.source import text_source
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.generate.instructional.category import category_prompt
-from proctor.generate.instructional.choice_prompt import ChoicePrompts
-from proctor.generate.instructional.choice_question import question_of_pair
-from proctor.generate.instructional.consistency import ConsistencyJudge
-from proctor.generate.instructional.filter_prompt import blind_prompt, filter_prompt
-from proctor.generate.instructional.filterable import ContextLine, Filterable
-from proctor.generate.instructional.plan import plan_pairs
-from proctor.generate.instructional.prompting import ClipLimits, pair_prompt, show_part
-from proctor.generate.instructional.record import ShownClip, ShownStep
-from proctor.generate.styled.prompting import PromptKit
-from proctor.generate.styled.question import question_prompt
-from proctor.generate.styled.solving import answer_prompt, mark_prompt
-from proctor.generate.styled.style import load_style
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages

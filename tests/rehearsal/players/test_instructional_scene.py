@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rehearsal.players.instructional_material import SALAD, SHELF, scene
 
-from proctor.generate.instructional.category import LEVEL_CATEGORIES
-from proctor.generate.instructional.pair_checks import check_pair
-from proctor.generate.instructional.pair_reply import RawPair
+from proctor.ask.clip.category import LEVEL_CATEGORIES
+from proctor.ask.clip.pair_checks import check_pair
+from proctor.ask.clip.pair_reply import RawPair
 from proctor_rehearsal.players.instructional_scene import Line, scene_of
 
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.generate.styled.rehearsed import Port
+from tests.ask.documents.rehearsed import Port
 from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, clip
 
-from proctor.generate.instructional.choice_prompt import ChoicePrompts
-from proctor.generate.instructional.choice_question import question_of_pair, siblings_of
-from proctor.generate.instructional.choice_run import ChoiceRun, make_choices
-from proctor.generate.instructional.choices import ChoiceMaker, ChoiceModels
-from proctor.generate.instructional.filterable import from_pair
-from proctor.generate.instructional.filters import FilterModels, FilterRun, Filters, run_filters
-from proctor.generate.instructional.pair_run import PairRun, generate_pairs
-from proctor.generate.instructional.pairs import PairGenerator, PairModels
-from proctor.generate.instructional.plan import plan_pairs
+from proctor.ask.clip.choice_prompt import ChoicePrompts
+from proctor.ask.clip.choice_question import question_of_pair, siblings_of
+from proctor.ask.clip.choice_run import ChoiceRun, make_choices
+from proctor.ask.clip.choices import ChoiceMaker, ChoiceModels
+from proctor.ask.clip.filterable import from_pair
+from proctor.ask.clip.filters import FilterModels, FilterRun, Filters, run_filters
+from proctor.ask.clip.pair_run import PairRun, generate_pairs
+from proctor.ask.clip.pairs import PairGenerator, PairModels
+from proctor.ask.clip.plan import plan_pairs
 from proctor.metrics.choice.letters import letter_counts
 from proctor.records import canonical_json, write_jsonl
 from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support

@@ -10,8 +10,11 @@ import msgspec
 import pytest
 from tests.moments import with_example
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
+from proctor.ask.moment.question import moment_question
 from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt
-from proctor.exam.kinds.moment_question import moment_example, moment_question
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import Task, make_task
 from proctor.exam.predict_prompt import (
     caption_prompt,
@@ -22,8 +25,6 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
-from proctor.generate.candidate import Answer, Candidate, Provenance
-from proctor.generate.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.llm.fence import FenceSecret, escape_text
 from proctor.llm.prompt import Rendered, frame_labels
 from proctor.llm.structured import Unreadable, repair_messages

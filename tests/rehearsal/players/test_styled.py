@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.generate.styled.rehearsed import Port, as_call, corpus, generator, plan
+from tests.ask.documents.rehearsed import Port, as_call, corpus, generator, plan
 
+from proctor.ask.documents.entity import entity_prompt, read_entities
+from proctor.ask.documents.multihop import Part, combination_prompt, first_prompt, second_prompt
+from proctor.ask.documents.prompting import PromptKit, StyledPrompt
+from proctor.ask.documents.question import question_prompt, read_question
+from proctor.ask.documents.run import generate_styled
+from proctor.ask.documents.solving import answer_prompt, mark_prompt, read_mark
+from proctor.ask.documents.style import load_style
+from proctor.ask.documents.triple import Triple, parse_pair
+from proctor.ask.documents.verification import read_verdict, verification_prompt
+from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.collection import write_corpus
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.generate.promqa_prompt import generation_prompts
-from proctor.generate.styled.entity import entity_prompt, read_entities
-from proctor.generate.styled.multihop import Part, combination_prompt, first_prompt, second_prompt
-from proctor.generate.styled.prompting import PromptKit, StyledPrompt
-from proctor.generate.styled.question import question_prompt, read_question
-from proctor.generate.styled.run import generate_styled
-from proctor.generate.styled.solving import answer_prompt, mark_prompt, read_mark
-from proctor.generate.styled.style import load_style
-from proctor.generate.styled.triple import Triple, parse_pair
-from proctor.generate.styled.verification import read_verdict, verification_prompt
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Parameters, Request
 from proctor.llm.outcome import Refusal, Reply
@@ -135,7 +135,7 @@ def test_what_stands_in_a_source_is_no_instruction_and_no_fence():
 
 @pytest.mark.parametrize("source", [TEXT, OTHER, TABLE, IMAGE])
 def test_facts_are_found_again_in_their_source(source: Source):
-    from proctor.generate.styled.prompting import show_source
+    from proctor.ask.documents.prompting import show_source
 
     kind = "image, in words" if source.modality == "image" else source.modality
     shown = shown_source(1, kind, show_source(source).text)

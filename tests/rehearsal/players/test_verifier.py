@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_example, moment_question
+from proctor.ask.moment.candidate import Answer, Candidate
+from proctor.ask.moment.question import moment_question
+from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict_prompt import caption_prompt, evaluation_prompts
-from proctor.generate.candidate import Answer, Candidate
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import frame_labels
 from proctor.llm.structured import Unreadable, repair_messages

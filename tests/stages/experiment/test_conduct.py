@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from tests.stages.experiment.conftest import PLAN, A, B, Small, do, quietly, told
 
+from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.prediction import Prediction
-from proctor.generate.candidate import Candidate
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import read_jsonl
 from proctor.stages.experiment.conduct import PLAN_FILE, choose
-from proctor.stages.experiment.moments import FORMER_RUNS, MOMENTS, set_former_runs_aside
+from proctor.stages.experiment.moment import FORMER_RUNS, MOMENTS, set_former_runs_aside
 from proctor.stages.experiment.stage import Done
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS

@@ -14,10 +14,10 @@ from proctor.exam.judge_prompt import CONTEXTS, FORMS, SCALES, Rubric
 from proctor.exam.view import View
 from proctor.settings import fields_of
 from proctor.stages.experiment.cells import cells_of
-from proctor.stages.experiment.clips import CLIPS
+from proctor.stages.experiment.clip import CLIPS
 from proctor.stages.experiment.conduct import PLAN_FILE, choose
 from proctor.stages.experiment.documents import DOCUMENTS
-from proctor.stages.experiment.moments import MOMENTS, System, markings, systems
+from proctor.stages.experiment.moment import MOMENTS, System, markings, systems
 from proctor.stages.experiment.settings import AnswerSettings, MarkSettings
 from proctor.stages.experiment.stage import Plan
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from proctor.drawing.view import GraphView, view_graph
-from proctor.examples.example import Example, Performed
+from proctor.exam.kinds.example import Example, Performed
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.studio import views as v

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from proctor.benchmark.promqa import PromqaRecords, import_promqa
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.examples.promqa import read_promqa, read_promqa_graphs
+from proctor.ask.moment.promqa import read_promqa, read_promqa_graphs
+from proctor.ask.moment.question import moment_question
+from proctor.release.promqa import PromqaRecords, import_promqa
 from proctor.verify.desk import work
 from proctor.verify.desk.cases import refresh_item, standing, take_over_verdicts
 from proctor.verify.desk.events import check_chain

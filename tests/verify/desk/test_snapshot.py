@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from tests.patience import LOW_PRIORITY_PATIENCE, PATIENCE, first_process_is_killed
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Question, version_of
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.agreement import agreement_report
 from proctor.verify.desk import documents, items, people, snapshot
 from proctor.verify.desk.desk import Desk, new_pid

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from proctor.exam.kinds.moment_question import moment_question
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Question
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.verify.desk import people, roster, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Protocol

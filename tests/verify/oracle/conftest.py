@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from proctor.examples.example import Example, Performed, StepRef
+from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake

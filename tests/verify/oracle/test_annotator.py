@@ -5,9 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.patience import effort
 
+from proctor.ask.moment.candidate import Answer, Candidate, Provenance
+from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_question
-from proctor.generate.candidate import Answer, Candidate, Provenance
 from proctor.procedure.graph import TaskGraph
 from proctor.records import content_hash
 from proctor.verify.oracle import Calibration, Oracle

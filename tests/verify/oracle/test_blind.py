@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from proctor.ask.moment.derive import PUBLISHED, derive_examples
 from proctor.datasets.captaincook4d import DATASET
-from proctor.examples.derive import PUBLISHED, derive_examples
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.verify.oracle import Decision, Oracle
 
 FLOOR = 0.925

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.errors import UserError
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle.answer import parse_answer
 from proctor.verify.oracle.case import Ground

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle.answer import parse_answer
 from proctor.verify.oracle.case import Ground

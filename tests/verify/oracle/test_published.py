@@ -3,8 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from proctor.ask.moment.promqa import PromqaAdjudication, PromqaExample, PromqaInit, PromqaJudge, read_promqa
 from proctor.errors import UserError
-from proctor.examples.promqa import PromqaAdjudication, PromqaExample, PromqaInit, PromqaJudge, read_promqa
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle import Oracle
 from proctor.verify.oracle.published import adjudicated_labels, answer_rows, graphs_by_key

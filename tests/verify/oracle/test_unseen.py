@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.verify.oracle.annotator import Decision, Oracle
 from proctor.verify.oracle.question import parse_question

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from proctor.examples.example import Example
+from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle.annotator import Oracle
 from proctor.verify.oracle.text import normalise, stem

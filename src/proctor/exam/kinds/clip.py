@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from proctor.ask.clip.record import render_step
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.answering import why_no_reply
 from proctor.exam.card import Exhibited, Line
@@ -51,7 +52,6 @@ from proctor.exam.question import (
     seen_hash,
 )
 from proctor.exam.view import Sampling, View
-from proctor.generate.instructional.record import render_step
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply, Truncated
 from proctor.media.sampling import thin

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.exam.library import Library, Prompts
-from proctor.exam.marker import MarkPrompt, Reading
-from proctor.exam.prediction import Prediction
-from proctor.exam.question import Item, gold_texts
-from proctor.generate.instructional.consistency import (
+from proctor.ask.clip.consistency import (
     CONSISTENCY,
     CONSISTENCY_FORM,
     CONSISTENCY_LIMITS,
     CONSISTENCY_TEMPLATE,
     read_consistency,
 )
+from proctor.exam.library import Library, Prompts
+from proctor.exam.marker import MarkPrompt, Reading
+from proctor.exam.prediction import Prediction
+from proctor.exam.question import Item, gold_texts
 from proctor.llm.message import Parameters
 from proctor.llm.structured import Unreadable
 

@@ -28,6 +28,7 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
+from proctor.exam.kinds.example import QUESTION_TYPES, Example
 from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT, moment_example, moment_seen
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices, signature_part
@@ -42,7 +43,6 @@ from proctor.exam.predict_prompt import (
 )
 from proctor.exam.question import Choice, Footage, Form, Item, Open, Procedure, Question, Text, part_of
 from proctor.exam.view import VIEWS, View, frame_times
-from proctor.examples.example import QUESTION_TYPES, Example
 from proctor.llm.limits import takes
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply

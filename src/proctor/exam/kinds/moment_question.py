@@ -1,26 +1,23 @@
-"""A question about a moment of a recording (ProMQA), as generation proposes it or as it was verified.
+"""A question about a moment of a recording (ProMQA).
 
 It stands apart from the kind (``proctor.exam.kinds.moment``) so that the store of verdicts need not load how questions are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, Text, seen_hash
-from proctor.examples.example import Example
-from proctor.generate.candidate import Answer, Candidate
-from proctor.records import content_hash
+from proctor.exam.kinds.example import Example
+from proctor.exam.question import Footage, Open, Procedure, Proposed, Question, seen_hash
 
 __all__ = [
     "FLOOR_NAMES",
     "MOMENT",
     "moment_candidate",
     "moment_example",
-    "moment_question",
     "moment_seen",
     "question_about",
 ]
@@ -30,27 +27,6 @@ MOMENT: Final = "moment"
 
 FLOOR_NAMES: Final = ("constant", "recipe-text", "random-step", "annotations")
 """Systems that ask no model (``proctor.exam.floors``), the bound last."""
-
-
-def moment_question(candidate: Candidate, example: Example | None = None) -> Question:
-    """Return a generated question about its example's moment, with its answers as proposals.
-
-    Without the example it has neither evidence nor facts: enough to count what is said of it, not to show or hash it.
-    """
-    name, text = candidate.id, candidate.question
-    proposals, provenance = _proposals(candidate.answers), _provenance(candidate)
-    if example is not None:
-        return question_about(example, name, text, proposals=proposals, provenance=provenance)
-    return Question(
-        id=name,
-        kind=MOMENT,
-        text=text,
-        form=Open(),
-        proposals=proposals,
-        facets={"type": candidate.type},
-        cluster=candidate.recording_id,
-        provenance=provenance,
-    )
 
 
 def moment_seen(question: Question) -> str:
@@ -106,15 +82,3 @@ def moment_example(question: Question) -> Example:
 def moment_candidate(question: Question) -> str:
     """Return the id of the candidate that a verified question was made of."""
     return question.provenance.get("candidate", question.id)
-
-
-def _proposals(answers: Sequence[Answer]) -> tuple[Proposed, ...]:
-    return tuple(Proposed(value=Text(text=a.text, kind=a.kind, cites=a.step_ids)) for a in answers)
-
-
-def _provenance(candidate: Candidate) -> dict[str, str]:
-    """Return who made a candidate, with the hash that verdicts on exactly this version of it hang on."""
-    made = candidate.provenance
-    fields = {name: getattr(made, name) for name in made.__struct_fields__ if name != "details"}
-    known = {name: str(value) for name, value in fields.items() if value not in (None, "")}
-    return {**known, **made.details, "candidate_hash": content_hash(candidate)}

@@ -14,6 +14,12 @@ from proctor.exam.kinds.documents import KIND
 from proctor.llm.model import ModelName
 from proctor.records import is_there
 from proctor.stages.build import build as build_exam
+from proctor.stages.documents.corpus import build
+from proctor.stages.documents.generate import generate, plan_of
+from proctor.stages.documents.overlap import style_overlap
+from proctor.stages.documents.reading import CORPUS, corpus_of, questions_of
+from proctor.stages.documents.retrieve import parse_retriever, retrieve_all
+from proctor.stages.documents.settings import CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
 from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables
@@ -21,12 +27,6 @@ from proctor.stages.judge import judge
 from proctor.stages.predict import predict
 from proctor.stages.report import report
 from proctor.stages.score import score, scored_tables
-from proctor.stages.styled.corpus import build
-from proctor.stages.styled.generate import generate, plan_of
-from proctor.stages.styled.overlap import style_overlap
-from proctor.stages.styled.reading import CORPUS, corpus_of, questions_of
-from proctor.stages.styled.retrieve import parse_retriever, retrieve_all
-from proctor.stages.styled.settings import CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.workspace import Workspace
 
 __all__ = ["DOCUMENTS"]

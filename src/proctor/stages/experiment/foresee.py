@@ -23,7 +23,7 @@ from proctor.llm.message import Request
 from proctor.records import is_there
 from proctor.stages.experiment.cells import CELLS
 from proctor.stages.experiment.conduct import prepare, walk
-from proctor.stages.experiment.moments import FORMER_RUNS
+from proctor.stages.experiment.moment import FORMER_RUNS
 from proctor.stages.experiment.stage import Chosen, Doing, Done, Plan, Stage
 from proctor.stages.limits import Limits
 from proctor.stages.models import CALLS, open_models

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from proctor.settings import Settings, option
+from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.documents.settings import CorpusOptions, RetrievalOptions, StyledOptions
 from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.experiment.outline import Outline
-from proctor.stages.instructional.settings import ChoiceOptions, FilterOptions, PairOptions
 from proctor.stages.settings import GenerateSettings, ReportSettings
-from proctor.stages.styled.settings import CorpusOptions, RetrievalOptions, StyledOptions
 
 __all__ = [
     "OUTLINES",

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from proctor.benchmark.build import RULES, build_items
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.records import file_sha256, is_there, read_jsonl, write_json, write_jsonl
+from proctor.release.build import RULES, build_items
 from proctor.stages.naming import file_name
 from proctor.stages.predict import RunInfo, full_run_name, run_inputs
 from proctor.stages.questions import workspace_questions

@@ -15,11 +15,11 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.records import atomic_folder
-from proctor.stages.upgrade.clips import upgrade_clips
+from proctor.stages.upgrade.clip import upgrade_clips
 from proctor.stages.upgrade.copying import copy_workspace
 from proctor.stages.upgrade.documents import upgrade_documents
 from proctor.stages.upgrade.experiments import upgrade_experiment
-from proctor.stages.upgrade.moments import upgrade_moments
+from proctor.stages.upgrade.moment import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
 from proctor.stages.upgrade.tables import leave_out_tables
 from proctor.workspace import FORMAT, Workspace, format_of, write_format

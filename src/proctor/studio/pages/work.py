@@ -17,10 +17,10 @@ from proctor.drawing.view import GraphView, view_graph
 from proctor.errors import MissingExtraError
 from proctor.exam.card import Exhibited
 from proctor.exam.kind import kind_named
+from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
-from proctor.examples.example import Example
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
 from proctor.studio.pages.times import clock_text, time_text
 from proctor.studio.rendering import problem, render, see_other

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from proctor.exam.kinds.example import Example
 from proctor.exam.question import Question as Asked
 from proctor.exam.question import proposed_texts, version_of
-from proctor.examples.example import Example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle.answer import AnswerText, parse_answer
 from proctor.verify.oracle.case import Ground

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from proctor.examples.example import STEP_TYPES
+from proctor.exam.kinds.example import STEP_TYPES
 from proctor.verify.oracle.answer import AnswerText
 from proctor.verify.oracle.match import Match, Reading, StepIndex
 from proctor.verify.oracle.moment import Moment, Standing

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from proctor.errors import UserError
-from proctor.examples.example import STEP_TYPES, Example
+from proctor.exam.kinds.example import STEP_TYPES, Example
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.progress import Progress, progress_after
 from proctor.procedure.recording import Mistake

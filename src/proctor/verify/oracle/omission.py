@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.examples.example import STEP_TYPES
+from proctor.exam.kinds.example import STEP_TYPES
 from proctor.verify.oracle.case import CERTAIN, Case, Ground, overlap, pick, quoted
 from proctor.verify.oracle.correctness import judge_check
 from proctor.verify.oracle.moment import Standing

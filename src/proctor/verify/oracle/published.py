@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from proctor.ask.moment.promqa import PromqaExample, to_example
 from proctor.errors import UserError
-from proctor.examples.promqa import PromqaExample, to_example
 from proctor.procedure.graph import TaskGraph
 from proctor.verify.oracle.annotator import Oracle
 from proctor.verify.oracle.evaluation import AnswerRow

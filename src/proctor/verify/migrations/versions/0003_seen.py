@@ -6,9 +6,10 @@ import msgspec
 import sqlalchemy as sa
 from alembic import op
 
-from proctor.exam.kinds.moment_question import moment_question, moment_seen
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.ask.moment.candidate import Candidate
+from proctor.ask.moment.question import moment_question
+from proctor.exam.kinds.example import Example
+from proctor.exam.kinds.moment_question import moment_seen
 
 revision = "0003"
 down_revision = "0002"

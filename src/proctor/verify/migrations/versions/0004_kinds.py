@@ -8,9 +8,10 @@ import msgspec
 import sqlalchemy as sa
 from alembic import op
 
-from proctor.exam.kinds.moment_question import MOMENT, moment_question
-from proctor.examples.example import Example
-from proctor.generate.candidate import Candidate
+from proctor.ask.moment.candidate import Candidate
+from proctor.ask.moment.question import moment_question
+from proctor.exam.kinds.example import Example
+from proctor.exam.kinds.moment_question import MOMENT
 from proctor.records import canonical_json
 
 if TYPE_CHECKING:

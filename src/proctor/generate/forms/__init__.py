@@ -1,5 +1,0 @@
-"""Surface forms of questions: what can be said, kept apart from when it may be said."""
-
-from proctor.generate.forms.form import Form, Rendered, forms_of, render_question
-
-__all__ = ["Form", "Rendered", "forms_of", "render_question"]

@@ -1,0 +1,104 @@
+"""The stage ``filter --audit``: faults are planted by rule into questions, and filters are held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.ask.clip.audit import AuditReport, plant_audit, score_audit
+from proctor.ask.clip.audit_rules import PlantedKind
+from proctor.ask.clip.filters import Filters, run_filters
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.errors import UserError
+from proctor.records import is_there, read_json, write_json, write_jsonl
+from proctor.stages.clip.pairs import load_clips
+from proctor.stages.clip.settings import FilterOptions
+from proctor.stages.models import Limits, open_models
+from proctor.workspace import Workspace
+
+__all__ = ["AUDIT", "Audited", "audit", "load_audit"]
+
+AUDIT: Final = "audit.json"
+
+
+class Audited(msgspec.Struct, frozen=True, kw_only=True):
+    """What the audit found, how many questions of each kind could not be planted, and the closing line of models."""
+
+    report: AuditReport
+    missing: Mapping[PlantedKind, int]
+    calls: dict[str, Any]
+
+
+def audit(
+    root: Path,
+    options: FilterOptions,
+    *,
+    each: int = 100,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> Audited:
+    """Plant questions with known faults, filter them, and say how many are caught.
+
+    Every filter is asked about every question, so that each is measured on all of them.
+
+    Args:
+        root: the workspace, with clips.
+        options: who filters.
+        each: questions of each kind, and sound ones.
+        limits: what calls may cost.
+        seen: called after each question.
+
+    Raises:
+        UserError: if there are no clips, or somebody who has to vote was not there.
+    """
+    workspace = Workspace(root)
+    clips = load_clips(workspace)
+    planted = plant_audit(clips, seed=options.seed, each=each)
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.names)
+        filters = Filters(
+            models=options.models,
+            prompts=generation_prompts(limits.prompts if limits else None),
+            secret=models.secret,
+            settings=msgspec.structs.replace(options.filters, exhaustive=True),
+            price=models.price,
+        )
+        run = run_filters(
+            planted.filterable(clips), filters, models.ask("audit"),
+            progress=lambda _result: seen() if seen is not None else None,
+        )  # fmt: skip
+        calls = models.closing()
+    if run.interrupted:
+        raise UserError(
+            "the audit was not brought to its end.",
+            where=str(root),
+            hint="the same command goes on, and pays for nothing twice",
+        )
+    report = score_audit(planted.planted, run.results)
+    write_jsonl(workspace.file("audit.planted.jsonl"), planted.planted)
+    write_jsonl(workspace.file("audit.verdicts.jsonl"), run.verdicts)
+    write_json(workspace.file(AUDIT), report)
+    workspace.record(
+        "audit",
+        settings={"models": msgspec.to_builtins(options.models), "each": each, "seed": options.seed},
+        counts={
+            "planted": dict(report.planted),
+            "missing": dict(planted.missing),
+            "postponed": len(run.postponed),
+        },
+        inputs=("clips.jsonl",),
+        outputs=(AUDIT,),
+    )
+    return Audited(report=report, missing=planted.missing, calls=calls)
+
+
+def load_audit(workspace: Workspace) -> AuditReport | None:
+    """Return what the audit found; None where there was none."""
+    path = workspace.file(AUDIT)
+    if not is_there(path):
+        return None
+    found: AuditReport = read_json(path, AuditReport)
+    return found

@@ -1,0 +1,239 @@
+"""The stage ``choices``: open-ended questions get options, by attempts and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from proctor.ask.clip.choice_prompt import ChoicePrompts
+from proctor.ask.clip.choice_question import (
+    ChoiceQuestion,
+    question_of_moment,
+    question_of_pair,
+    question_of_styled,
+    siblings_of,
+)
+from proctor.ask.clip.choice_run import make_choices
+from proctor.ask.clip.choice_summary import ChoiceSummary
+from proctor.ask.clip.choices import ChoiceMaker, choice_calls
+from proctor.ask.clip.record import ChoiceItem
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.errors import UserError
+from proctor.exam.kinds.moment_question import moment_example
+from proctor.exam.question import gold_texts
+from proctor.llm.estimate import Estimate
+from proctor.records import read_json, read_jsonl, write_json, write_jsonl
+from proctor.stages.clip.filter import KEPT, load_kept
+from proctor.stages.clip.pairs import load_clips
+from proctor.stages.clip.settings import ChoiceOptions
+from proctor.stages.documents.reading import STYLED, corpus_of, load_styled
+from proctor.stages.inputs import load_items
+from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.workspace import Workspace, is_there
+
+__all__ = [
+    "CHOICES",
+    "CHOICES_SUMMARY",
+    "ChoicesMade",
+    "PlannedCalls",
+    "estimate_choices",
+    "load_choices",
+    "make",
+    "planned_calls",
+    "subject_of_choices",
+]
+
+CHOICES: Final = "choices.jsonl"
+CHOICES_SUMMARY: Final = "choices.json"
+ATTEMPTS: Final = "choices.attempts.jsonl"
+
+ChoiceSubject = Literal["pairs", "items", "styled"]
+
+
+class ChoicesMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
+
+    Attributes:
+        subject: what got options.
+        asked: questions.
+        achieved: of them, those that got options.
+        open_ended: those that stay without.
+        postponed: those that models still owe.
+        dropped: by reason.
+        summary: of attempts, letters and votes.
+    """
+
+    subject: ChoiceSubject
+    asked: int
+    achieved: int
+    open_ended: int
+    postponed: int
+    dropped: dict[str, int]
+    summary: ChoiceSummary
+
+
+class PlannedCalls(msgspec.Struct, frozen=True):
+    """How many calls options take for so many questions: where every first attempt is accepted, and where all fail late."""
+
+    questions: int
+    least: int
+    most: int
+
+
+def make(
+    root: Path,
+    options: ChoiceOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> ChoicesMade:
+    """Make multiple choice of a workspace's questions.
+
+    Args:
+        root: the workspace.
+        options: who makes options for what.
+        limits: what calls may cost.
+        seen: called after each question.
+
+    Raises:
+        UserError: if there are no questions, or a model is wrong.
+    """
+    workspace = Workspace(root)
+    names = options.models.all
+    subject = _subject(workspace, options.on)
+    questions = _questions(workspace, subject, options.seed)[: options.limit]
+    with open_models(workspace, limits) as models:
+        models.require_prices(*names)
+        run = make_choices(
+            questions, _maker(models, options, limits), models.ask("choices"),
+            progress=lambda _result: seen() if seen is not None else None,
+        )  # fmt: skip
+        calls, remarks = models.closing(), models.remarks()
+    write_jsonl(workspace.file(CHOICES), run.items)
+    write_jsonl(workspace.file(ATTEMPTS), run.attempts)
+    reasons = workspace.write_dropped("choices", list(run.dropped))
+    write_json(workspace.file(CHOICES_SUMMARY), {"summary": run.summary, "subject": subject})
+    result = ChoicesMade(
+        subject=subject, asked=run.summary.asked, achieved=run.summary.achieved, open_ended=run.summary.open_ended,
+        postponed=run.summary.postponed, dropped=reasons, complete=run.is_complete, interrupted=run.interrupted,
+        summary=run.summary, **remarks,
+    )  # fmt: skip
+    workspace.record(
+        "choices",
+        settings=options.recorded(),
+        counts=result.recorded("summary"),
+        inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (STYLED,)}[subject],
+        outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
+    )
+    return msgspec.structs.replace(result, calls=calls)
+
+
+def planned_calls(root: Path, options: ChoiceOptions) -> PlannedCalls:
+    """Say how many calls options take: at least (every question at the first attempt) and at most.
+
+    Raises:
+        UserError: if there are no questions.
+    """
+    workspace = Workspace(root)
+    questions = _questions(workspace, _subject(workspace, options.on), options.seed)[: options.limit]
+    found = choice_calls(len(questions), options.models, options.making)
+    return PlannedCalls(len(questions), found.least, found.most)
+
+
+def estimate_choices(root: Path, options: ChoiceOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what one accepted attempt at every question would take, from the real prompts; nothing is sent.
+
+    Of wrong answers that nobody has written yet the right one takes the place.
+
+    Raises:
+        UserError: if there are no questions.
+    """
+    workspace = Workspace(root)
+    questions = _questions(workspace, _subject(workspace, options.on), options.seed)[: options.limit]
+    with open_models(workspace, limits) as models:
+        maker = _maker(models, options, limits)
+        return models.estimate([("choices", (r for q in questions for r in maker.outline(q)))])
+
+
+def load_choices(workspace: Workspace) -> list[ChoiceItem]:
+    """Return the questions with options.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    path = workspace.file(CHOICES)
+    if not is_there(path):
+        raise UserError(
+            f"{CHOICES} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor choices {workspace.root}",
+        )
+    return read_jsonl(path, ChoiceItem)
+
+
+def subject_of_choices(workspace: Workspace) -> str:
+    """Return of what the workspace's options were made; empty where that is not known."""
+    path = workspace.file(CHOICES_SUMMARY)
+    return str(read_json(path, dict[str, Any]).get("subject", "")) if is_there(path) else ""
+
+
+def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject:
+    if asked is not None:
+        return asked
+    files: dict[ChoiceSubject, tuple[str, ...]] = {
+        "pairs": (KEPT,),
+        "items": ("items.jsonl", "graphs.json"),  # of documents, too, but without task graphs
+        "styled": (STYLED,),
+    }
+    for subject, names in files.items():
+        if all(is_there(workspace.file(name)) for name in names):
+            return subject
+    raise UserError(
+        "there are no questions to give options to.",
+        where=str(workspace.root),
+        hint="filter pairs (proctor filter), build a benchmark (proctor build), or generate styled questions first",
+    )
+
+
+def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[ChoiceQuestion]:
+    if subject == "pairs":
+        clips = {clip.id: clip for clip in load_clips(workspace)}
+        siblings = siblings_of(list(clips.values()), seed=seed)
+        pairs = load_kept(workspace)
+        if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+            raise UserError(
+                f"the clip '{lost[0][:80]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+                hint=f"filter the pairs again: proctor filter {workspace.root}",
+            )  # fmt: skip
+        return [question_of_pair(p, clips[p.clip_id], siblings.get(p.clip_id, ())) for p in pairs]
+    if subject == "items":
+        graphs = workspace.graphs()
+        return [
+            question_of_moment(
+                e := moment_example(item.question),
+                item.id,
+                item.question.text,
+                gold_texts(item),
+                graphs.get(e.activity_id),
+            )
+            for item in load_items(workspace, graphs)
+        ]
+    corpus = corpus_of(workspace)
+    return [
+        question_of_styled(q, {i: s for i in q.gold if (s := corpus.get(i)) is not None})
+        for q in load_styled(workspace)
+    ]
+
+
+def _maker(models: Models, options: ChoiceOptions, limits: Limits | None) -> ChoiceMaker:
+    prompts = ChoicePrompts(generation_prompts(limits.prompts if limits else None), models.secret)
+    return ChoiceMaker(
+        prompts=prompts,
+        models=options.models,
+        seed=options.seed,
+        settings=options.making,
+        price=models.price,
+    )

@@ -1,0 +1,237 @@
+"""The stage ``filter``: unspecific, tricky, hallucinated and blind-solvable questions are dropped, each with a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from proctor.ask.clip.filterable import Filterable, from_candidate, from_pair, from_styled
+from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_filters
+from proctor.ask.clip.record import FilterVerdict, InstructionalPair
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.errors import UserError
+from proctor.exam.source_showing import CorpusPictures
+from proctor.llm.estimate import Estimate
+from proctor.records import read_jsonl, write_json, write_jsonl
+from proctor.release.training_split import split_by_video
+from proctor.stages.clip.pairs import PAIRS, load_clips, load_pairs
+from proctor.stages.clip.settings import FilterOptions
+from proctor.stages.documents.reading import STYLED, corpus_of, load_styled
+from proctor.stages.inputs import load_asked
+from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.workspace import Workspace, is_there
+
+__all__ = [
+    "KEPT",
+    "TRAINING_PAIRS",
+    "VERDICTS",
+    "Filtered",
+    "Subject",
+    "estimate_filters",
+    "filter_questions",
+    "load_kept",
+]
+
+VERDICTS: Final = "filters.jsonl"
+KEPT: Final = "open.jsonl"
+"""Pairs that all filters keep: the open-ended benchmark."""
+TRAINING_PAIRS: Final = "training.jsonl"
+"""Pairs that all filters keep, of videos that are not in the benchmark."""
+FUNNEL: Final = "filters.json"
+
+Subject = Literal["pairs", "candidates", "styled"]
+"""What is filtered: InstructionBench's pairs, ProMQA's candidates or SMMQG's questions."""
+
+
+class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
+
+    Attributes:
+        subject: what was filtered.
+        asked: questions.
+        kept: of them.
+        postponed: those that models still owe.
+        dropped: by reason.
+        lines: the funnel, for people.
+        benchmark: of kept pairs, those of the benchmark; None where no pairs were filtered.
+        training: the others.
+    """
+
+    subject: Subject
+    asked: int
+    kept: int
+    postponed: int
+    dropped: dict[str, int]
+    lines: tuple[str, ...]
+    benchmark: int | None = None
+    training: int | None = None
+
+
+def subject_of(workspace: Workspace, asked: Subject | None) -> Subject:
+    """Return what is to be filtered.
+
+    Raises:
+        UserError: if there is nothing.
+    """
+    if asked is not None:
+        return asked
+    files: dict[Subject, str] = {"pairs": PAIRS, "candidates": "candidates.jsonl", "styled": STYLED}
+    for subject, name in files.items():
+        if is_there(workspace.file(name)):
+            return subject
+    raise UserError(
+        "there is nothing to filter.",
+        where=str(workspace.root),
+        hint="generate questions first: proctor generate, proctor generate styled or proctor generate instructional",
+    )
+
+
+def filter_questions(
+    root: Path,
+    options: FilterOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> Filtered:
+    """Filter the questions of a workspace; a drop is final.
+
+    Args:
+        root: the workspace.
+        options: who filters what.
+        limits: what calls may cost.
+        seen: called after each question.
+
+    Raises:
+        UserError: if there is nothing to filter, or a model is wrong.
+    """
+    workspace = Workspace(root)
+    who, how = options.models, options.filters  # before anything is read: what is lacking is said first
+    subject = subject_of(workspace, options.on)
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.names)
+        questions = _questions(workspace, subject, models)[: options.limit]
+        filters = _filters(models, who, how, limits)
+        run = run_filters(
+            questions,
+            filters,
+            models.ask("filter"),
+            progress=lambda _result: seen() if seen is not None else None,
+        )
+        calls, remarks = models.closing(), models.remarks()
+    funnel = run.funnel
+    write_jsonl(workspace.file(VERDICTS), run.verdicts)
+    outputs = [VERDICTS, FUNNEL]
+    split: dict[str, Any] = {}
+    if subject == "pairs":
+        kept = [pair for pair in load_pairs(workspace) if pair.id in run.kept]
+        sides = split_by_video(
+            kept, options.benchmark_share, options.seed, clips=load_clips(workspace), cap=options.cap
+        )
+        write_jsonl(workspace.file(KEPT), sides.benchmark)
+        write_jsonl(workspace.file(TRAINING_PAIRS), sides.training)
+        outputs += [KEPT, TRAINING_PAIRS]
+        split = {"benchmark": len(sides.benchmark), "training": len(sides.training)}
+    from proctor.stages.verify import store_filters  # it reads what this stage writes
+
+    store_filters(workspace, run.results)
+    reasons = workspace.write_dropped("filters", list(run.dropped))
+    write_json(workspace.file(FUNNEL), {"funnel": funnel, "subject": subject, "interrupted": run.interrupted})
+    result = Filtered(
+        subject=subject, asked=funnel.asked, kept=funnel.kept, postponed=funnel.postponed, dropped=reasons,
+        complete=not run.interrupted and not funnel.postponed, interrupted=run.interrupted, lines=tuple(funnel.lines),
+        **split, **remarks,
+    )  # fmt: skip
+    workspace.record(
+        "filter",
+        settings=options.recorded(),
+        counts=result.recorded("lines"),
+        inputs=_inputs(subject),
+        outputs=outputs,
+    )
+    return msgspec.structs.replace(result, calls=calls)
+
+
+def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | None = None) -> Estimate:
+    """Say what filtering would take at most: as if nothing were dropped.
+
+    Raises:
+        UserError: as ``filter_questions``.
+    """
+    workspace = Workspace(root)
+    subject = subject_of(workspace, options.on)
+    with open_models(workspace, limits) as models:
+        questions = _questions(workspace, subject, models)[: options.limit]
+        return models.estimate(
+            [("filter", _filters(models, options.models, options.filters, limits).requests(questions))]
+        )
+
+
+def load_kept(workspace: Workspace) -> list[InstructionalPair]:
+    """Return the pairs that all filters keep.
+
+    Raises:
+        UserError: naming the command that filters.
+    """
+    path = workspace.file(KEPT)
+    if not is_there(path):
+        raise UserError(
+            f"{KEPT} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor filter {workspace.root}",
+        )
+    return read_jsonl(path, InstructionalPair)
+
+
+def load_training(workspace: Workspace) -> list[InstructionalPair]:
+    """Return the pairs for training; none where the benchmark took all."""
+    path = workspace.file(TRAINING_PAIRS)
+    return read_jsonl(path, InstructionalPair) if is_there(path) else []
+
+
+def load_verdicts(workspace: Workspace) -> list[FilterVerdict]:
+    """Return what filters said; nothing where nobody was asked."""
+    path = workspace.file(VERDICTS)
+    return read_jsonl(path, FilterVerdict) if is_there(path) else []
+
+
+def _questions(workspace: Workspace, subject: Subject, models: Models) -> list[Filterable]:
+    if subject == "pairs":
+        clips = {clip.id: clip for clip in load_clips(workspace)}
+        pairs = load_pairs(workspace)
+        if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+            raise UserError(
+                f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+                hint=f"make both again: proctor generate instructional {workspace.root}",
+            )  # fmt: skip
+        return [from_pair(pair, clips[pair.clip_id]) for pair in pairs]
+    if subject == "candidates":
+        graphs = workspace.graphs()
+        candidates, examples = load_asked(workspace, graphs)
+        return [
+            from_candidate(c, examples[c.example_id], graphs[examples[c.example_id].activity_id])
+            for c in candidates
+        ]
+    corpus = corpus_of(workspace)
+    pictures = CorpusPictures(corpus, models.media)
+    return [from_styled(question, corpus, pictures) for question in load_styled(workspace)]
+
+
+def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Limits | None) -> Filters:
+    return Filters(
+        models=who,
+        prompts=generation_prompts(limits.prompts if limits else None),
+        secret=models.secret,
+        settings=how,
+        price=models.price,
+    )
+
+
+def _inputs(subject: Subject) -> Sequence[str]:
+    return {
+        "pairs": ("clips.jsonl", PAIRS),
+        "candidates": ("candidates.jsonl", "examples.jsonl", "graphs.json"),
+        "styled": (STYLED, "corpus/manifest.json"),
+    }[subject]

@@ -1,0 +1,364 @@
+"""The stage ``generate styled``: a corpus to questions in styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.ask.documents.contamination import NearMatch, find_near_matches
+from proctor.ask.documents.distractors import DistractorSearch
+from proctor.ask.documents.duplicates import EmbedQuestions
+from proctor.ask.documents.pipeline import StyledGenerator
+from proctor.ask.documents.plan import plan_targets, require_available
+from proctor.ask.documents.prompting import PromptKit
+from proctor.ask.documents.record import Target
+from proctor.ask.documents.run import StyledRun, generate_styled
+from proctor.ask.documents.seed_levels import SeedLevels
+from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles
+from proctor.ask.documents.summary import Cell
+from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.corpus.collection import Corpus
+from proctor.corpus.seeds import SeedCoverage, SeedSampler, seed_coverage
+from proctor.corpus.source import MODALITIES, Modality
+from proctor.errors import UserError
+from proctor.exam.source_showing import CorpusPictures
+from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
+from proctor.stages.documents.library import Library
+from proctor.stages.documents.reading import CORPUS, STYLED, questions_of
+from proctor.stages.documents.settings import StyledOptions
+from proctor.stages.models import Asked, Limits, Models, open_models
+from proctor.workspace import Workspace
+
+__all__ = [
+    "ATTEMPTS_FILE",
+    "SUMMARY",
+    "Plan",
+    "StyledMade",
+    "generate",
+    "plan_of",
+]
+
+ATTEMPTS_FILE: Final = "styled.attempts.jsonl"
+SUMMARY: Final = "styled.json"
+
+_ALONE: Final = 1_024
+"""Sources of which weights are computed to tell how uneven they are."""
+
+
+class StyledMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+    """The numbers of the closing line.
+
+    Attributes:
+        asked: questions.
+        achieved: of them.
+        open: those that models still owe.
+        attempts: at all of them.
+        outcomes: of attempts.
+        dropped: questions without a result, by reason.
+        near_known: questions near to such as models may have learnt from.
+        cells: of styles and combinations.
+        short: modalities of which there are fewer candidates than are shown elsewhere.
+    """
+
+    asked: int
+    achieved: int
+    open: int
+    attempts: int
+    outcomes: dict[str, int]
+    dropped: dict[str, int]
+    near_known: int
+    cells: tuple[Cell, ...]
+    short: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is going to be made: styles, targets, and modalities of which there are fewer candidates than asked for."""
+
+    styles: tuple[Style, ...]
+    targets: tuple[Target, ...]
+    short: tuple[str, ...]
+
+
+def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
+    """Plan the targets.
+
+    Raises:
+        UserError: if a style is unknown, numbers make no sense, or the corpus lacks what a target needs.
+    """
+    styles = load_styles(options.styles)
+    quotas = None
+    if options.published:
+        if options.per_cell is not None or options.total is not None:
+            raise UserError(
+                "the published numbers of questions leave no room for others.",
+                hint="leave out --per-cell and --total",
+            )
+        quotas = {
+            style.name: PUBLISHED_COUNTS[style.name] for style in styles if style.name in PUBLISHED_COUNTS
+        }
+    per_cell = options.per_cell
+    if quotas is None and options.total is None and per_cell is None:
+        per_cell = 1
+    targets = plan_targets(
+        styles,
+        total=options.total,
+        per_cell=per_cell,
+        quotas=quotas,
+        combinations=options.combination or None,
+    )
+    short = require_available(targets, corpus.counts(), k_modality=options.pipeline.k_modality)
+    return Plan(styles, targets, short)
+
+
+def generate(
+    root: Path,
+    options: StyledOptions,
+    *,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> StyledMade:
+    """Generate questions about a workspace's corpus.
+
+    Args:
+        root: the workspace.
+        options: what is wanted; known questions are JSON Lines with ``question``, or one a line, and the data set's own are
+            always compared.
+        limits: what calls may cost, and where they are kept.
+        seen: called after each target that is done.
+
+    Raises:
+        UserError: if something about the plan, the corpus or a model is wrong; nothing is asked then.
+    """
+    workspace = Workspace(root)
+    library = Library(workspace)
+    plan = plan_of(library.corpus, options)
+    lists = _known_questions(workspace, options.known)
+    sampler = sampler_of(library, options)
+    with open_models(workspace, limits) as models:
+        models.require_prices(*options.names)
+        generator = styled_generator(models, library, plan, options, sampler, limits)
+        run = generate_styled(
+            plan.targets,
+            generator,
+            models.ask("generate"),
+            embed=_embed_questions(library, options.embedder),
+            progress=lambda _result, _wave: seen() if seen is not None else None,
+        )
+        calls, remarks = models.closing(), models.remarks()
+    _require_replies(run, workspace)
+    near = find_near_matches(
+        [(q.id, q.question) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
+    )
+    made = _written(workspace, library, plan, options, run, near, sampler, remarks)
+    return msgspec.structs.replace(made, calls=calls)
+
+
+def styled_generator(
+    models: Models,
+    library: Library,
+    plan: Plan,
+    options: StyledOptions,
+    sampler: SeedSampler,
+    limits: Limits | None,
+) -> StyledGenerator:
+    """Return the generator of a plan."""
+    within = _seed_modalities(plan) if options.seed_modalities == "required" else None
+
+    def draw(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        return np.asarray(sampler.draw(n, rng, within=within), np.int64)
+
+    eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
+    pipeline = options.pipeline
+    return StyledGenerator(
+        corpus=library.corpus,
+        find=library.find(options.embedder),
+        seeds=SeedLevels(
+            plan.targets,
+            draw,
+            eligible,
+            options.seed,
+            documents=[source.doc_id or source.id for source in library.corpus],
+            quota=options.document_quota,
+        ),
+        styles=plan.styles,
+        models=options.models,
+        kit=PromptKit(
+            prompts=generation_prompts(limits.prompts if limits else None),
+            secret=models.secret,
+            picture=CorpusPictures(library.corpus, models.media),
+        ),
+        seed=options.seed,
+        settings=pipeline,
+        retriever=library.embedder(options.embedder).name,
+        rank=_ranker(library) if pipeline.difficulty.ranks else None,
+        distractor_search=_distractor_search(library, options.embedder),
+        price=models.price,
+    )
+
+
+def sampler_of(library: Library, options: StyledOptions) -> SeedSampler:
+    corpus = library.corpus
+    return SeedSampler(
+        library.vectors(options.embedder),
+        [source.doc_id for source in corpus],
+        corpus.modalities,
+        k=options.neighbours,
+        beta=options.beta,
+        scale=options.scale,
+        names=[source.id for source in corpus],
+    )
+
+
+def _seed_modalities(plan: Plan) -> tuple[Modality, ...]:
+    return tuple(m for place, m in enumerate(MODALITIES) if any(t.modalities[place] for t in plan.targets))
+
+
+def _embed_questions(library: Library, spec: str) -> EmbedQuestions:
+    embedder = library.embedder(spec)
+
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        return embedder.embed(texts, "query")
+
+    return embed
+
+
+def _ranker(library: Library) -> Callable[[str, Sequence[str]], Sequence[int | None]]:
+    """Return a function that tells the ranks of sources for a question by words (counted from 1)."""
+
+    def rank(question: str, ids: Sequence[str]) -> Sequence[int | None]:
+        hits = library.lexical.search([question], len(library.corpus)).positions[0]
+        places = {int(position): n for n, position in enumerate(hits, 1) if position >= 0}
+        return [places.get(library.corpus.position(id_)) for id_ in ids]
+
+    return rank
+
+
+def _distractor_search(library: Library, spec: str) -> DistractorSearch:
+    corpus, find = library.corpus, library.find(spec)
+    members: dict[str, list[str]] = {}
+    for source in corpus:
+        if source.doc_id:
+            members.setdefault(source.doc_id, []).append(source.id)
+
+    def ids(row: NDArray[np.int64]) -> list[str]:
+        return [corpus.sources[p].id for p in row.tolist() if p >= 0]
+
+    def by_document(id_: str) -> Sequence[str]:
+        source = corpus.get(id_)
+        return members.get(source.doc_id, []) if source is not None else []
+
+    def by_vector(question: str, k: int) -> Sequence[str]:
+        return ids(
+            library.dense(spec).search(library.embedder(spec).embed([question], "query"), k).positions[0]
+        )
+
+    return DistractorSearch(
+        document=by_document,
+        entity=lambda entity, modality, k: ids(find(entity, MODALITIES[modality], k).positions[0]),
+        vector=by_vector,
+        words=lambda question, k: ids(library.lexical.search([question], k).positions[0]),
+    )
+
+
+# -- what is known already -----------------------------------------------------------------------------------------
+
+
+class _Known(msgspec.Struct):
+    question: str
+
+
+def _known_questions(workspace: Workspace, files: Sequence[Path]) -> dict[str, list[str]]:
+    """Return lists of questions by name: the data set's own and those of files."""
+    lists: dict[str, list[str]] = {}
+    if own := [q.question for q in questions_of(workspace)]:
+        lists["the data set's questions"] = own
+    for path in files:
+        if path.suffix in (".jsonl", ".ndjson"):
+            rows: list[_Known] = read_jsonl(path, _Known)
+            lists[path.name] = [row.question for row in rows]
+        else:
+            try:
+                text = read_bytes(path).decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise UserError(f"is not UTF-8 text: {error}.", where=str(path)) from None
+            lists[path.name] = [line.strip() for line in text.splitlines() if line.strip()]
+    return lists
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def _require_replies(run: StyledRun, workspace: Workspace) -> None:
+    """Keep what is there when not one attempt found anything out.
+
+    Raises:
+        UserError: with the commonest reason.
+    """
+    attempts = run.attempts
+    if run.questions or run.interrupted or not attempts or any(a.outcome != "api_error" for a in attempts):
+        return
+    raise UserError(
+        f"no model replied in {len(attempts):,} attempts, the first of which says: {attempts[0].detail[:200]}",
+        where=str(workspace.root),
+        hint=f"{STYLED} is as it was; the same command asks again",
+    )
+
+
+def _written(
+    workspace: Workspace,
+    library: Library,
+    plan: Plan,
+    options: StyledOptions,
+    run: StyledRun,
+    near: Sequence[NearMatch],
+    sampler: SeedSampler,
+    remarks: Mapping[str, Any],
+) -> StyledMade:
+    write_jsonl(workspace.file(STYLED), run.questions)
+    write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
+    reasons = workspace.write_dropped("styled", list(run.dropped))
+    coverage = _coverage(library.corpus, run)
+    summary = {
+        "summary": run.summary,
+        "coverage": coverage,
+        "seed_statistics": sampler.statistics(min(_ALONE, len(library.corpus))),
+        "near_known": near,
+        "short": plan.short,
+        "waves": run.waves,
+        "interrupted": run.interrupted,
+    }
+    write_json(workspace.file(SUMMARY), summary)
+    made = StyledMade(
+        asked=run.summary.asked,
+        achieved=run.summary.achieved,
+        open=run.summary.open,
+        attempts=run.summary.attempts,
+        outcomes=dict(run.summary.outcomes),
+        dropped=reasons,
+        near_known=len(near),
+        complete=run.is_complete,
+        interrupted=run.interrupted,
+        cells=tuple(run.summary.cells),
+        short=plan.short,
+        **remarks,
+    )
+    workspace.record(
+        "styled",
+        settings=options.recorded(),
+        counts=made.recorded("cells", "short"),
+        inputs=(f"{CORPUS}/manifest.json",),
+        outputs=(STYLED, ATTEMPTS_FILE, SUMMARY),
+    )
+    return made
+
+
+def _coverage(corpus: Corpus, run: StyledRun) -> SeedCoverage:
+    seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
+    return seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)

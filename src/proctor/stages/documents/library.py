@@ -1,0 +1,228 @@
+"""A workspace's corpus with everything that searches it: embedders with their cached vectors, indexes on disk.
+
+Indexes are derived: one that belongs to another corpus, or is of another version, is made again without being asked for. One
+whose files are damaged is an error, since the disk may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from proctor.ask.documents.candidates import Find
+from proctor.compute import HERE, Place
+from proctor.corpus.collection import Corpus
+from proctor.corpus.embed.cache import VectorCache
+from proctor.corpus.embed.embed_corpus import embed_corpus, embed_texts
+from proctor.corpus.embed.embedder import Embedder, Vectors
+from proctor.corpus.embed.open import open_embedder
+from proctor.corpus.index.approximate import ApproximateIndex, parse_method
+from proctor.corpus.index.dense import DenseIndex
+from proctor.corpus.index.folder import open_lexical, open_vectors, write_index
+from proctor.corpus.index.hits import Hits
+from proctor.corpus.index.lexical import LexicalIndex
+from proctor.corpus.index.stores import VectorStore, build_store
+from proctor.corpus.source import Modality
+from proctor.errors import UserError
+from proctor.records import content_hash, is_there, read_json
+from proctor.stages.documents.reading import corpus_of
+from proctor.stages.rehearsing import require_local_embedder
+from proctor.workspace import Workspace
+
+__all__ = ["DEFAULT_EMBEDDER", "Library"]
+
+DEFAULT_EMBEDDER: Final = "lsa"
+"""Fitted on the corpus itself; needs no download."""
+
+_VECTORS: Final = "vectors"
+_INDEX: Final = "index"
+
+
+class _Head(msgspec.Struct):
+    """What is read of an index's manifest to know whether it is of this corpus and version."""
+
+    format: int = 0
+    corpus: str = ""
+
+
+_SERVERS: Final = ("qdrant:", "postgresql://", "postgres://")
+"""How the places of servers that hold vectors begin (``proctor.corpus.index.stores``)."""
+
+
+@dataclass(frozen=True)
+class ServedIndex:
+    """Vectors on a server, searched like an index.
+
+    Attributes:
+        store: on the server.
+        embedder: name of what made the vectors.
+    """
+
+    store: VectorStore
+    embedder: str
+
+    def __len__(self) -> int:
+        """Return the number of sources."""
+        return len(self.store)
+
+    @property
+    def signature(self) -> str:
+        """Names the function: which vectors are searched and how."""
+        return self.store.signature
+
+    def search(self, queries: NDArray[Any], k: int, within: Modality | None = None) -> Hits:
+        """Return the ``k`` sources of highest cosine for each query."""
+        return self.store.search(queries, k, within)
+
+    def moments(
+        self, queries: NDArray[Any], within: Modality
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Refuse: means over all sources are not asked of a server.
+
+        Raises:
+            UserError: always.
+        """
+        del queries, within
+        raise UserError(
+            "standardised scores need all vectors at hand, and these are on a server.",
+            hint="search exactly in the workspace (--search exact), or with --score raw",
+        )
+
+
+class Library:
+    """The corpus of a workspace, searchable.
+
+    Args:
+        workspace: with a corpus.
+        place: where sources are embedded.
+        seen: called after each source that is embedded.
+
+    Raises:
+        UserError: if there is no corpus, or it is broken.
+    """
+
+    def __init__(
+        self, workspace: Workspace, *, place: Place = HERE, seen: Callable[[], None] | None = None
+    ) -> None:
+        self.workspace = workspace
+        self.corpus: Corpus = corpus_of(workspace)
+        self._place = place
+        self._seen = seen
+        self._embedders: dict[str, Embedder] = {}
+        self._dense: dict[tuple[str, str], DenseIndex | ApproximateIndex | ServedIndex] = {}
+
+    def embedder(self, spec: str) -> Embedder:
+        """Return an embedder by what users type: ``lsa``, ``onnx/PATH``, ``compat/NAME@URL``.
+
+        Raises:
+            UserError: if there is no such embedder, or the workspace is a rehearsal's and it is asked over the network.
+        """
+        if spec not in self._embedders:
+            require_local_embedder(self.workspace.root, spec)
+            folder = self.workspace.file(_VECTORS)
+            self._embedders[spec] = open_embedder(spec, corpus=self.corpus, folder=folder)
+        return self._embedders[spec]
+
+    def vectors(self, spec: str) -> Vectors:
+        """Return the vectors of all sources in the order of the corpus; what was embedded before is read."""
+        cache = VectorCache(self.workspace.file(_VECTORS))
+        return embed_corpus(self.corpus, self.embedder(spec), cache, place=self._place, seen=self._seen)
+
+    @cached_property
+    def lexical(self) -> LexicalIndex:
+        """The index of words."""
+        folder = self._folder("bm25")
+        if self._fits(folder):
+            return open_lexical(folder, self.corpus.fingerprint)
+        index = LexicalIndex.build(self.corpus.texts(), self.corpus.modalities)
+        write_index(folder, index, self.corpus.fingerprint)
+        return index
+
+    def dense(self, spec: str, method: str = "exact") -> DenseIndex | ApproximateIndex | ServedIndex:
+        """Return an index of vectors.
+
+        Args:
+            spec: of the embedder.
+            method: ``exact``, an approximate one (``proctor.corpus.index.approximate.parse_method``), or a server:
+                ``qdrant:URL``, ``postgresql://…``.
+
+        Raises:
+            UserError: if the embedder or the method cannot be used.
+        """
+        if (spec, method) not in self._dense:
+            self._dense[spec, method] = self._opened(spec, method)
+        return self._dense[spec, method]
+
+    def _opened(self, spec: str, method: str) -> DenseIndex | ApproximateIndex | ServedIndex:
+        embedder = self.embedder(spec)
+        if method.startswith(_SERVERS):
+            store = build_store(
+                method,
+                self.vectors(spec),
+                self.corpus.modalities,
+                corpus=self.corpus.fingerprint,
+                embedder=embedder.name,
+            )
+            return ServedIndex(store, embedder.name)
+        folder = self._folder(f"{_safe(spec)}-{_safe(method)}-{content_hash([embedder.name, method])[:12]}")
+        if self._fits(folder):
+            return open_vectors(folder, self.corpus.fingerprint, embedder.name)
+        names = [source.id for source in self.corpus]
+        exact = DenseIndex.build(
+            self.vectors(spec), self.corpus.modalities, embedder=embedder.name, names=names
+        )
+        index = exact if method == "exact" else ApproximateIndex.build(exact, parse_method(method))
+        write_index(folder, index, self.corpus.fingerprint)
+        return index
+
+    def close(self) -> None:
+        """Close connections to servers; what is in the workspace's own files needs none."""
+        for index in self._dense.values():
+            if isinstance(index, ServedIndex) and hasattr(index.store, "close"):
+                index.store.close()
+        self._dense.clear()
+
+    def find(self, spec: str) -> Find:
+        """Return a function that finds the sources of a modality nearest to an entity; answers are kept."""
+        index, embedder = self.dense(spec), self.embedder(spec)
+        cache = VectorCache(self.workspace.file(_VECTORS))
+        known: dict[tuple[str, Modality, int], Hits] = {}
+        entities: dict[str, Vectors] = {}
+
+        def find(entity: str, modality: Modality, k: int) -> Hits:
+            key = (entity, modality, k)
+            if key not in known:
+                if entity not in entities:
+                    entities[entity] = embed_texts([entity], embedder, cache)
+                known[key] = index.search(entities[entity], k, modality)
+            return known[key]
+
+        return find
+
+    def _folder(self, name: str) -> Path:
+        return self.workspace.file(_INDEX) / name
+
+    def _fits(self, folder: Path) -> bool:
+        """Tell whether an index is there that belongs to this corpus; a damaged one is found when it is opened."""
+        from proctor.corpus.index.folder import FORMAT
+
+        manifest = folder / "manifest.json"
+        if not is_there(manifest):
+            return False
+        try:
+            head: _Head = read_json(manifest, _Head)
+        except UserError:
+            return False
+        return head.format == FORMAT and head.corpus == self.corpus.fingerprint
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:40] or "x"

@@ -1,0 +1,75 @@
+"""The style overlap of generated questions: a model says of which styles each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from proctor.ask.documents.style import load_styles
+from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
+from proctor.records import is_there, read_json, write_json, write_jsonl
+from proctor.stages.documents.questions import load_questions
+from proctor.stages.models import Limits, open_models
+from proctor.workspace import Workspace
+
+__all__ = ["load_overlap", "style_overlap"]
+
+_OVERLAP: Final = "overlap.json"
+
+
+def style_overlap(
+    root: Path,
+    model: str,
+    *,
+    styles: Sequence[str] | None = None,
+    limits: Limits | None = None,
+    seen: Callable[[], None] | None = None,
+) -> dict[str, Any]:
+    """Ask a model of which styles each generated question is, and write the table of overlaps.
+
+    Args:
+        root: the workspace.
+        model: that says yes or no.
+        styles: names or files; by default those of the questions, as they were generated.
+        limits: what calls may cost.
+        seen: called after each call.
+
+    Raises:
+        UserError: if there are no questions, or a style cannot be read.
+    """
+    workspace = Workspace(root)
+    questions = load_questions(workspace, "styled")
+    record = workspace.stages().get("styled")
+    named = styles or (
+        record.settings["styles"] if record is not None else sorted({q.style for q in questions})
+    )
+    with open_models(workspace, limits) as models:
+        models.require_prices(model)
+        who = StyleClassifier(
+            model=model,
+            styles={style.name: style.description for style in load_styles(tuple(named))},
+            prompts=evaluation_prompts(limits.prompts if limits else None),
+            secret=models.secret,
+            price=models.price,
+        )
+        claims: list[StyleClaim] = who.classify(questions, models.ask("overlap", seen))
+        closing = models.closing()
+    table = score_overlap(questions, claims)
+    write_jsonl(workspace.file("overlap.jsonl"), claims)
+    write_json(workspace.file(_OVERLAP), table)
+    workspace.record("overlap", settings={"model": model, "styles": list(named)}, counts={"questions": len(questions)},
+                     inputs=("styled.jsonl",), outputs=(_OVERLAP,))  # fmt: skip
+    return {"table": msgspec.to_builtins(table), "calls": closing}
+
+
+def load_overlap(workspace: Workspace) -> OverlapTable | None:
+    """Return the table of overlaps; None where nobody was asked."""
+    path = workspace.file(_OVERLAP)
+    if not is_there(path):
+        return None
+    table: OverlapTable = read_json(path, OverlapTable)
+    return table

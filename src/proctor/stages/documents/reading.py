@@ -1,0 +1,157 @@
+"""What the stages of documents wrote, read again without what makes it: the corpus, questions, rankings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from proctor.ask.documents.record import StyledQuestion
+from proctor.corpus.collection import Corpus, load_corpus
+from proctor.corpus.question import CorpusQuestion
+from proctor.errors import UserError
+from proctor.exam.retrieval import Ranking, RetrievalRun
+from proctor.exam.source_question import SourceQuestion
+from proctor.records import content_hash, is_there, read_json, read_jsonl
+from proctor.workspace import Workspace
+
+__all__ = [
+    "CORPUS",
+    "QUESTIONS",
+    "RETRIEVAL",
+    "STYLED",
+    "RunNote",
+    "asked_hash",
+    "corpus_of",
+    "find_run",
+    "fits",
+    "load_styled",
+    "questions_of",
+    "run_name",
+    "run_names",
+]
+
+CORPUS: Final = "corpus"
+"""Folder of the corpus in a workspace."""
+QUESTIONS: Final = "questions.jsonl"
+"""Questions that came with the data, in the workspace."""
+STYLED: Final = "styled.jsonl"
+"""Accepted questions, in the workspace."""
+RETRIEVAL: Final = "retrieval"
+"""Folder of rankings and tables in a workspace, one folder for each set of questions."""
+
+
+def corpus_of(workspace: Workspace) -> Corpus:
+    """Return the corpus of a workspace.
+
+    Raises:
+        UserError: naming the command that makes it, or if it is broken.
+    """
+    if not is_there(workspace.file(CORPUS)):
+        raise UserError(
+            "there is no corpus yet.",
+            where=str(workspace.root),
+            hint=f"build one: proctor corpus build {workspace.root} --from FOLDER",
+        )
+    return load_corpus(workspace.file(CORPUS))
+
+
+def questions_of(workspace: Workspace) -> list[CorpusQuestion]:
+    """Return the questions that came with the data; none where there are none."""
+    path = workspace.file(QUESTIONS)
+    return read_jsonl(path, CorpusQuestion) if is_there(path) else []
+
+
+def load_styled(workspace: Workspace) -> list[StyledQuestion]:
+    """Return the accepted questions of a workspace.
+
+    Raises:
+        UserError: naming the command that makes them.
+    """
+    path = workspace.file(STYLED)
+    if not is_there(path):
+        raise UserError(
+            f"{STYLED} is not there yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor generate styled {workspace.root}",
+        )
+    return read_jsonl(path, StyledQuestion)
+
+
+# -- rankings ------------------------------------------------------------------------------------------------------
+
+
+class RunNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside rankings: who, how, and over which questions."""
+
+    spec: str
+    retriever: str
+    signature: str
+    questions: str
+    embedders: tuple[str, ...] = ()
+    details: dict[str, str] = {}
+
+
+def run_names(workspace: Workspace, questions: str) -> list[str]:
+    """Return the retrievers of which there are rankings, as they were typed."""
+    folder = workspace.file(RETRIEVAL) / questions
+    return (
+        [read_json(path, RunNote).spec for path in sorted(folder.glob("*.run.json"))]
+        if is_there(folder)
+        else []
+    )
+
+
+def fits(workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str) -> bool:
+    """Return whether a retriever's rankings are there, and of the questions that there are now."""
+    about = workspace.file(RETRIEVAL) / which / f"{run_name(spec)}.run.json"
+    if not is_there(about):
+        return False
+    run: RunNote = read_json(about, RunNote)
+    return run.questions == asked_hash(questions)
+
+
+def find_run(
+    workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str
+) -> RetrievalRun:
+    """Return the rankings of a retriever.
+
+    Raises:
+        UserError: if there are none, or they answer other questions.
+    """
+    folder = workspace.file(RETRIEVAL) / which
+    about = folder / f"{run_name(spec)}.run.json"
+    if not is_there(about):
+        raise UserError(
+            f"the retriever {spec!r} has not searched for these questions yet.",
+            where=str(workspace.root),
+            hint=f"run first: proctor retrieve {workspace.root} -r {spec} --questions {which}",
+        )
+    run: RunNote = read_json(about, RunNote)
+    if run.questions != asked_hash(questions):
+        raise UserError(
+            f"the rankings of {spec!r} are of other questions than there are now.",
+            where=str(about),
+            hint=f"search again: proctor retrieve {workspace.root} -r {spec} --questions {which}",
+        )
+    rankings: list[Ranking] = read_jsonl(folder / f"{run_name(spec)}.jsonl", Ranking)
+    return RetrievalRun(
+        retriever=run.retriever,
+        signature=run.signature,
+        rankings=tuple(rankings),
+        embedders=run.embedders,
+        details=run.details,
+    )
+
+
+def asked_hash(questions: Sequence[SourceQuestion]) -> str:
+    """Return the hash of what was searched for."""
+    return content_hash([(q.id, q.question) for q in questions])
+
+
+def run_name(spec: str) -> str:
+    """Return a file name of what was typed; long or odd ones stay apart by their hash."""
+    safe = re.sub(r"[^A-Za-z0-9._+-]+", "-", spec).strip("-.")
+    return safe if safe == spec and len(safe) < 60 else f"{safe[:40]}-{content_hash(spec)[:8]}"

@@ -1,0 +1,273 @@
+"""Options of the stages of a corpus: what it is built from, and how its sources are searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.settings import Settings, option
+
+if TYPE_CHECKING:
+    from proctor.ask.documents.pipeline import StyledModels, StyledSettings
+
+__all__ = ["DEFAULT_RETRIEVERS", "CorpusOptions", "RetrievalOptions", "StyledOptions"]
+
+Wanted = Literal["off", "measure", "refuse"]
+
+DEFAULT_RETRIEVERS = ("bm25", "lsa", "bm25+lsa")
+
+
+class CorpusOptions(Settings, frozen=True, kw_only=True):
+    """Where sources come from and how they are made."""
+
+    files: Annotated[
+        tuple[Path, ...],
+        option(
+            "File or folder of PDF, HTML, Markdown, CSV, pictures; may be repeated: ids then begin with the folder's name.",
+            "--from",
+            metavar="PATH",
+        ),
+    ] = ()
+    data: Annotated[
+        tuple[Path, ...],
+        option("Folder of a data set that holds a corpus (MultiModalQA, OTT-QA, sources.jsonl)."),
+    ] = ()
+    dataset: Annotated[str | None, option("Its reader; found out by its files where it is not named.")] = None
+    recordings: Annotated[
+        tuple[Path, ...],
+        option(
+            "Workspace of recordings: task graphs, steps and what was done become sources, its questions come along.",
+            metavar="WORKSPACE",
+        ),
+    ] = ()
+    minimum: Annotated[
+        int, option("Shorter texts are left out: characters of the body.", "--min-text", ge=0)
+    ] = 200
+    near: Annotated[
+        float | None,
+        option(
+            "Collapse texts and tables that are this alike, such as 0.9 (default: equal ones alone).",
+            ge=0.01,
+            le=1,
+        ),
+    ] = None
+    licence: Annotated[str | None, option("Of the files, as SPDX names it.")] = None
+    verbaliser: Annotated[
+        str | None, option("Model that describes images which nobody has described.", metavar="MODEL")
+    ] = None
+    draw_missing: Annotated[
+        bool, option("Draw a card for every image without pixels: for rehearsals, never for results.")
+    ] = False
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what was set, for the workspace's record; what was not is left out."""
+        found: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return {
+            name: list(v) if isinstance(v, tuple) else v
+            for name, v in found.items()
+            if v not in (None, (), [])
+        }
+
+
+class RetrievalOptions(Settings, frozen=True, kw_only=True):
+    """What is searched and how.
+
+    Attributes:
+        confidence: of the intervals.
+        resamples: of the bootstrap; 0 for no intervals.
+    """
+
+    retrievers: Annotated[
+        tuple[str, ...],
+        option(
+            "bm25, an embedder (lsa, onnx/PATH, st/PATH, compat/NAME@URL, clip/PATH), several joined by + (fused by ranks; "
+            "bm25+lsa:zscore by scores), each with ~RERANKER (cross/PATH, embed/EMBEDDER or a model). May be repeated.",
+            "--retriever",
+            "-r",
+        ),
+    ] = DEFAULT_RETRIEVERS
+    questions: Annotated[str, option("styled: what was generated; data: what came with the data.")] = "styled"
+    pool: Annotated[
+        Literal["all", "required_modalities", "per_modality"], option("Which sources compete.")
+    ] = "all"
+    score: Annotated[
+        Literal["raw", "zscore"], option("Of the searches: raw, or zscore within each modality.")
+    ] = "raw"
+    method: Annotated[
+        str,
+        option(
+            "exact, an approximate search such as hnsw (its recall is measured and printed), or a server that holds the "
+            "vectors: qdrant:URL, postgresql://…",
+            "--search",
+        ),
+    ] = "exact"
+    depth: Annotated[int, option("Sources of a ranking.", ge=1)] = 100
+    cuts: Annotated[tuple[int, ...], option("Cut-off of recall; may be repeated.", "-k")] = (5, 10)
+    limit: Annotated[int | None, option("Stop after so many.", ge=1)] = None
+    confidence: float = 0.95
+    resamples: int = 10_000
+    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+
+
+class StyledOptions(Settings, frozen=True, kw_only=True):
+    """How many questions of which styles are wanted, who writes and checks them, and what makes one too easy or too hard.
+
+    Attributes:
+        beta: of the seeds' weights.
+        neighbours: of the seeds' weights.
+
+    Raises:
+        UserError: if no question could have the ranks that are asked for.
+    """
+
+    section: ClassVar[str] = "styled"
+
+    generator: Annotated[str, option("Model that writes questions.", "-g")] = ""
+    image_generator: Annotated[
+        str, option("Model that writes when a candidate is an image (default: the generator).")
+    ] = ""
+    entity_model: Annotated[
+        str, option("Model that names the entity of a seed (default: the generator).")
+    ] = ""
+    verifier: Annotated[
+        str,
+        option(
+            "Model that says whether a question holds (default: the generator, as published; another is better)."
+        ),
+    ] = ""
+    style: Annotated[
+        tuple[str, ...],
+        option(
+            "information-extraction, compare-contrast, numerical, compound, multi-hop, or a file of your own; may be repeated "
+            "(default: all five, or those that are for the combinations)."
+        ),
+    ] = ()
+    per_cell: Annotated[
+        int | None,
+        option("Questions of every style with every combination of modalities (default 1).", ge=1),
+    ] = None
+    total: Annotated[int | None, option("Questions in all, spread evenly.", ge=1)] = None
+    published: Annotated[
+        bool, option("The numbers of the published set: 1,024 questions of five styles.")
+    ] = False
+    combination: Annotated[
+        tuple[str, ...],
+        option("Only this many texts, tables and images, such as 1-1-0; may be repeated."),
+    ] = ()
+    embedder: Annotated[
+        str, option("Finds candidates and weighs seeds: lsa, onnx/PATH, st/PATH, compat/NAME@URL.")
+    ] = "lsa"
+    scale: Annotated[
+        Literal["multiply", "divide"],
+        option(
+            "Of the seeds' weights: multiply (as printed: all but uniform) or divide (keeps outliers away)."
+        ),
+    ] = "multiply"
+    seed_modalities: Annotated[
+        Literal["any", "required"],
+        option("Seeds of any source (as published), or only of the required modalities."),
+    ] = "any"
+    document_quota: Annotated[
+        int | None, option("Seeds of one document at most, in each round of attempts.", ge=1)
+    ] = None
+    necessity: Annotated[
+        Literal["prompt", "ablate"],
+        option("Is every source needed? prompt: the verifier says; ablate: it is also tried without each."),
+    ] = "prompt"
+    attempts: Annotated[int, option("At one question, at most.", ge=1)] = 8
+    closed_book: Annotated[
+        Wanted, option("Can it be answered without any source? off, measure, or refuse such questions.")
+    ] = "off"
+    one_source: Annotated[
+        Wanted, option("Can it be answered from one of its sources? off, measure, or refuse.")
+    ] = "off"
+    gold_rank: Annotated[bool, option("Measure the rank of the cited sources for the question (BM25).")] = (
+        False
+    )
+    max_rank: Annotated[
+        int | None, option("Refuse questions whose cited sources rank lower than this.", ge=1)
+    ] = None
+    min_rank: Annotated[
+        int | None, option("Refuse questions whose worst cited source ranks higher than this.", ge=1)
+    ] = None
+    known: Annotated[
+        tuple[Path, ...],
+        option("File of questions that models may have learnt from; near ones are listed. May be repeated."),
+    ] = ()
+    beta: float = 0.1
+    neighbours: int = 5
+    seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_rank is not None and self.max_rank is not None and self.min_rank > self.max_rank:
+            raise UserError(
+                f"no question has a worst rank of {self.min_rank} or more and {self.max_rank} or less.",
+                hint="--min-rank is at most --max-rank",
+            )
+
+    @property
+    def models(self) -> StyledModels:
+        """Who does what.
+
+        Raises:
+            UserError: if nobody writes.
+        """
+        from proctor.ask.documents.pipeline import StyledModels
+
+        if not self.generator:
+            raise UserError("nobody was named who writes questions.", hint="name a model: -g openai/gpt-4o")
+        return StyledModels(
+            entity=self.entity_model or self.generator,
+            generator=self.generator,
+            verifier=self.verifier or self.generator,
+            generator_lmm=self.image_generator,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all models that may be asked."""
+        return tuple(dict.fromkeys(name for name in msgspec.structs.astuple(self.models) if name))
+
+    @property
+    def pipeline(self) -> StyledSettings:
+        """How a question is made and what is measured of it."""
+        from proctor.ask.documents.difficulty import DifficultyRules
+        from proctor.ask.documents.pipeline import StyledSettings
+
+        rules = DifficultyRules(
+            closed_book=self.closed_book, one_source=self.one_source, gold_rank=self.gold_rank,
+            min_rank=self.min_rank, max_rank=self.max_rank,
+        )  # fmt: skip
+        return StyledSettings(attempts=self.attempts, difficulty=rules, necessity=self.necessity)
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """Names of styles: those that are asked for, else ours that are for one of the combinations.
+
+        All of them where this leaves none, to be told so.
+        """
+        from proctor.ask.documents.style import BUILTIN_STYLES, load_style
+
+        wanted = set(self.combination)
+        fitting = self.style or tuple(
+            name
+            for name in (BUILTIN_STYLES if wanted else ())
+            if wanted & {"-".join(map(str, combination)) for combination in load_style(name).combinations}
+        )
+        return fitting or BUILTIN_STYLES
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what was set, for the workspace's record."""
+        found: dict[str, Any] = msgspec.to_builtins(
+            {
+                "models": self.models, "styles": list(self.styles), "per_cell": self.per_cell, "total": self.total,
+                "published": self.published, "combinations": list(self.combination), "embedder": self.embedder,
+                "seed": self.seed, "scale": self.scale, "beta": self.beta, "neighbours": self.neighbours,
+                "seed_modalities": self.seed_modalities, "document_quota": self.document_quota, "pipeline": self.pipeline,
+            }
+        )  # fmt: skip
+        return found

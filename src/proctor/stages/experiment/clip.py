@@ -1,0 +1,199 @@
+"""InstructionBench's experiment: pairs, filters, options, answers, floors and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from proctor.errors import UserError
+from proctor.exam.choice_floors import CHOICE_FLOORS
+from proctor.exam.clip_view import ClipView
+from proctor.exam.kinds.clip import KIND, require_a_video
+from proctor.exam.question import Footage
+from proctor.stages.build import build
+from proctor.stages.clip.choices import make
+from proctor.stages.clip.filter import filter_questions
+from proctor.stages.clip.pairs import found_clips, generate
+from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
+from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
+from proctor.stages.experiment.settings import OUTLINES, ClipAnswerSettings
+from proctor.stages.experiment.stage import Doing, Plan, Stage, StoppedError, Unit, rows_of_tables
+from proctor.stages.judge import judge
+from proctor.stages.models import Asked
+from proctor.stages.predict import predict
+from proctor.stages.report import report
+from proctor.stages.score import score, scored_tables
+from proctor.stages.videos import workspace_videos
+from proctor.workspace import Workspace
+
+__all__ = ["CLIPS"]
+
+
+def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str) -> None:
+    """Write down a stage that the next one needs whole: not while models owe an answer, which would change it.
+
+    Raises:
+        KeyboardInterrupt: if that is what ended it; what was done is written.
+        StoppedError: if models owe an answer.
+        UserError: if it left nothing to go on with.
+    """
+    if result.interrupted:
+        raise KeyboardInterrupt
+    doing.add(name, result)
+    if not result.complete:
+        owed = getattr(result, "postponed", 0)
+        raise StoppedError(f"{name}: {owed:,} are postponed, since models did not answer")
+    if not left:
+        raise UserError(
+            f"nothing is left of the stage '{name}' to go on with.",
+            hint=f"{dropped}.dropped.jsonl says why; ask for more pairs (--total), or leave more for the benchmark "
+            "(--benchmark-share)",
+        )
+
+
+def _pairs(doing: Doing, options: PairOptions) -> None:
+    with doing.showing("writing pairs") as seen:
+        made = generate(doing.root, options, limits=doing.limits, seen=seen)
+    _add(doing, "generate", made, made.pairs, "pairs")
+
+
+def _can_write(_: Doing, options: PairOptions) -> None:
+    """See that somebody writes.
+
+    Raises:
+        UserError: if nobody was named.
+    """
+    options.models  # noqa: B018 - it is said by the property
+
+
+def _filter(doing: Doing, options: FilterOptions) -> None:
+    with doing.showing("filtering") as seen:
+        made = filter_questions(doing.root, _filtering(doing, options), limits=doing.limits, seen=seen)
+    doing.done.lines += made.lines
+    _add(doing, "filter", made, made.benchmark, "filters")
+
+
+def _filtering(doing: Doing, options: FilterOptions) -> FilterOptions:
+    """Return who filters: who writes pairs, where nobody was named."""
+    judges = options.judge or (doing.settings(PairOptions).generator,)
+    return msgspec.structs.replace(options, judge=judges, on=options.on or "pairs")
+
+
+def _can_filter(doing: Doing, options: FilterOptions) -> None:
+    """See that somebody votes, each once.
+
+    Raises:
+        UserError: if nobody does, or one is named twice.
+    """
+    if not options.assistant:
+        raise UserError(
+            "nobody votes on options.",
+            hint="name assistants, three as in the paper: -a MODEL -a MODEL -a MODEL",
+        )
+    if len(set(options.assistant)) < len(options.assistant):
+        raise UserError(
+            "an assistant is named twice.",
+            hint="a second vote of the same model says nothing new; name different ones",
+        )
+    _filtering(doing, options).filters  # noqa: B018 - it says what is wrong with votes
+
+
+def _choices(doing: Doing, options: ChoiceOptions) -> None:
+    options = msgspec.structs.replace(
+        options, writer=options.writer or doing.settings(PairOptions).generator, on=options.on or "pairs"
+    )
+    with doing.showing("making options") as seen:
+        made = make(doing.root, options, limits=doing.limits, seen=seen)
+    _add(doing, "choices", made, made.achieved, "choices")
+    doing.done.lines.append(f"{made.achieved:,} of {made.asked:,} questions got options")
+
+
+def _can_answer(doing: Doing, settings: ClipAnswerSettings) -> None:
+    """See that systems can be shown what they are to see.
+
+    Raises:
+        UserError: if there is no such view, or there are no videos for those who are to see some.
+    """
+    views = [ClipView.parse(view) for view in settings.show]
+    clips = found_clips(
+        doing.workspace, doing.settings(PairOptions)
+    ).clips  # told now, not after pairs are paid
+    if settings.predictor and any(view.kind == "frames" for view in views):
+        videos = workspace_videos(doing.workspace, settings.videos, {clip.video_id for clip in clips})
+        shown = (Footage(recording=c.video_id, end=c.end, video=c.video or "") for c in clips)
+        require_a_video(shown, videos)
+
+
+def _predict(doing: Doing, settings: ClipAnswerSettings) -> None:
+    doing.add("build", build(doing.root))
+    runs: list[str] = []
+    for name in CHOICE_FLOORS:
+        (floor,) = predict(
+            doing.root, name, PredictSettings(kind=KIND.name, form="choice", seed=settings.seed)
+        )
+        doing.add(f"floor/{name}", floor)
+        runs.append(floor.run)
+    for model in dict.fromkeys(settings.predictor):
+        for view in dict.fromkeys(settings.show):
+            asked = PredictSettings(
+                kind=KIND.name, form="choice", show=view, style=settings.style, shuffle=settings.shuffle,
+                circular=settings.circular, videos=settings.videos, limit=settings.limit, seed=settings.seed,
+            )  # fmt: skip
+            with doing.showing(f"answering: {model} ({view})") as seen:
+                (made,) = predict(doing.root, model, asked, limits=doing.limits, seen=seen)
+            doing.add(f"predict/{model} ({view})", made)
+            runs.append(made.run)
+            if settings.judge is not None:
+                opened = msgspec.structs.replace(asked, form="open", circular=False, shuffle=None)
+                with doing.showing(f"answering open-ended: {model} ({view})") as seen:
+                    (made,) = predict(doing.root, model, opened, limits=doing.limits, seen=seen)
+                doing.add(f"open/{model} ({view})", made)
+                with doing.showing(f"marking: {model} ({view})") as seen:
+                    how = JudgeSettings(runs=(made.run,), judge=settings.judge)
+                    marked = judge(doing.root, how, limits=doing.limits, seen=seen)
+                doing.add(f"judge/{model} ({view})", marked)
+                runs.append(made.run)
+    scoring = ScoreSettings(runs=tuple(runs), resamples=settings.resamples, seed=settings.seed)
+    rows = rows_of_tables(score(doing.root, scoring).tables)
+    doing.done.scores |= {f"{doing.cell}: {run}" if doing.cell else run: found for run, found in rows.items()}
+    with doing.showing("writing the report") as seen:
+        written = report(doing.root, videos=settings.videos, seen=seen)
+    doing.add("report", written)
+    doing.done.report = written.report
+
+
+def _measure(root: Path) -> Iterator[Unit]:
+    """Yield what systems got for each question, with options and open-ended."""
+    for info, table in scored_tables(Workspace(root), KIND.name):
+        for measure, marks in table.marks.items():
+            clusters = {id_: table.clusters.get(id_, id_) for id_ in marks}
+            named = measure if info.form == "choice" else f"{info.form}: {measure}"
+            yield Unit(table.predictor, named, marks, clusters, 100.0)
+
+
+CLIPS: Final = Plan(
+    outline=OUTLINES["instructional"],
+    stages=(
+        Stage(
+            "pairs", _pairs, check=_can_write, models=lambda o: [o.models.generator, o.models.sorts],
+            writes=("clips.jsonl", "clips.dropped.jsonl", "pairs.jsonl", "pairs.json", "pairs.dropped.jsonl"),
+        ),
+        Stage(
+            "filter", _filter, check=_can_filter, models=lambda o: o.names,
+            writes=("filters.jsonl", "filters.json", "filters.dropped.jsonl", "open.jsonl", "training.jsonl"),
+        ),
+        Stage(
+            "choices", _choices, models=lambda o: [o.writer, *o.assistant],
+            writes=("choices.jsonl", "choices.json", "choices.attempts.jsonl", "choices.dropped.jsonl"),
+        ),
+        Stage(
+            "predict", _predict, check=_can_answer, models=lambda s: [*s.predictor, s.judge or ""],
+            writes=("items.jsonl", "build.dropped.jsonl", "release/**/*", "runs/**/*"),
+        ),
+    ),
+    measure=_measure,
+    costs=("pairs.jsonl", "filters.jsonl", "choices.attempts.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl"),
+)  # fmt: skip
