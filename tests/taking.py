@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_marker import Rubric
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
 from proctor.stages import judge as judging

@@ -11,7 +11,7 @@ import pytest
 from tests.taking import estimate_judging, judge
 
 from proctor.errors import UserError
-from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_marker import Rubric
 from proctor_rehearsal.standin import Standin
 
 RULES = {"rules": [{"reply": "The steps differ, as far as can be seen.\nVerdict: 1"}]}

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.exam.choice_order import (
+from proctor.exam.choice import (
     parse_order,
     printed_letter,
     rotations,

@@ -9,8 +9,7 @@ from tests.exam.letter_replies import COMPLETIONS, OPTIONS, REPLIES
 from tests.metrics.choice import test_reading
 
 from proctor.errors import UserError
-from proctor.exam.choice_order import rotations, shown_order, spell_order
-from proctor.exam.choice_reading import CUT_OFF, choice_of, read_choice
+from proctor.exam.choice import CUT_OFF, choice_of, read_choice, rotations, shown_order, spell_order
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.kinds.clip import clip_items
 from proctor.exam.prediction import Prediction

@@ -20,8 +20,8 @@ from msgspec import to_builtins
 from proctor.ask.moment.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
-from proctor.exam.judge_prompt import Rubric, judge_prompt
 from proctor.exam.kinds.example import Example, Performed, StepRef
+from proctor.exam.kinds.moment_marker import Rubric, judge_prompt
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (

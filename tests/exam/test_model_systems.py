@@ -8,15 +8,13 @@ import pytest
 from tests.moments import moment_item, with_example
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import call_details, total_cost, why_no_reply
-from proctor.exam.judge_prompt import Rubric
 from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment import KIND
-from proctor.exam.kinds.moment_marker import RubricMarker
+from proctor.exam.kinds.moment_marker import Rubric, RubricMarker
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.exam.prediction import Prediction
+from proctor.exam.prediction import Prediction, call_details, total_cost, why_no_reply
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.view import View, frame_times
 from proctor.llm.fence import FenceSecret

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tests.taking import judge, predict
 
-from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_marker import Rubric
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View
 from proctor.records import read_json, read_jsonl

@@ -17,7 +17,7 @@ from tests.taking import judge, predict
 from proctor.ask.moment.candidate import Candidate
 from proctor.errors import UserError
 from proctor.exam.judge import RuleJudge
-from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_marker import Rubric
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.view import View

@@ -15,8 +15,7 @@ from functools import cached_property
 from proctor.exam.inquiry import Inquiry, read_inquiry
 from proctor.exam.kinds.example import Example, Performed
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.exam.mishap import Mishap
-from proctor.exam.phrasing import as_sentence, join_words
+from proctor.exam.mishap import Mishap, as_sentence, join_words
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item
 from proctor.exam.reading import FAMILY, asks_for_fault, read_question

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice_reading import CUT_OFF, Choice, choice_of
+from proctor.exam.choice import CUT_OFF, Choice, choice_of
 from proctor.exam.measured import Slices
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice as WithOptions

@@ -16,7 +16,7 @@ from proctor.errors import UserError
 from proctor.exam.bound import AnnotationBound
 from proctor.exam.kind import Floor
 from proctor.exam.kinds.moment_question import FLOOR_NAMES
-from proctor.exam.phrasing import as_sentence
+from proctor.exam.mishap import as_sentence
 from proctor.exam.predict import Predictor, PrivilegedPredictor, Task, make_task
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Item, Procedure, gold_texts, part_of

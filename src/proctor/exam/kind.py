@@ -337,7 +337,7 @@ class Kind(ABC, Generic[V]):
             UserError: if there is none of this name.
         """
         if name == "letters":
-            from proctor.exam.letters import LETTERS_MARKER
+            from proctor.exam.choice import LETTERS_MARKER
 
             return LETTERS_MARKER
         if name == "consistency":

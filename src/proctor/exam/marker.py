@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from proctor.errors import UserError
-from proctor.exam.answering import call_details, total_cost, why_no_reply
 from proctor.exam.judge import ANSWER_LIMIT
 from proctor.exam.library import Library, Prompts
-from proctor.exam.prediction import Judgement, Prediction
+from proctor.exam.prediction import Judgement, Prediction, call_details, total_cost, why_no_reply
 from proctor.exam.question import Item
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.message import Media, Message, Parameters, Request

@@ -7,18 +7,30 @@ sentence, then the instruction itself.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from proctor.exam.kinds.example import Example
-from proctor.exam.phrasing import as_sentence
 from proctor.exam.reading import FAMILY, read_question
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.quantity import Difference, Dimension, find_difference
 from proctor.procedure.remark import describe_performed, read_remark
 
-__all__ = ["Mishap"]
+__all__ = ["Mishap", "as_sentence", "join_words"]
+
+
+def as_sentence(text: str) -> str:
+    """Return the text with a capital letter in front and one full stop behind."""
+    plain = text.strip().rstrip(".")
+    return f"{plain[:1].upper()}{plain[1:]}."
+
+
+def join_words(parts: Sequence[str], last: str = "and") -> str:
+    """Return ``"a, b and c"``; at least one part is needed."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
 
 _DIMENSIONS: Final[dict[str, tuple[Dimension, ...]]] = {
     "measurement": ("amount", "count", "length"),

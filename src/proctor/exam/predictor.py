@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import call_details, total_cost
 from proctor.exam.fitting import TooLargeError, too_large
 from proctor.exam.kind import Answer, Call, Exhibit, Kind, Talk, TooMuch, Turn, View
 from proctor.exam.library import Library, Prompts
-from proctor.exam.prediction import Prediction
+from proctor.exam.prediction import Prediction, call_details, total_cost
 from proctor.exam.question import Item
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.limits import excesses

@@ -21,7 +21,7 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.embedder import Embedder
 from proctor.corpus.source import Source, render_source
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import why_no_reply
+from proctor.exam.prediction import why_no_reply
 from proctor.exam.retrieval import Ranking, RetrievalRun
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import FindPicture, show_sources

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.answering import total_cost, why_no_reply
+from proctor.exam.prediction import total_cost, why_no_reply
 from proctor.exam.source_question import SourceQuestion
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret

@@ -14,8 +14,8 @@ import msgspec
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.exam.judge_prompt import SCALES, Rubric
 from proctor.exam.kind import RuleMarker, kind_named
+from proctor.exam.kinds.moment_marker import SCALES, Rubric
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import Marker, ModelMarker

@@ -13,7 +13,7 @@ from typing import Final
 from proctor.exam.bound import AnnotationBound, Facts
 from proctor.exam.judge import RuleJudge, compare_answer
 from proctor.exam.kinds.moment_question import moment_example
-from proctor.exam.phrasing import as_sentence
+from proctor.exam.mishap import as_sentence
 from proctor.exam.predict import item_rng
 from proctor.exam.question import Item, gold_texts
 from proctor.exam.reading import is_yes_no

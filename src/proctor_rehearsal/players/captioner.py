@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.exam.phrasing import as_sentence
+from proctor.exam.mishap import as_sentence
 from proctor.procedure.phrase import parse_phrase
 from proctor_rehearsal.players.files import Now
 from proctor_rehearsal.players.reading import Asked

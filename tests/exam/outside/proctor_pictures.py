@@ -9,8 +9,7 @@ import msgspec
 
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.errors import UserError
-from proctor.exam.choice_order import parse_order, rotations, shown_order, spell_order
-from proctor.exam.choice_reading import read_choice
+from proctor.exam.choice import parse_order, read_choice, rotations, shown_order, spell_order
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Kind, Shown, Talk, TooMuch, Turn, ViewOptions
 from proctor.exam.library import Library, Prompts
 from proctor.exam.question import Choice, Item, Pick, Picture, Text, part_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proctor.exam.verdict.claim import claims
-from proctor.exam.verdict.level import BOTTOM, MIDDLE, TOP
+from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP
 
 
 def allowed(text):

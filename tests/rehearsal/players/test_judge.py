@@ -10,7 +10,7 @@ import pytest
 from tests.moments import with_example
 
 from proctor.exam.judge import RuleJudge
-from proctor.exam.judge_prompt import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
+from proctor.exam.kinds.moment_marker import CONTEXTS, Context, Rubric, judge_prompt, verdict_schema
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction

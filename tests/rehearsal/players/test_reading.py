@@ -13,7 +13,7 @@ from tests.moments import with_example
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.promqa_prompt import TEMPLATES, generation_prompt, generation_prompts
 from proctor.ask.moment.question import moment_question
-from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt
+from proctor.exam.kinds.moment_marker import CONTEXTS, Rubric, judge_prompt
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.predict import Task, make_task
 from proctor.exam.predict_prompt import (

@@ -10,7 +10,7 @@ import pytest
 from tests.stages.experiment.conftest import PLAN, do
 
 from proctor.errors import UserError
-from proctor.exam.judge_prompt import CONTEXTS, FORMS, SCALES, Rubric
+from proctor.exam.kinds.moment_marker import CONTEXTS, FORMS, SCALES, Rubric
 from proctor.exam.view import View
 from proctor.settings import fields_of
 from proctor.stages.experiment.cells import cells_of

@@ -17,10 +17,16 @@ import msgspec
 
 from proctor.ask.clip.record import render_step
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.answering import why_no_reply
 from proctor.exam.card import Exhibited, Line
-from proctor.exam.choice_order import Order, parse_order, rotations, shown_order, spell_order
-from proctor.exam.choice_reading import read_choice, right_letter
+from proctor.exam.choice import (
+    Order,
+    parse_order,
+    read_choice,
+    right_letter,
+    rotations,
+    shown_order,
+    spell_order,
+)
 from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import DIVISORS, ClipView, frame_indices
 from proctor.exam.fitting import ever_smaller
@@ -36,6 +42,7 @@ from proctor.exam.kinds.clip_prompt import (
 )
 from proctor.exam.library import Library, Prompts, VideoFinder
 from proctor.exam.measured import Measured, Slices, facet_slices
+from proctor.exam.prediction import why_no_reply
 from proctor.exam.question import (
     Choice,
     Footage,

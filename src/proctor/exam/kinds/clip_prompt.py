@@ -17,7 +17,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice_order import Order
+from proctor.exam.choice import Order
 from proctor.exam.library import Prompts
 from proctor.exam.question import Choice, Question
 from proctor.llm.message import Media, Message, Text

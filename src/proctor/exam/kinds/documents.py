@@ -14,7 +14,6 @@ import msgspec
 
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
-from proctor.exam.answering import why_no_reply
 from proctor.exam.cells import document_slices
 from proctor.exam.kind import (
     Answer,
@@ -30,6 +29,7 @@ from proctor.exam.kind import (
 )
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices
+from proctor.exam.prediction import why_no_reply
 from proctor.exam.question import Choice, Form, Gold, Item, Open, Proposed, Question, Source, Text
 from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.answering import why_no_reply
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.kind import (
     Answer,
@@ -41,6 +40,7 @@ from proctor.exam.predict_prompt import (
     recipe_prompt,
     video_prompt,
 )
+from proctor.exam.prediction import why_no_reply
 from proctor.exam.question import Choice, Footage, Form, Item, Open, Procedure, Question, Text, part_of
 from proctor.exam.view import VIEWS, View, frame_times
 from proctor.llm.limits import takes
@@ -150,14 +150,13 @@ class _Moment(Kind[View]):
         """Rules that know the task graph, then the rubrics of judge models, the published one first."""
         if isinstance(form, Choice):
             return super().markers(form)
-        from proctor.exam.judge_prompt import Rubric, rubrics
+        from proctor.exam.kinds.moment_marker import Rubric, rubrics
 
         return tuple(dict.fromkeys(("rules", Rubric().name, *(rubric.name for rubric in rubrics()))))
 
     def marker(self, name: str) -> Marker | RuleMarker:
         """Return one of them."""
-        from proctor.exam.judge_prompt import rubrics
-        from proctor.exam.kinds.moment_marker import RubricMarker, RulesMarker
+        from proctor.exam.kinds.moment_marker import RubricMarker, RulesMarker, rubrics
 
         if name == "rules":
             return RulesMarker()

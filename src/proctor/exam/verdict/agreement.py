@@ -10,7 +10,7 @@ from typing import Final
 from proctor.exam.verdict.claim import SENTENCES, SUBJECT, SUPPOSES, WORDS_LIMIT, claims
 from proctor.exam.verdict.comparison import best_reference, compared
 from proctor.exam.verdict.label import SPELLED
-from proctor.exam.verdict.level import MIDDLE, levels_of
+from proctor.exam.verdict.reading import MIDDLE, levels_of
 
 __all__ = ["disagreement", "stated_numbers"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from proctor.exam.verdict.level import BOTTOM, MIDDLE, TOP, Claim, Level
+from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["aspect_claims", "aspect_levels", "is_provisional"]
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from proctor.exam.verdict.aspect import aspect_claims
 from proctor.exam.verdict.foreign import foreign_claim
-from proctor.exam.verdict.level import BOTTOM, MIDDLE, TOP, Claim
+from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim
 
 __all__ = ["SENTENCES", "SUBJECT", "SUPPOSES", "WORDS_LIMIT", "claims"]
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from proctor.exam.verdict.doubt import is_level
-from proctor.exam.verdict.level import BOTTOM, MIDDLE, TOP, Claim, Level
+from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["best_reference", "compared"]
 

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from proctor.exam.verdict.label import SPELLED
-from proctor.exam.verdict.level import Level
+from proctor.exam.verdict.reading import Level
 
 __all__ = [
     "contradicts",

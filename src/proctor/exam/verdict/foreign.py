@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from proctor.exam.verdict.level import BOTTOM, MIDDLE, TOP, Claim, Level
+from proctor.exam.verdict.reading import BOTTOM, MIDDLE, TOP, Claim, Level
 
 __all__ = ["ENGLISH_LETTERS", "foreign_claim"]
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 from proctor.exam.verdict.aspect import aspect_levels, is_provisional
 from proctor.exam.verdict.doubt import is_level, without_quotations
 from proctor.exam.verdict.label import CORRECTIONS, LABEL, LINE_LIMIT, RANGE
-from proctor.exam.verdict.level import levels_of
 from proctor.exam.verdict.own import OTHERS, is_introduced
-from proctor.exam.verdict.reading import Mark, UnscoredReason, Value
+from proctor.exam.verdict.reading import Mark, UnscoredReason, Value, levels_of
 from proctor.exam.verdict.value import level_score, read_value
 from proctor.llm.structured import find_objects
 

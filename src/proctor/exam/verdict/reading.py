@@ -1,4 +1,4 @@
-"""What is read of a judge's reply: marks, their values, and why a reply stays unscored."""
+"""What is read of a judge's reply: marks, their values, levels and claims that leave some of them open, and why a reply stays unscored."""
 
 from __future__ import annotations
 
@@ -9,17 +9,52 @@ from typing import Final, Literal
 from proctor.llm.structured import Unreadable
 
 __all__ = [
+    "BOTTOM",
+    "MIDDLE",
     "RATIONALE_LABEL",
     "RATIONALE_LIMIT",
+    "TOP",
     "WHY",
+    "Claim",
+    "Level",
     "Mark",
     "Scale",
     "Unscored",
     "UnscoredReason",
     "Value",
     "VerdictReading",
+    "levels_of",
     "maximum",
 ]
+
+
+Level = Literal["top", "middle", "bottom"]
+TOP: Final[frozenset[Level]] = frozenset(("top",))
+MIDDLE: Final[frozenset[Level]] = frozenset(("middle",))
+BOTTOM: Final[frozenset[Level]] = frozenset(("bottom",))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement on the answer.
+
+    Attributes:
+        allows: the levels that it leaves open.
+        said: the clause, for people.
+    """
+
+    allows: frozenset[Level]
+    said: str
+
+
+def levels_of(score: int, top: int) -> frozenset[Level]:
+    """Return the levels that a score stands for; a binary 0 stands for a partial match too."""
+    if score == top:
+        return TOP
+    if score == 0:
+        return BOTTOM | MIDDLE if top == 1 else BOTTOM
+    return MIDDLE
+
 
 RATIONALE_LABEL = re.compile(
     r"^[#*_\s]*(?:rationale|reason(?:s|ing)?|explanation)[*_\s]*:[*_\s]*", re.IGNORECASE

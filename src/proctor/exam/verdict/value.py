@@ -15,9 +15,8 @@ from proctor.exam.verdict.doubt import (
     without_quotations,
 )
 from proctor.exam.verdict.label import LABEL, SPELLED, WRAP, other_scale
-from proctor.exam.verdict.level import Level
 from proctor.exam.verdict.own import without_legend
-from proctor.exam.verdict.reading import Value
+from proctor.exam.verdict.reading import Level, Value
 
 __all__ = ["NUMBER", "level_score", "read_bare", "read_number", "read_value"]
 

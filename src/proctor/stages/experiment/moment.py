@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.judge_prompt import Rubric
+from proctor.exam.kinds.moment_marker import Rubric
 from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.prediction import Prediction
 from proctor.exam.table import ScoreTable

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.choice_reading import right_letter
+from proctor.exam.choice import right_letter
 from proctor.exam.kinds.clip import KIND
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Item

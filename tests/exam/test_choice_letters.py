@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.exam.letters import LETTERS_MARKER
+from proctor.exam.choice import LETTERS_MARKER
 from proctor.exam.library import Library
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Pick, Question

@@ -9,8 +9,8 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
-from proctor.exam.judge_prompt import CONTEXTS, Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.exam.kinds.example import Performed
+from proctor.exam.kinds.moment_marker import CONTEXTS, Rubric, judge_prompt, verdict_form, verdict_schema
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.fence import FenceSecret

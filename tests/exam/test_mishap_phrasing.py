@@ -1,6 +1,6 @@
 import pytest
 
-from proctor.exam.phrasing import as_sentence, join_words
+from proctor.exam.mishap import as_sentence, join_words
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
-"""What a reply to a question with options chose: the letter as shown, the option as printed, and by which rule it was read.
+"""Answers with options: in which order these are shown, which one a reply chose, and its mark by rule.
+
+Orders are positions in the printed options: ``(2, 0, 1)`` shows the third option as A. The printed order is balanced over the
+whole set; a shuffle by the seed is drawn for each question by itself; circular evaluation shows every rotation and takes a
+question as answered when all of them are (MMBench, Liu et al. 2023), so that a liking for a letter earns nothing.
 
 A reply is read against the options in the order in which they were shown. One without a readable letter is *unparsed*: wrong,
 and counted apart. A reply that the limit on tokens cut off is read from its beginning only (a letter stood there, or an opened
@@ -12,14 +16,68 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.errors import UserError
-from proctor.exam.choice_order import Order, parse_order, printed_letter, shown_letter
-from proctor.exam.prediction import Prediction
+from proctor.exam.library import Library
+from proctor.exam.predict import item_rng
+from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice as WithOptions
 from proctor.exam.question import Item, Pick
 from proctor.metrics.choice.letters import LETTERS
-from proctor.metrics.choice.reading import parse_letter
+from proctor.metrics.choice.reading import PARSER, parse_letter
 
-__all__ = ["CUT_OFF", "Choice", "choice_of", "read_choice", "right_letter"]
+__all__ = [
+    "CUT_OFF",
+    "LETTERS_MARKER",
+    "Choice",
+    "LettersMarker",
+    "Order",
+    "choice_of",
+    "parse_order",
+    "printed_letter",
+    "read_choice",
+    "right_letter",
+    "rotations",
+    "shown_letter",
+    "shown_order",
+    "spell_order",
+]
+
+
+Order = tuple[int, ...]
+
+
+def shown_order(id_: str, options: int, seed: int | None = None) -> Order:
+    """Return the order of a question's options: as printed without a seed, else shuffled by seed and question id."""
+    order = list(range(options))
+    if seed is not None:
+        item_rng(seed, f"options/{id_}").shuffle(order)
+    return tuple(order)
+
+
+def rotations(order: Order) -> tuple[Order, ...]:
+    """Return the order moved on by 0, 1, 2, … places: every option stands once at every letter."""
+    return tuple(order[k:] + order[:k] for k in range(len(order)))
+
+
+def shown_letter(printed: str, order: Order) -> str:
+    """Return under which letter the option with a printed letter is shown."""
+    return LETTERS[order.index(LETTERS.index(printed))]
+
+
+def printed_letter(shown: str, order: Order) -> str:
+    """Return the printed letter of the option that is shown under a letter."""
+    return LETTERS[order[LETTERS.index(shown)]]
+
+
+def spell_order(order: Sequence[int]) -> str:
+    """Return an order as a record keeps it: the printed letters in the order shown, ``CAB``."""
+    return "".join(LETTERS[i] for i in order)
+
+
+def parse_order(text: str, options: int) -> Order | None:
+    """Read what ``spell_order`` wrote; None when it is no order of so many options."""
+    order = tuple(LETTERS.find(letter) for letter in text)
+    return order if sorted(order) == list(range(options)) else None
+
 
 CUT_OFF: Final = "cut_off"
 """Rule of a reply that was cut off before a letter stood at its beginning."""
@@ -111,3 +169,33 @@ def choice_of(prediction: Prediction, item: Item) -> Choice:
         opened_bracket=details.get("bracket") == "opened",
         cut_off=details.get("cut_off") == "yes",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LettersMarker:
+    """Match or wrong; a reply without a readable letter is wrong, and says so."""
+
+    name: str = PARSER
+
+    def mark(self, item: Item, prediction: Prediction, library: Library) -> Judgement:  # noqa: ARG002
+        """Mark one answer; one that failed stays unscored."""
+        score, rationale, failure = None, "", prediction.failure
+        if failure is None:
+            choice = choice_of(prediction, item)
+            score = 2 if choice.right else 0
+            rationale = (
+                f"{choice.printed} ({choice.rule})" if choice.printed else f"no letter ({choice.rule})"
+            )
+        rotation = prediction.details.get("rotation")
+        return Judgement(
+            item_id=item.id,
+            predictor=prediction.predictor,
+            judge=self.name,
+            score=score,
+            rationale=rationale,
+            failure=None if failure is None else f"prediction failed: {failure}",
+            details={} if rotation is None else {"rotation": rotation},
+        )
+
+
+LETTERS_MARKER: Final = LettersMarker()
