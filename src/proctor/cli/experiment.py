@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import typer
 
-from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, table, warn
+from proctor.cli.console import WorkspaceArgument, emit, progress, table, warn
 from proctor.cli.lazy import STANDIN
 from proctor.cli.models import estimate_text, rehearsed
-from proctor.cli.options import DryRun, Output, SectionedCommand, with_settings
+from proctor.cli.options import DryRun, Output, command_of
 from proctor.settings import Settings, option
 from proctor.stages.experiment.outline import Given
 from proctor.stages.experiment.settings import OUTLINES
@@ -178,19 +179,10 @@ def _p(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-apps = {name: command_app() for name in ("promqa", "styled", "instructional")}
-
-
-@apps["promqa"].command(cls=SectionedCommand)
-@with_settings
-def promqa(
-    workspace: WorkspaceArgument,
-    given: Annotated[Given, OUTLINES["promqa"]],
-    limits: Limits,
-    trying: Trying,
-    output: Output,
-) -> None:
-    """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
+_EXPERIMENTS: Final = {
+    "promqa": (
+        "moment",
+        """Ask, check, answer, mark, calibrate, score and report: ProMQA's whole experiment with your models.
 
     What is chosen is kept in experiment.json in the workspace; the same command, or only the workspace's name, goes on
     where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages together.
@@ -198,22 +190,11 @@ def promqa(
     Example: proctor experiment bench --data captaincook4d -p openai/gpt-4o -p google/gemini-1.5-pro -j openai/gpt-4o --dry-run
 
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
-    """
-    from proctor.stages.experiment.moment import MOMENTS
-
-    _do(MOMENTS, workspace, given, limits, trying, output)
-
-
-@apps["styled"].command(cls=SectionedCommand)
-@with_settings
-def styled(
-    workspace: WorkspaceArgument,
-    given: Annotated[Given, OUTLINES["styled"]],
-    limits: Limits,
-    trying: Trying,
-    output: Output,
-) -> None:
-    """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
+    """,
+    ),
+    "styled": (
+        "documents",
+        """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
     together. Each stage is a command of its own: corpus build, generate styled, retrieve,
@@ -222,29 +203,34 @@ def styled(
     Example: proctor experiment styled bench --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --max-cost 20
 
     Example: proctor experiment styled rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
-    """
-    from proctor.stages.experiment.documents import DOCUMENTS
-
-    _do(DOCUMENTS, workspace, given, limits, trying, output)
-
-
-@apps["instructional"].command(cls=SectionedCommand)
-@with_settings
-def instructional(
-    workspace: WorkspaceArgument,
-    given: Annotated[Given, OUTLINES["instructional"]],
-    limits: Limits,
-    trying: Trying,
-    output: Output,
-) -> None:
-    """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
+    """,
+    ),
+    "instructional": (
+        "clip",
+        """Write pairs, filter them, give them options, have models and floors answer, and report: InstructionBench with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. Each stage is a command of its own: generate instructional,
     filter, choices, build, predict, judge, score, report.
 
     Example: proctor experiment instructional bench --data youcook2 -g openai/gpt-4o -j openai/gpt-4o -a openai/gpt-4o
     -a google/gemini-2.0-flash -a anthropic/claude-sonnet-4-5 -p openai/gpt-4o-mini --max-cost 20
-    """
-    from proctor.stages.experiment.clip import CLIPS
+    """,
+    ),
+}
+"""The published experiments: the module of each plan, and what it does, for people."""
 
-    _do(CLIPS, workspace, given, limits, trying, output)
+
+def _app(name: str, module: str, help: str) -> typer.Typer:
+    """Return the command of one experiment."""
+
+    def experiment(
+        workspace: WorkspaceArgument, given: Given, limits: Limits, trying: Trying, output: Output
+    ) -> None:
+        plan: Plan = import_module(f"proctor.stages.experiment.{module}").PLAN
+        _do(plan, workspace, given, limits, trying, output)
+
+    experiment.__annotations__["given"] = Annotated[Given, OUTLINES[name]]
+    return command_of(name, help, experiment)
+
+
+apps = {name: _app(name, *found) for name, found in _EXPERIMENTS.items()}

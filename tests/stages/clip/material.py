@@ -15,7 +15,7 @@ import msgspec
 
 from proctor.llm.fence import FENCE_FILE
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
-from proctor.stages.experiment.clip import CLIPS
+from proctor.stages.experiment.clip import PLAN as CLIPS
 from proctor.stages.experiment.conduct import conduct
 from proctor.stages.experiment.settings import ClipAnswerSettings
 from proctor.stages.experiment.stage import Chosen, Done

@@ -19,7 +19,8 @@ from proctor.exam.prediction import Prediction
 from proctor.llm.fence import FENCE_FILE
 from proctor.records import read_jsonl
 from proctor.stages.experiment.conduct import PLAN_FILE, choose
-from proctor.stages.experiment.moment import FORMER_RUNS, MOMENTS, set_former_runs_aside
+from proctor.stages.experiment.moment import FORMER_RUNS, set_former_runs_aside
+from proctor.stages.experiment.moment import PLAN as MOMENTS
 from proctor.stages.experiment.stage import Done
 from proctor.stages.models import CALLS, Limits
 from proctor.stages.predict import PREDICTORS

@@ -14,10 +14,11 @@ from proctor.exam.kinds.moment_marker import CONTEXTS, FORMS, SCALES, Rubric
 from proctor.exam.view import View
 from proctor.settings import fields_of
 from proctor.stages.experiment.cells import cells_of
-from proctor.stages.experiment.clip import CLIPS
+from proctor.stages.experiment.clip import PLAN as CLIPS
 from proctor.stages.experiment.conduct import PLAN_FILE, choose
-from proctor.stages.experiment.documents import DOCUMENTS
-from proctor.stages.experiment.moment import MOMENTS, System, markings, systems
+from proctor.stages.experiment.documents import PLAN as DOCUMENTS
+from proctor.stages.experiment.moment import PLAN as MOMENTS
+from proctor.stages.experiment.moment import System, markings, systems
 from proctor.stages.experiment.settings import AnswerSettings, MarkSettings
 from proctor.stages.experiment.stage import Plan
 

@@ -29,7 +29,7 @@ from proctor.stages.score import score, scored_tables
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
 
-__all__ = ["CLIPS"]
+__all__ = ["PLAN"]
 
 
 def _add(doing: Doing, name: str, result: Asked, left: int | None, dropped: str) -> None:
@@ -174,7 +174,7 @@ def _measure(root: Path) -> Iterator[Unit]:
             yield Unit(table.predictor, named, marks, clusters, 100.0)
 
 
-CLIPS: Final = Plan(
+PLAN: Final = Plan(
     outline=OUTLINES["instructional"],
     stages=(
         Stage(

@@ -29,7 +29,7 @@ from proctor.stages.report import report
 from proctor.stages.score import score, scored_tables
 from proctor.workspace import Workspace
 
-__all__ = ["DOCUMENTS"]
+__all__ = ["PLAN"]
 
 _SCALES: Final = {"judge": 50.0, "reference judge": 50.0}
 """What marks of a measure are multiplied with: those of judges are 0, 1 and 2."""
@@ -189,7 +189,7 @@ def _measure(root: Path) -> Iterator[Unit]:
             yield Unit(table.predictor, named, marks, clusters, _SCALES.get(measure.partition(" (")[0], 1.0))
 
 
-DOCUMENTS: Final = Plan(
+PLAN: Final = Plan(
     outline=OUTLINES["styled"],
     stages=(
         Stage(

@@ -55,7 +55,7 @@ from proctor.stages.videos import workspace_videos
 from proctor.verify.store import split_stale
 from proctor.workspace import Workspace
 
-__all__ = ["FORMER_RUNS", "MOMENTS", "SHEET_FILE", "System", "markings", "set_former_runs_aside", "systems"]
+__all__ = ["FORMER_RUNS", "PLAN", "SHEET_FILE", "System", "markings", "set_former_runs_aside", "systems"]
 
 SHEET_FILE: Final = "to-mark.csv"
 """Answers for people to mark, in the workspace."""
@@ -511,7 +511,7 @@ def _measure(root: Path) -> Iterator[Unit]:
             yield Unit(run, "score", table.item_marks, table.clusters)
 
 
-MOMENTS: Final = Plan(
+PLAN: Final = Plan(
     outline=OUTLINES["promqa"],
     stages=(
         Stage(
