@@ -7,19 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from proctor.corpus.source import render_source
+from proctor.exam.lines import Line
 from proctor.exam.question import Picture, Procedure, Question, Source, Words
 
 if TYPE_CHECKING:
     from proctor.exam.library import Library
 
-__all__ = ["GENERAL", "Criterion", "Exhibited", "Judging", "Line", "evidence_parts"]
-
-
-class Line(NamedTuple):
-    """One thing that is known, with an id that one can cite."""
-
-    id: str
-    text: str
+__all__ = ["GENERAL", "Criterion", "Exhibited", "Judging", "evidence_parts"]
 
 
 class Exhibited(NamedTuple):

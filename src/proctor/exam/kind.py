@@ -17,6 +17,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.card import GENERAL, Exhibited, Judging, evidence_parts
+from proctor.exam.lines import Line, evidence_lines, procedure_title
 from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.question import Choice, Form, Item, Open, Question, Value, seen_hash
 from proctor.llm.limits import Excess
@@ -256,6 +257,24 @@ class Kind(ABC, Generic[V]):
     def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
         """Return what people see beside a question, as data: by default its parts of evidence."""
         return evidence_parts(question, library)
+
+    def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
+        """Return what is known of a question, line by line: filters, verifying models and those who write options see it.
+
+        By default that is its evidence in words and pictures; a kind whose facts say more adds lines, with ids of their own.
+
+        Raises:
+            UserError: if something that the question names is not there.
+        """
+        return evidence_lines(question, library)
+
+    def topic(self, question: Question, library: Library) -> str:
+        """Return the goal or activity that the lines are about, empty where there is none; by default the procedure's name.
+
+        Raises:
+            UserError: if the procedure is not there.
+        """
+        return procedure_title(question, library)
 
     # -- asking --------------------------------------------------------------------------------------------
 

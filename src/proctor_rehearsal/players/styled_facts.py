@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.ask.documents.detokenise import detokenise
+from proctor.corpus.detokenise import detokenise
 
 __all__ = [
     "Fact",

@@ -13,11 +13,9 @@ from proctor.ask import documents
 from proctor.ask.documents.prompting import (
     Miss,
     PromptKit,
-    ShownLimits,
     needs_lmm,
     read_text,
     requirement_in_words,
-    show_source,
 )
 from proctor.ask.documents.question import question_prompt
 from proctor.ask.documents.solving import answer_prompt
@@ -25,6 +23,7 @@ from proctor.ask.documents.style import load_style
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.source import Source, image_source, table_source, text_source
 from proctor.errors import UserError
+from proctor.exam.source_showing import ShownLimits, show_source
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Image, Parameters, Text
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated

@@ -135,7 +135,7 @@ def test_what_stands_in_a_source_is_no_instruction_and_no_fence():
 
 @pytest.mark.parametrize("source", [TEXT, OTHER, TABLE, IMAGE])
 def test_facts_are_found_again_in_their_source(source: Source):
-    from proctor.ask.documents.prompting import show_source
+    from proctor.exam.source_showing import show_source
 
     kind = "image, in words" if source.modality == "image" else source.modality
     shown = shown_source(1, kind, show_source(source).text)

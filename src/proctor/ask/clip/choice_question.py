@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
-from proctor.ask.documents.prompting import show_source
 from proctor.ask.documents.record import StyledQuestion
 from proctor.ask.documents.rng import attempt_random
 from proctor.corpus.source import Source
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example, Performed
+from proctor.exam.source_showing import show_source
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.phrase import render_step
 

@@ -12,13 +12,14 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
-from proctor.ask.documents.prompting import Picture, no_pixels, show_source, show_title
+from proctor.ask.documents.prompting import Picture, no_pixels
 from proctor.ask.documents.record import StyledQuestion
 from proctor.ask.moment.candidate import Candidate
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example, Performed
+from proctor.exam.source_showing import show_source, show_title
 from proctor.llm.message import Image
 from proctor.procedure.graph import TaskGraph
 

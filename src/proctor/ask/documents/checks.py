@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
-from proctor.ask.documents.detokenise import detokenise
 from proctor.ask.documents.prompting import SHOWN, Miss, requirement_in_words
+from proctor.corpus.detokenise import detokenise
 from proctor.corpus.question import count_modalities
 from proctor.corpus.source import Source
 from proctor.metrics.answer_text import normalise_answer

@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proctor.ask.documents.detokenise import detokenise, looks_tokenised
 from proctor.ask.documents.record import AttemptOutcome
-from proctor.corpus.source import MODALITIES, Modality, Source, render_table
+from proctor.corpus.source import MODALITIES, Modality, Source
 from proctor.errors import UserError
+from proctor.exam.source_showing import ShownLimits, ShownSource, show_source, show_title
 from proctor.llm.fence import FenceSecret, escape_text
 from proctor.llm.message import Image, Message, Parameters, Part, Request, Role, Text
 from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated
@@ -35,15 +35,11 @@ __all__ = [
     "Miss",
     "Picture",
     "PromptKit",
-    "Shown",
-    "ShownLimits",
     "StyledPrompt",
     "needs_lmm",
     "no_pixels",
     "read_text",
     "requirement_in_words",
-    "show_source",
-    "show_title",
     "squeeze",
 ]
 
@@ -83,107 +79,6 @@ def requirement_in_words(modalities: tuple[int, int, int]) -> str:
     return ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for count, name in named if count)
 
 
-# -- sources ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ShownLimits:
-    """How much of a source a model gets to read; what is left out is said where it is left out.
-
-    Attributes:
-        text: characters of a text's body and of an image's description.
-        rows: of a table.
-        columns: of a table.
-        cell: characters of a cell.
-        table: characters of a whole table; further rows are left out until it fits.
-        title: characters of a title or caption.
-    """
-
-    text: int = 8_000
-    rows: int = 60
-    columns: int = 40
-    cell: int = 300
-    table: int = 12_000
-    title: int = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A source as a model reads it, and what of it was left out in words (empty when nothing was)."""
-
-    text: str
-    cut: str = ""
-
-
-def show_source(source: Source, limits: ShownLimits | None = None) -> Shown:
-    """Return what a model reads of a source: detokenised, and cut to limits.
-
-    A text is ``title: body``, a table its title, section, header and rows, an image its caption and description.
-    """
-    limits = limits or ShownLimits()
-    if source.modality == "table":
-        return _show_table(source, limits)
-    title = show_title(source, limits)
-    whole = (source.body if source.modality == "text" else source.verbalisation or "").strip()
-    # A tokeniser's blanks go, so what is read beyond the limit may come into it; no more than needed is looked at.
-    body = detokenise(whole[: 2 * limits.text]).strip()
-    note = ""
-    if len(body) > limits.text or len(whole) > 2 * limits.text:
-        body = _cut(body, limits.text)
-        note = f"only the first {len(body) - 1:,} characters of about {len(whole):,} are shown"
-        body = f"{body}\n[{note}]"
-    if source.modality == "text":
-        return Shown(f"{title}: {body}" if title else body, note)
-    return Shown(f"{title.removesuffix('.')}. {body}" if title and body else title or body, note)
-
-
-def show_title(source: Source, limits: ShownLimits | None = None) -> str:
-    """Return the title of a source, or the caption of an image, on one line."""
-    limits = limits or ShownLimits()
-    return _cut(squeeze(detokenise(source.title[: 2 * limits.title])), limits.title)
-
-
-def _cut(text: str, limit: int) -> str:
-    """Cut at the last blank before the limit."""
-    if len(text) <= limit:
-        return text
-    short = text[:limit]
-    blank = short.rfind(" ", limit // 2)
-    return (short[:blank] if blank > 0 else short) + "…"
-
-
-def _show_table(source: Source, limits: ShownLimits) -> Shown:
-    shown_rows = source.rows[: limits.rows]
-    several = (source.title, source.section, *source.header, *(cell for row in shown_rows for cell in row))
-    is_tokenised = any(looks_tokenised(text[: 2 * limits.cell]) for text in several)
-
-    def line(text: str, limit: int) -> str:
-        return _cut(squeeze(detokenise(text[: 2 * limit], is_tokenised=is_tokenised)), limit)
-
-    def cells(row: Sequence[str]) -> tuple[str, ...]:
-        return tuple(line(cell, limits.cell) for cell in row[: limits.columns])
-
-    title, section = line(source.title, limits.title), line(source.section, limits.title)
-    header = cells(source.header)
-    rows: list[tuple[str, ...]] = []
-    size = len(render_table(title, section, header, ()))
-    for row in shown_rows:
-        kept = cells(row)
-        size += 1 + sum(map(len, kept)) + 3 * max(len(kept) - 1, 0)
-        if rows and size > limits.table:
-            break
-        rows.append(kept)
-    notes = []
-    if len(rows) < len(source.rows):
-        notes.append(f"only the first {len(rows):,} of {len(source.rows):,} rows are shown")
-    widest = max(map(len, (source.header, *source.rows[: len(rows)])), default=0)
-    if widest > limits.columns:
-        notes.append(f"only the first {limits.columns} of {widest:,} columns are shown")
-    note = "; ".join(notes)
-    text = render_table(title, section, header, rows)
-    return Shown(f"{text}\n[{note}]" if note else text, note)
-
-
 # -- prompts ---------------------------------------------------------------------------------------------------
 
 
@@ -202,7 +97,7 @@ class PromptKit:
     secret: FenceSecret
     picture: Picture = no_pixels
     limits: ShownLimits = field(default_factory=ShownLimits)
-    _shown: dict[str, tuple[Source, Shown]] = field(default_factory=dict, repr=False, compare=False)
+    _shown: dict[str, tuple[Source, ShownSource]] = field(default_factory=dict, repr=False, compare=False)
 
     def make(
         self,
@@ -257,7 +152,7 @@ class PromptKit:
             "picture_numbers": list(pictures), "captions": captions, "images": needs_lmm(sources),
         }  # fmt: skip
 
-    def _show(self, source: Source) -> Shown:
+    def _show(self, source: Source) -> ShownSource:
         """Show a source; the same one stands in many prompts, and detokenising it takes longer than all else."""
         known = self._shown.get(source.id)
         if known is None or known[0] is not source:

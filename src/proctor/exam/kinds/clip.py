@@ -7,6 +7,7 @@ that was read, the rule that read it and the order of the options; a reply witho
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import msgspec
 
 from proctor.ask.clip.record import render_step
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.card import Exhibited, Line
+from proctor.exam.card import Exhibited
 from proctor.exam.choice import (
     Order,
     parse_order,
@@ -41,6 +42,7 @@ from proctor.exam.kinds.clip_prompt import (
     text_prompt,
 )
 from proctor.exam.library import Library, Prompts, VideoFinder
+from proctor.exam.lines import Line
 from proctor.exam.measured import Measured, Slices, facet_slices
 from proctor.exam.prediction import why_no_reply
 from proctor.exam.question import (
@@ -161,6 +163,15 @@ class _Clip(Kind[ClipAsking]):
         lines = tuple(Line(str(n), step) for n, step in enumerate(steps, 1))
         return (*super().card(question, library), Exhibited("Steps as annotated", lines=lines))
 
+    def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
+        """Return the annotated steps: when, what, of which kind, and what is said meanwhile."""
+        steps = msgspec.convert(question.facts, ClipFacts).steps
+        return (*super().lines(question, library), *(_line(str(n), step) for n, step in enumerate(steps, 1)))
+
+    def topic(self, question: Question, library: Library) -> str:  # noqa: ARG002
+        """Return the goal."""
+        return msgspec.convert(question.facts, ClipFacts).goal
+
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return level, category, data set and position in the clip."""
         return facet_slices(items, ("level", "category", "dataset", "position"))
@@ -254,6 +265,24 @@ class _Clip(Kind[ClipAsking]):
 
 
 KIND: Final = _Clip()
+
+
+_STEP: Final = re.compile(
+    r"(?P<id>\S+) \| (?P<start>\d+\.\d)-(?P<end>\d+\.\d) s \| (?P<text>.*?)"
+    r"(?: \| kind: (?P<kind>.*?))?(?: \| said meanwhile: (?P<said>.*))?",
+    re.DOTALL,
+)
+"""A step as ``render_step`` writes it."""
+
+
+def _line(number: str, step: str) -> Line:
+    """Return a step as a line; one that is written in another way, by its number."""
+    told = _STEP.fullmatch(step)
+    if told is None:
+        return Line(number, step)
+    kind = f" (kind: {told['kind']})" if told["kind"] else ""
+    said = f" (said meanwhile: {told['said']})" if told["said"] else ""
+    return Line(told["id"], f"{told['start']} to {told['end']} s: {told['text']}{kind}{said}")
 
 
 def _prompt(

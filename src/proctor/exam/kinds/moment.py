@@ -27,9 +27,10 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
-from proctor.exam.kinds.example import QUESTION_TYPES, Example
+from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
 from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT, moment_example, moment_seen
 from proctor.exam.library import Library, Prompts
+from proctor.exam.lines import Line
 from proctor.exam.measured import Measured, Slices, signature_part
 from proctor.exam.predict import Task
 from proctor.exam.predict_prompt import (
@@ -107,6 +108,10 @@ class _Moment(Kind[View]):
     def seen(self, question: Question) -> str:
         """Return the hash of what people see, the steps performed so far included."""
         return moment_seen(question)
+
+    def lines(self, question: Question, library: Library) -> tuple[Line, ...]:
+        """Return the procedure, and what was done of it so far: ``done-1``, ``done-2`` … in order of time."""
+        return (*super().lines(question, library), *_done(moment_example(question).performed))
 
     def check(self, item: Item, library: Library) -> None:
         """Refuse an item whose activity has no task graph, or whose facts are none of a moment."""
@@ -217,6 +222,18 @@ class _Moment(Kind[View]):
 
 
 KIND: Final = _Moment()
+
+
+def _done(performed: Sequence[Performed]) -> Iterable[Line]:
+    for number, step in enumerate(performed, 1):
+        time = (
+            f"{step.start:.1f} to {step.end:.1f} s: "
+            if step.start is not None and step.end is not None
+            else ""
+        )
+        wrong = "; ".join(f"{m.kind}: {m.text}" if m.text else m.kind for m in step.mistakes)
+        note = f" (went wrong: {wrong})" if wrong else ""
+        yield Line(f"done-{number}", f"done, {time}{step.text}{note}")
 
 
 def video_of(footage: Footage | None, view: View, library: Library, where: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.ask.documents.detokenise import detokenise, looks_tokenised
+from proctor.corpus.detokenise import detokenise, looks_tokenised
 
 PAIRS = {
     "the world 's second , by area ( 9 km ) .": "the world's second, by area (9 km).",
