@@ -14,7 +14,7 @@ from proctor.exam.kinds.clip import KIND, clip_items
 from proctor.exam.predict import predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling
-from proctor.metrics.choice.tells import option_tells
+from proctor.metrics.choice.marks import option_tells
 
 NONE = Resampling(resamples=0)
 

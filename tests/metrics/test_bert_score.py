@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from proctor.errors import MissingExtraError
+from proctor.metrics import bert_score as encoder_module
 from proctor.metrics.bert_score import (
     LAYERS,
     METRICS,
@@ -29,7 +30,6 @@ from proctor.metrics.bert_score import (
     read_baseline,
     rescale,
 )
-from proctor.metrics.bert_score import encoder as encoder_module
 from proctor.metrics.errors import MetricInputError
 
 E1, E2, E3 = np.eye(3)

@@ -229,7 +229,7 @@ def test_calibration_test_keeps_its_level_and_finds_what_is_off(strategy):
 def test_draws_do_not_depend_on_chunks_and_are_checked(monkeypatch):
     truth, stated = calibrated(60)
     first = calibration_test(truth, stated, resamples=100)
-    monkeypatch.setattr("proctor.metrics.calibration.errors._CELLS", 500)
+    monkeypatch.setattr("proctor.metrics.calibration._CELLS", 500)
     assert calibration_test(truth, stated, resamples=100) == first
     assert calibration_test([], []).note == "there are no items"
     assert calibrated_ece([]).note == "there are no items"

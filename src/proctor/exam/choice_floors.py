@@ -20,7 +20,7 @@ from proctor.exam.kind import Floor
 from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Item
 from proctor.metrics.choice.letters import LETTERS
-from proctor.metrics.choice.tells import longest_option_credit
+from proctor.metrics.choice.marks import longest_option_credit
 
 __all__ = ["CHOICE_FLOORS", "PRIVILEGES", "ChoiceFloor", "choice_floor", "most_frequent_letter"]
 

@@ -21,9 +21,8 @@ from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice as WithOptions
 from proctor.exam.question import Item
 from proctor.exam.table import LetterRow, Letters, Measure
-from proctor.metrics.choice.balance import letter_balance
 from proctor.metrics.choice.letters import LETTERS
-from proctor.metrics.choice.marks import recall_spread
+from proctor.metrics.choice.marks import letter_balance, recall_spread
 from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.score import Signature
 

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
         negative_log_likelihood,
         reliability_bins,
     )
-    from proctor.metrics.choice.balance import letter_balance
-    from proctor.metrics.choice.marks import choice_accuracy, choice_counts, recall_spread
+    from proctor.metrics.choice.marks import (
+        blind_pass_probability,
+        choice_accuracy,
+        choice_counts,
+        letter_balance,
+        option_tells,
+        recall_spread,
+    )
     from proctor.metrics.choice.reading import parse_letter
-    from proctor.metrics.choice.tells import option_tells
-    from proctor.metrics.choice.votes import blind_pass_probability
     from proctor.metrics.classification import (
         accuracy,
         average_precision,
@@ -177,11 +181,15 @@ _NAMES: Final = {
         "maximum_calibration_error",
         "negative_log_likelihood",
     ],
-    "choice.balance": ["letter_balance"],
-    "choice.marks": ["choice_accuracy", "choice_counts", "recall_spread"],
+    "choice.marks": [
+        "blind_pass_probability",
+        "choice_accuracy",
+        "choice_counts",
+        "letter_balance",
+        "option_tells",
+        "recall_spread",
+    ],
     "choice.reading": ["parse_letter"],
-    "choice.tells": ["option_tells"],
-    "choice.votes": ["blind_pass_probability"],
     "classification": [
         "accuracy",
         "average_precision",

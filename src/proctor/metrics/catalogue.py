@@ -21,7 +21,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "ordering": ("ordering",),
     "agreement": ("agreement", "krippendorff", "order_agreement", "segment_agreement"),
     "retrieval": ("retrieval",),
-    "answer": ("answer", "answer_text", "choice.entries", "bert_score"),
+    "answer": ("answer", "answer_text", "choice.marks", "bert_score"),
     "text": ("text_statistics", "embedding"),
     "significance": (
         "significance",

@@ -29,9 +29,15 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.agreement import Label, require_resampling, resampled_interval
-from proctor.metrics.agreement.labels import Ints, flat_ratings
-from proctor.metrics.agreement.resampling import bootstrap_signature, grouped_sums
+from proctor.metrics.agreement import (
+    Ints,
+    Label,
+    bootstrap_signature,
+    flat_ratings,
+    grouped_sums,
+    require_resampling,
+    resampled_interval,
+)
 from proctor.metrics.bootstrap import Floats
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric

@@ -31,8 +31,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.metrics.agreement import require_resampling, resampled_interval
-from proctor.metrics.agreement.resampling import bootstrap_signature, ratio_score
+from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling, resampled_interval
 from proctor.metrics.bootstrap import Floats
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.metric import Metric

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from proctor.ask.clip.letters import arrange_options, deal_letters, vote_order
 from proctor.errors import UserError
-from proctor.metrics.choice.balance import letter_balance
 from proctor.metrics.choice.letters import LETTERS
+from proctor.metrics.choice.marks import letter_balance
 
 
 def ids(n: int) -> list[str]:

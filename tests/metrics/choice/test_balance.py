@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proctor.metrics.choice.balance import letter_balance
 from proctor.metrics.choice.letters import balanced_letter_counts
+from proctor.metrics.choice.marks import letter_balance
 from proctor.metrics.errors import MetricInputError
 
 

@@ -1,4 +1,4 @@
-from proctor.metrics.choice.entries import METRICS
+from proctor.metrics.choice.marks import METRICS
 
 
 def test_entries_of_the_catalogue():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.metrics.choice.letters import LETTERS
-from proctor.metrics.choice.tells import longest_option_credit, option_tells
+from proctor.metrics.choice.marks import longest_option_credit, option_tells
 from proctor.metrics.errors import MetricInputError
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from proctor.metrics.choice.votes import blind_pass_probability, vote_probability
+from proctor.metrics.choice.marks import blind_pass_probability, vote_probability
 from proctor.metrics.errors import MetricInputError
 
 

@@ -68,7 +68,7 @@ def test_permutation_chunks_do_not_matter(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = rng.normal(0, 1, 40), rng.normal(0.3, 1, 40)
     first = permutation_test(a, b, resamples=300)
-    monkeypatch.setattr("proctor.metrics.hypothesis_tests.groups.CELLS", 900)
+    monkeypatch.setattr("proctor.metrics.hypothesis_tests.CELLS", 900)
     assert permutation_test(a, b, resamples=300) == first
 
 

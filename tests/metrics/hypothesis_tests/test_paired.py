@@ -159,7 +159,7 @@ def test_sign_flip_never_reports_zero():
 def test_sign_flip_chunks_do_not_matter(monkeypatch):
     values = np.random.default_rng(0).normal(0.1, 1, 77)
     first = sign_flip_test(values, resamples=500)
-    monkeypatch.setattr("proctor.metrics.hypothesis_tests.paired.CELLS", 300)
+    monkeypatch.setattr("proctor.metrics.hypothesis_tests.CELLS", 300)
     assert sign_flip_test(values, resamples=500) == first
 
 

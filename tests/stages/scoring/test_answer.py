@@ -392,10 +392,10 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
     """The stage with a model made by hand: each letter is a token."""
     import numpy as np
 
-    from proctor.metrics.bert_score import BertEncoder, scores
+    from proctor.metrics import bert_score
 
     table = np.random.default_rng(0).normal(size=(200, 4))
-    encoder = BertEncoder(
+    encoder = bert_score.BertEncoder(
         "toy",
         1,
         frozenset(),
@@ -403,7 +403,7 @@ def test_bertscore_with_an_encoder(score, monkeypatch, tmp_path):
         lambda b: [table[list(i)] for i in b],
         "toy!",
     )
-    monkeypatch.setattr(scores, "load_bert_encoder", lambda model, **options: encoder)
+    monkeypatch.setattr(bert_score, "load_bert_encoder", lambda model, **options: encoder)
     found = score(GT, PRED, metrics=["bertscore"], model=tmp_path)
     bert = values(found)["BERTScore", "all"]
     assert (bert.n, bert.failed) == (3, 1)

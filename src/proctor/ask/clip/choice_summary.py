@@ -18,10 +18,13 @@ import msgspec
 
 from proctor.ask.clip.choices import CHOICE_OUTCOMES, ChoiceAttempt, ChoiceResult
 from proctor.ask.clip.record import ChoiceItem, Vote
-from proctor.metrics.choice.balance import letter_balance
 from proctor.metrics.choice.letters import LETTERS, letter_counts
-from proctor.metrics.choice.tells import option_tells
-from proctor.metrics.choice.votes import blind_pass_probability, vote_probability
+from proctor.metrics.choice.marks import (
+    blind_pass_probability,
+    letter_balance,
+    option_tells,
+    vote_probability,
+)
 from proctor.metrics.interval import wilson_interval
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Right, wrong and unparsed: accuracy, chance, and recall by letter."""
+"""Letters marked: accuracy beside chance, whether letters are equally frequent, blind votes, tells of the options."""
 
 from __future__ import annotations
 
@@ -6,21 +6,138 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from proctor.metrics.choice.letters import LETTERS, letter_counts, require_letter, require_options
+from proctor.metrics.choice.reading import PARSER
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.figure import Matrix
+from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
+    "METRICS",
     "ChoiceCounts",
+    "LetterBalance",
+    "OptionTells",
+    "blind_pass_probability",
     "chance_accuracy",
     "choice_accuracy",
     "choice_counts",
+    "letter_balance",
     "letter_confusion",
+    "longest_option_credit",
+    "option_tells",
     "recall_by_letter",
     "recall_spread",
+    "vote_probability",
 ]
+
+
+# Are letters equally frequent?
+
+
+@dataclass(frozen=True, slots=True)
+class LetterBalance:
+    """Pearson's test of equally frequent letters.
+
+    Attributes:
+        chi2: the statistic.
+        df: degrees of freedom.
+        p: probability of a statistic at least as large under uniform letters; ``nan`` when nothing was counted.
+        note: why it is undefined, or that the approximation is poor.
+    """
+
+    chi2: float
+    df: int
+    p: float
+    note: str = ""
+
+
+def letter_balance(*counts: Sequence[int]) -> LetterBalance:
+    """Test whether letters are equally frequent: of the golds, or of what a system says (position bias).
+
+    Args:
+        counts: how often each letter occurs. Questions with different numbers of options are no one multinomial:
+            give one sequence for each number of options; statistics and degrees of freedom add up.
+
+    Returns:
+        The test. A p-value near 1 is as it should be for golds that were balanced on purpose.
+
+    Raises:
+        MetricInputError: if a sequence has fewer than 2 counts, or a count is negative or no whole number.
+
+    Reference: Pearson 1900. Equals ``scipy.stats.chisquare``.
+    """
+    chi2, df, smallest, total = 0.0, 0, math.inf, 0
+    for group in counts:
+        try:
+            values = [int(c) for c in group]
+        except (TypeError, ValueError, OverflowError):
+            values = []
+        if len(values) < 2 or min(values) < 0 or any(v != c for v, c in zip(values, group, strict=True)):
+            raise MetricInputError(
+                f"counts of at least two letters are wanted, whole and none negative, got {group!r:.60}"
+            )
+        if not sum(values):
+            continue
+        expected = sum(values) / len(values)
+        chi2 += math.fsum((v - expected) ** 2 for v in values) / expected
+        df += len(values) - 1
+        smallest = min(smallest, expected)
+        total += sum(values)
+    if not total:
+        return LetterBalance(math.nan, 0, math.nan, "no letter was counted")
+    from scipy.special import chdtrc  # a tenth of the import time of scipy.stats
+
+    poor = "fewer than 5 expected per letter: the p-value is rough" if smallest < 5 else ""
+    return LetterBalance(chi2, df, float(chdtrc(df, chi2)), poor)
+
+
+# Probabilities of repeated blind attempts.
+
+
+def vote_probability(accuracy: float, *, voters: int = 3, needed: int = 2) -> float:
+    """Probability that at least ``needed`` of independent voters are right (binomial tail).
+
+    With the defaults: that one attempt at a set of options fails because two of three assistants answer without
+    seeing the steps (stage 3 of InstructionBench).
+
+    Args:
+        accuracy: of each voter, 0 to 1.
+        voters: how many vote.
+        needed: how many must be right.
+
+    Raises:
+        MetricInputError: if the accuracy is no probability, or not 0 <= needed <= voters with a voter.
+    """
+    if not 0.0 <= accuracy <= 1.0:
+        raise MetricInputError(f"an accuracy lies between 0 and 1, got {accuracy}")
+    if voters < 1 or not 0 <= needed <= voters:
+        raise MetricInputError(f"{needed} of {voters} voters cannot be asked for")
+    return math.fsum(
+        math.comb(voters, k) * accuracy**k * (1 - accuracy) ** (voters - k) for k in range(needed, voters + 1)
+    )
+
+
+def blind_pass_probability(accuracy: float, *, attempts: int = 10, voters: int = 3, needed: int = 2) -> float:
+    """Probability that a question guessable with this accuracy passes the blind vote in one of several attempts.
+
+    Retrying until a vote passes selects luck (the *retry leak*): with three assistants right on 80 % of the questions
+    without seeing anything, one attempt passes 10.4 %, ten attempts 66.7 %. A fresh vote on the accepted options
+    shows it.
+
+    Raises:
+        MetricInputError: as ``vote_probability``, or if there is no attempt.
+
+    Reference: InstructionBench's supplement (10 attempts are ours, inferred from its 5,635 → 5,000 pairs).
+    """
+    if attempts < 1:
+        raise MetricInputError(f"at least one attempt is needed, got {attempts}")
+    return 1.0 - vote_probability(accuracy, voters=voters, needed=needed) ** attempts
+
+
+# Right, wrong and unparsed: accuracy, chance, and recall by letter.
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +276,157 @@ def letter_confusion(
         row_title="gold letter",
         column_title="predicted letter",
     )
+
+
+# What gives the right option away without the question.
+
+
+def longest_option_credit(options: Sequence[str], gold: str) -> float:
+    """Chance that who always takes the longest option (characters, edges stripped) is right: 1, 0, or 1/m of m ties.
+
+    Raises:
+        MetricInputError: if the gold letter is not one of the options or their number is out of range.
+    """
+    right = _gold_index(options, gold)
+    lengths = [len(text.strip()) for text in options]
+    longest = [i for i, n in enumerate(lengths) if n == max(lengths)]
+    return 1 / len(longest) if right in longest else 0.0
+
+
+def _gold_index(options: Sequence[str], gold: str) -> int:
+    valid = LETTERS[: require_options(len(options))]
+    if len(gold) != 1 or gold not in valid:
+        raise MetricInputError(f"gold letter {gold!r} is not one of {valid[0]} to {valid[-1]}")
+    return valid.index(gold)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTells:
+    """What the options give away without the question.
+
+    Attributes:
+        questions: how many.
+        longest_right: share of questions whose longest option is right, ties shared; ``nan`` without questions.
+        chance: what that share would be without a tell.
+        words_right: mean words between white space of the right options.
+        words_wrong: of the wrong ones.
+        characters_right: mean characters of the right options.
+        characters_wrong: of the wrong ones.
+        credits: ``longest_option_credit`` of each question.
+    """
+
+    questions: int
+    longest_right: float
+    chance: float
+    words_right: float
+    words_wrong: float
+    characters_right: float
+    characters_wrong: float
+    credits: tuple[float, ...]
+
+
+def option_tells(options: Sequence[Sequence[str]], gold: Sequence[str]) -> OptionTells:
+    """Compare right with wrong options by length, over all questions.
+
+    Args:
+        options: texts of each question's options, in the order shown.
+        gold: the right letter of each; parallel.
+
+    Raises:
+        MetricInputError: if lengths differ, a gold letter is none of its options, or a number of options is out of range.
+
+    Reference: ours.
+    """
+    if len(options) != len(gold):
+        raise MetricInputError(f"options of {len(options)} questions for {len(gold)} gold letters")
+    right: list[str] = []
+    wrong: list[str] = []
+    for texts, letter in zip(options, gold, strict=True):
+        index = _gold_index(texts, letter)
+        right.append(texts[index])
+        wrong += [text for i, text in enumerate(texts) if i != index]
+    credits_ = tuple(
+        longest_option_credit(texts, letter) for texts, letter in zip(options, gold, strict=True)
+    )
+    return OptionTells(
+        questions=len(options),
+        longest_right=_mean(credits_),
+        chance=chance_accuracy([len(texts) for texts in options]),
+        words_right=_mean([len(text.split()) for text in right]),
+        words_wrong=_mean([len(text.split()) for text in wrong]),
+        characters_right=_mean([len(text.strip()) for text in right]),
+        characters_wrong=_mean([len(text.strip()) for text in wrong]),
+        credits=credits_,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+# The metrics of this family, for the catalogue.
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
+        name="choice_accuracy",
+        label="Accuracy",
+        family="answer",
+        function="choice:choice_accuracy",
+        signature=f"choice_accuracy|parser:{PARSER}|unparsed:wrong",
+        range="0 to 1; chance 1/options",
+        direction="higher",
+        definition="Share of responses whose letter is the gold letter; responses without a letter are wrong.",
+        citation="InstructionBench's supplement",
+        traps="Leaving unparsed responses out rewards silence. Naive parsers read the T of 'The' and the A of "
+        "'A good choice'. A question without any response failed; it is no unparsed one.",
+    ),
+    Metric(
+        name="letter_balance",
+        label="χ² letters",
+        family="answer",
+        function="choice:letter_balance",
+        signature="letter_balance|test:pearson-uniform",
+        range="0 to infinity; p 0 to 1",
+        direction="neither",
+        definition="Σ (count - n/k)² / (n/k) over k letters, p from χ² with k-1 degrees of freedom.",
+        citation="Pearson 1900",
+        traps="Unequal numbers of options need one table each. Predicted letters follow the golds: judge bias by "
+        "recall_spread unless golds are balanced.",
+    ),
+    Metric(
+        name="recall_spread",
+        label="RStd",
+        family="answer",
+        function="choice:recall_spread",
+        signature="recall_spread|deviation:population",
+        range="0.5 to 0",
+        direction="lower",
+        definition="Standard deviation over letters of the accuracy on questions with that gold letter.",
+        citation="Zheng et al. 2024",
+        traps="Few questions per letter give spread by luck alone.",
+    ),
+    Metric(
+        name="longest_option_right",
+        label="longest right",
+        family="answer",
+        function="choice:option_tells",
+        signature="longest_option_right|length:characters|ties:shared",
+        range="0 to 1; no tell at 1/options",
+        direction="neither",
+        definition="Share of questions whose longest option is the right one, ties shared.",
+        citation="InstructionBench's supplement",
+        traps="Above chance, who reads no question scores above chance too.",
+    ),
+    Metric(
+        name="blind_pass_probability",
+        label="retry leak",
+        family="answer",
+        function="choice:blind_pass_probability",
+        signature="blind_pass_probability|attempts:10|needed:2|voters:3",
+        range="0 to 1",
+        direction="lower",
+        definition="1 - P(at least 2 of 3 blind voters right)^attempts.",
+        citation="ours, on the voting of InstructionBench's supplement",
+        traps="Ten attempts let 66.7 % of the questions pass that 80 % of blind voters answer: retries select luck.",
+    ),
+)

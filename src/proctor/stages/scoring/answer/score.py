@@ -14,11 +14,16 @@ import numpy as np
 from proctor.errors import UserError
 from proctor.metrics.answer import mean_score
 from proctor.metrics.answer_text import best_constant_answer
-from proctor.metrics.choice.balance import letter_balance
 from proctor.metrics.choice.letters import letter_counts
-from proctor.metrics.choice.marks import chance_accuracy, letter_confusion, recall_by_letter, recall_spread
+from proctor.metrics.choice.marks import (
+    chance_accuracy,
+    letter_balance,
+    letter_confusion,
+    option_tells,
+    recall_by_letter,
+    recall_spread,
+)
 from proctor.metrics.choice.reading import ParsedLetter
-from proctor.metrics.choice.tells import option_tells
 from proctor.metrics.figure import Bars, Figure
 from proctor.metrics.names import near_miss_note
 from proctor.metrics.score import Score, Signature
