@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.documents import document
 from tests.moments import moment_item
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.exam.kinds.example import Example, Performed, StepRef
-from proctor.exam.source_question import SourceQuestion
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 
@@ -144,8 +144,8 @@ def lake_questions():
     """Questions about it: one text, text and table, image and table, two texts."""
 
     def ask(id_, style, modalities, question, gold, answer="It is so.", **more):
-        return SourceQuestion(
-            id=id_, style=style, modalities=modalities, question=question, gold=gold, answer=answer, **more
+        return document(
+            id_, style=style, modalities=modalities, text=question, gold=gold, answer=answer, **more
         )
 
     return [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from tests.documents import changed, document, items_of
 
 from proctor.errors import UserError
 from proctor.exam import likeness
-from proctor.exam.kinds.documents import KIND, document_items
+from proctor.exam.kinds.documents import KIND
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.table import Measure, Resampling, ScoreTable
 from proctor.metrics.bert_score import BertEncoder
 from proctor.metrics.score import Signature
@@ -22,7 +22,7 @@ MODEL = "openai/m-1"
 def score_answers(asked, made, judged=None, columns=(), *, resamples=0):
     return score_run(
         KIND,
-        document_items(asked),
+        items_of(asked),
         made,
         judged,
         columns,
@@ -32,24 +32,16 @@ def score_answers(asked, made, judged=None, columns=(), *, resamples=0):
 
 
 def rouge_column(asked, made, **options):
-    return likeness.rouge_measure(document_items(asked), made, **options)
+    return likeness.rouge_measure(items_of(asked), made, **options)
 
 
 def bert_column(asked, made, model):
-    return likeness.bert_measure(document_items(asked), made, model)
+    return likeness.bert_measure(items_of(asked), made, model)
 
 
 def questions(*styles, **more):
     return [
-        SourceQuestion(
-            id=f"q{n}",
-            style=style,
-            modalities=(1, n % 2, 0),
-            question="?",
-            answer="the cat sat",
-            gold=("a",),
-            **more,
-        )
+        document(f"q{n}", style=style, modalities=(1, n % 2, 0), answer="the cat sat", **more)
         for n, style in enumerate(styles)
     ]
 
@@ -125,7 +117,7 @@ def test_cells_by_hand():
 @pytest.mark.shared
 def test_rouge_written_down(shared_expected):
     for case in shared_expected("smmqg-instructionbench")["rouge1"]["cases"]:
-        asked = [msgspec.structs.replace(questions("s")[0], answer=case["ref"])]
+        asked = [changed(questions("s")[0], answer=case["ref"])]
         made = [Prediction(item_id="q0", predictor="sys", answer=case["pred"])]
         for tokeniser in ("ascii", "unicode"):
             found = rouge_column(asked, made, tokeniser=tokeniser)
@@ -133,10 +125,10 @@ def test_rouge_written_down(shared_expected):
 
 
 def test_rouge_of_another_script():
-    asked = [msgspec.structs.replace(questions("s")[0], answer="Käse ist gelb")]
+    asked = [changed(questions("s")[0], answer="Käse ist gelb")]
     made = [Prediction(item_id="q0", predictor="sys", answer="Käse ist blau")]
     assert rouge_column(asked, made).marks["q0"] == pytest.approx(200 / 3)
-    chinese = [msgspec.structs.replace(asked[0], answer="湖水")]
+    chinese = [changed(asked[0], answer="湖水")]
     with pytest.raises(UserError, match="q0"):
         rouge_column(chinese, made, tokeniser="ascii")
 
@@ -196,7 +188,7 @@ def test_what_failed_is_counted_and_never_zero():
 
 
 def test_a_contestant_that_wrote_the_questions_is_flagged():
-    asked = questions("a", "b", generator=MODEL)
+    asked = questions("a", "b", provenance={"generator": MODEL})
     made = predictions(asked, "x", "y")
     own = score_answers(asked, made, {"judge": judgements(asked, 2, 1)}, resamples=0)
     assert own.notes == (f"{MODEL} wrote 2 of the 2 questions that it answers: report it separately",)
@@ -209,7 +201,7 @@ def test_a_contestant_that_wrote_the_questions_is_flagged():
 
 
 def test_a_judge_that_marks_itself_or_its_own_questions_is_flagged():
-    asked = questions("a", generator="openai/author")
+    asked = questions("a", provenance={"generator": "openai/author"})
     made = predictions(asked, "x")
     own = score_answers(asked, made, {"judge": judgements(asked, 2, model=MODEL)}, resamples=0)
     assert f"j: {MODEL} marks its own answers" in own.notes

@@ -120,7 +120,7 @@ def test_another_embedder_embeds_every_source_once(run, lake_questions, lakes):
     from proctor.corpus.source import render_source
 
     passages = embedder.embed([render_source(s) for s in texts], "passage")
-    query = embedder.embed([lake_questions[0].question], "query")[0]
+    query = embedder.embed([lake_questions[0].text], "query")[0]
     wanted = [IDS[n] for n in sorted(range(4), key=lambda n: -float(passages[n] @ query))]
     assert list(found.rankings[0].ids) == wanted
     assert EmbedderReranker(embedder).rerank([]) == []

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.documents import changed, document
 
-from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.question import CorpusQuestion
 from proctor.corpus.source import text_source
 from proctor.errors import UserError
+from proctor.exam.kinds.documents_question import combination, corpus_question, gold_of, modalities_of
+from proctor.exam.question import proposed_texts
 from proctor.exam.retrieval import Query, Ranking, RetrievalRun, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import LexicalRetriever
-from proctor.exam.source_question import SourceQuestion, combination, of_corpus, of_styled
 
 
 class Listed:
@@ -50,7 +51,7 @@ def run(**rankings):
 
 
 def test_a_run_keeps_ids_scores_and_signature(lakes, lake_questions):
-    lists = {q.question: [2, 0] if q.id == "q2" else [] for q in lake_questions}
+    lists = {q.text: [2, 0] if q.id == "q2" else [] for q in lake_questions}
     found = retrieve(lake_questions, lakes, Listed(lists, embedders=["e"]), depth=5)
     assert [r.qid for r in found.rankings] == ["q1", "q2", "q3", "q4"]
     assert found.rankings[1].ids == ("table:depths", "text:vell")
@@ -64,21 +65,18 @@ def test_a_run_keeps_ids_scores_and_signature(lakes, lake_questions):
 
 
 def test_many_questions_are_searched_in_batches(lakes):
-    questions = [
-        SourceQuestion(id=str(n), style="s", modalities=(1, 0, 0), question="?", gold=("text:vell",))
-        for n in range(2_500)
-    ]
+    questions = [document(str(n), gold=("text:vell",)) for n in range(2_500)]
     found = retrieve(questions, lakes, Listed({"?": [0]}), depth=1)
     assert len(found.rankings) == 2_500
     assert {r.ids for r in found.rankings} == {("text:vell",)}
 
 
 def test_what_cannot_be_run(lakes, lake_questions):
-    with pytest.raises(UserError, match="same id"):
+    with pytest.raises(UserError, match="have this id"):
         retrieve([lake_questions[0]] * 2, lakes, Listed({}))
     with pytest.raises(UserError, match="at least one source"):
         retrieve(lake_questions, lakes, Listed({}), depth=0)
-    lists = {q.question: [99] for q in lake_questions}
+    lists = {q.text: [99] for q in lake_questions}
     with pytest.raises(UserError, match="index knows source 99, the corpus has only 6"):
         retrieve(lake_questions, lakes, Listed(lists))
 
@@ -86,17 +84,14 @@ def test_what_cannot_be_run(lakes, lake_questions):
 # -- questions -------------------------------------------------------------------------------------------------
 
 
-def test_both_kinds_of_questions_become_one():
-    styled = StyledQuestion(
-        id="s", style="numerical", modalities=(1, 1, 0), question="?", answer="1", gold=("b", "a", "b"),
-        models={"generator": "openai/x", "retriever": "lsa-256"},
-    )  # fmt: skip
-    ours = of_styled(styled)
-    assert (ours.gold, ours.generator, ours.chosen_by) == (("b", "a"), "openai/x", "lsa-256")
-    assert ours.combination == "text+table"
-    theirs = of_corpus(CorpusQuestion(qid="c", question="?", answers=("x", "y"), gold=("a", "a")))
-    assert (theirs.style, theirs.answer, theirs.gold) == ("untyped", "x; y", ("a",))
-    assert theirs.combination == "unknown"
+def test_questions_of_a_data_set_say_what_they_need():
+    theirs = corpus_question(
+        CorpusQuestion(qid="c", question="?", answers=("x", "y"), gold=("b", "a", "b"), modalities=(1, 1, 0))
+    )
+    assert (proposed_texts(theirs), gold_of(theirs)) == (("x; y",), ("b", "a"))
+    assert theirs.facets == {"style": "untyped", "combination": "text+table"}
+    assert modalities_of(theirs) == (1, 1, 0)
+    assert modalities_of(corpus_question(CorpusQuestion(qid="c", question="?"))) == (0, 0, 0)
     assert combination((0, 0, 2)) == "image+image"
 
 
@@ -171,7 +166,7 @@ def test_a_run_of_failures_has_no_number_and_says_so(lakes, lake_questions):
 
 
 def test_gold_that_the_corpus_lacks_stays_needed_and_is_told(lakes, lake_questions):
-    asked = [msgspec.structs.replace(lake_questions[0], gold=("text:vell", "text:nowhere"))]
+    asked = [changed(lake_questions[0], gold=("text:vell", "text:nowhere"))]
     found = score_retrieval(asked, [run(q1=["text:vell"])], lakes, resamples=0)
     assert found.cell("r", "recall@5").value == 50.0
     assert found.cell("r", "recall@5 text").value == 100.0
@@ -179,7 +174,7 @@ def test_gold_that_the_corpus_lacks_stays_needed_and_is_told(lakes, lake_questio
 
 
 def test_the_embedder_that_chose_the_sources_is_told(lakes, lake_questions):
-    asked = [msgspec.structs.replace(q, chosen_by="e5") for q in lake_questions]
+    asked = [changed(q, provenance={"retriever": "e5"}) for q in lake_questions]
     own = msgspec.structs.replace(run(q1=[], q2=[], q3=[], q4=[]), embedders=("e5",))
     assert any("favoured" in note for note in score_retrieval(asked, [own], lakes, resamples=0).notes)
     other = msgspec.structs.replace(own, embedders=("lsa",))
@@ -199,11 +194,11 @@ def test_what_cannot_be_scored(lakes, lake_questions):
     with pytest.raises(UserError, match="nothing to score"):
         score_retrieval([], [whole], lakes)
     with pytest.raises(UserError, match="q1: the question has no gold source"):
-        score_retrieval([msgspec.structs.replace(lake_questions[0], gold=())], [run(q1=[])], lakes)
+        score_retrieval([changed(lake_questions[0], gold=())], [run(q1=[])], lakes)
     with pytest.raises(UserError, match="q1: two questions have this id"):
         score_retrieval([lake_questions[0]] * 2, [run(q1=[])], lakes)
     with pytest.raises(UserError, match="q1: the question is empty"):
-        score_retrieval([msgspec.structs.replace(lake_questions[0], question=" ")], [run(q1=[])], lakes)
+        score_retrieval([changed(lake_questions[0], text=" ")], [run(q1=[])], lakes)
     with pytest.raises(UserError, match="same retriever"):
         score_retrieval(lake_questions, [whole, whole], lakes)
     with pytest.raises(UserError, match="no counterpart is 'q4'"):
@@ -224,9 +219,7 @@ def test_the_worked_examples(shared_expected):
     names = sorted({i for case in cases["cases"] for i in (*case["gold"], *case["ranking"])})
     corpus = Corpus([text_source(name, name, f"the text {name}") for name in names])
     for case in cases["cases"]:
-        asked = [
-            SourceQuestion(id="q", style="s", modalities=(1, 0, 0), question="?", gold=tuple(case["gold"]))
-        ]
+        asked = [document("q", gold=tuple(case["gold"]))]
         table = score_retrieval(asked, [run(q=case["ranking"])], corpus, cuts=(case["k"],), resamples=0)
         value = table.cell("r", f"recall@{case['k']}").value
         assert value == pytest.approx(100 * case["recall"], abs=1e-4)
@@ -235,16 +228,7 @@ def test_the_worked_examples(shared_expected):
 @given(st.permutations(range(4)), st.integers(0, 3))
 def test_the_order_of_the_questions_changes_no_cell(order, extra):
     corpus = Corpus([text_source(f"t{n}", f"t{n}", f"text {n}") for n in range(6)])
-    asked = [
-        SourceQuestion(
-            id=f"q{n}",
-            style="ab"[n % 2],
-            modalities=(1, 0, 0),
-            question="?",
-            gold=(f"t{n}", f"t{(n + extra) % 6}"),
-        )
-        for n in range(4)
-    ]
+    asked = [document(f"q{n}", style="ab"[n % 2], gold=(f"t{n}", f"t{(n + extra) % 6}")) for n in range(4)]
     rankings = run(q0=["t0"], q1=["t5", "t1"], q2=[], q3=["t3", "t4"])
     first = score_retrieval(asked, [rankings], corpus, resamples=50)
     second = score_retrieval([asked[n] for n in order], [rankings], corpus, resamples=50)
@@ -266,7 +250,9 @@ def mmrag(shared_data):
 
     corpus = Corpus(iter_sources(shared_data / "mmrag", "published", Log()))
     questions = [
-        of_corpus(q) for q in iter_questions(shared_data / "mmrag", "published", Log()) if q.gold_complete
+        corpus_question(q)
+        for q in iter_questions(shared_data / "mmrag", "published", Log())
+        if q.gold_complete
     ]
     return corpus, questions
 

@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.documents import document
 
 from proctor.errors import UserError
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.kinds.documents_question import modalities_of
 from proctor.exam.source_sampling import sample_evenly
 
 COMBINATIONS = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0)]
@@ -19,9 +20,7 @@ COMBINATIONS = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0)]
 def questions(*counts):
     """So many questions of each combination, in two styles."""
     return [
-        SourceQuestion(
-            id=f"{style}-{c}-{n}", style=style, modalities=COMBINATIONS[c], question="?", gold=("a",)
-        )
+        document(f"{style}-{c}-{n}", style=style, modalities=COMBINATIONS[c])
         for style in ("ie", "mh")
         for c, count in enumerate(counts)
         for n in range(count)
@@ -30,7 +29,7 @@ def questions(*counts):
 
 def test_styles_have_the_same_number_and_modalities_take_turns():
     drawn = sample_evenly(questions(50, 50, 2), 11, random.Random(1))
-    found = Counter((q.style, q.combination) for q in drawn)
+    found = Counter((q.facets["style"], q.facets["combination"]) for q in drawn)
     for style in ("ie", "mh"):
         assert found[style, "image"] == 2
         assert abs(found[style, "text"] - found[style, "table"]) <= 1
@@ -48,7 +47,7 @@ def test_a_sample_is_even_unique_and_does_not_hang_on_the_order(counts, wanted, 
     assert sample_evenly(asked[::-1], wanted, random.Random(seed)) == drawn
     assert len({q.id for q in drawn}) == len(drawn) == 2 * wanted
     for style in ("ie", "mh"):
-        taken = Counter(q.modalities for q in drawn if q.style == style)
+        taken = Counter(modalities_of(q) for q in drawn if q.facets["style"] == style)
         most = max(taken.values())
         for c, count in enumerate(counts):
             # Nobody has two fewer than the most, unless it has given all.
@@ -62,5 +61,5 @@ def test_what_cannot_be_drawn():
         sample_evenly([], 1, random.Random(0))
     with pytest.raises(UserError, match="cannot be drawn"):
         sample_evenly(questions(3), 0, random.Random(0))
-    with pytest.raises(UserError, match="same id"):
+    with pytest.raises(UserError, match="have this id"):
         sample_evenly(questions(1) * 2, 1, random.Random(0))

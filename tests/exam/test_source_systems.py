@@ -12,12 +12,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.documents import document, items_of
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.lexical import LexicalIndex
 from proctor.corpus.source import image_source, table_source, text_source
 from proctor.exam.concur import concur, sheet_of_retrieval, sheet_of_runs
-from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.kinds.documents import KIND, DocumentsAsking
 from proctor.exam.kinds.documents_marker import SourceMarker
 from proctor.exam.library import Library, Prompts
 from proctor.exam.likeness import rouge_measure
@@ -30,7 +31,6 @@ from proctor.exam.retrieval import retrieve
 from proctor.exam.retrieval_scores import score_retrieval
 from proctor.exam.retrievers import LexicalRetriever
 from proctor.exam.scores import score_run
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import CorpusPictures
 from proctor.exam.style_overlap import StyleClassifier, score_overlap
 from proctor.exam.table import Resampling
@@ -104,7 +104,7 @@ def run_everything(workspace, standin, lakes, questions):
                 kind=KIND, view=view, models={"answer": model("words"), "lmm": model("eyes")}, library=library,
                 prompts=Prompts(prompts, models.secret),
             )  # fmt: skip
-            answers = answerer.predict(document_items(questions), models.ask("answer"))
+            answers = answerer.predict(items_of(questions), models.ask("answer"))
             judges = {
                 kind: ModelMarker(
                     model=model("marker"), marker=SourceMarker(kind), library=library,
@@ -113,10 +113,9 @@ def run_everything(workspace, standin, lakes, questions):
                 for kind in ("source", "reference")
             }  # fmt: skip
             marks = {
-                kind: j.mark(document_items(questions), answers, models.ask("judge"))
-                for kind, j in judges.items()
+                kind: j.mark(items_of(questions), answers, models.ask("judge")) for kind, j in judges.items()
             }
-            items = document_items(questions)
+            items = items_of(questions)
             tables.append((answers, marks, score_run(
                 KIND, items, answers, marks, [rouge_measure(items, answers)], benchmark="lakes",
                 resampling=Resampling(resamples=100),
@@ -177,21 +176,19 @@ def prompts_of(text):
             image_source("i", text, "images/x.png", verbalisation=text or None),
         ]
     )
-    question = SourceQuestion(
-        id="q", style="s", modalities=(1, 1, 1), question=text, answer=f"a{text}", gold=("t", "b", "i")
-    )
+    question = document("q", modalities=(1, 1, 1), text=text, answer=f"a{text}", gold=("t", "b", "i"))
     prediction = Prediction(item_id="q", predictor="m", answer=text)
     room = evaluation_prompts()
     answerer = ModelPredictor(
         kind=KIND, view=DocumentsAsking(), models={"answer": "openai/x"},
         library=Library(media=MediaStore(), corpus=corpus), prompts=Prompts(room, SECRET),
     )  # fmt: skip
-    yield from answerer.requests(document_items([question]))
+    yield from answerer.requests(items_of([question]))
     for kind in ("source", "reference"):
         judge = ModelMarker(
             model="openai/x", marker=SourceMarker(kind), library=answerer.library, prompts=answerer.prompts
         )
-        yield from judge.requests(document_items([question]), [prediction])
+        yield from judge.requests(items_of([question]), [prediction])
     yield from ModelReranker("openai/x", room, SECRET, iter).requests([RerankTask(question, corpus.sources)])
     yield from StyleClassifier("openai/x", {text: f"d{text}"}, room, SECRET).requests([question])
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.documents import document
 
 from proctor.errors import UserError
 from proctor.exam.predict_prompt import evaluation_prompts
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.style_overlap import (
     OverlapTable,
     StyleClaim,
@@ -63,10 +63,7 @@ def claims(positives, styles=STYLES):
 
 
 def questions(true):
-    return [
-        SourceQuestion(id=f"q{n}", style=style, modalities=(1, 0, 0), question="?", gold=("a",), answer="!")
-        for n, style in enumerate(true)
-    ]
+    return [document(f"q{n}", style=style, answer="!") for n, style in enumerate(true)]
 
 
 @pytest.mark.shared
@@ -175,5 +172,5 @@ def test_there_is_something_to_ask_about():
         StyleClassifier(MODEL, {}, evaluation_prompts(), SECRET)
     with pytest.raises(UserError, match="'x' has no description"):
         StyleClassifier(MODEL, {"x": " "}, evaluation_prompts(), SECRET)
-    with pytest.raises(UserError, match="same id"):
+    with pytest.raises(UserError, match="have this id"):
         classifier().classify(questions(["IE"]) * 2, Port(None))

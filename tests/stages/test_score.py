@@ -6,14 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.documents import document, items_of
 from tests.exam.clip_set import question
 
 from proctor.errors import UserError
 from proctor.exam.kinds.clip import clip_items
-from proctor.exam.kinds.documents import document_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.table import ScoreTable
 from proctor.records import read_json, write_json, write_jsonl
 from proctor.stages.calibrate import calibrate
@@ -26,12 +25,11 @@ CHOICE = clip_items(question(n) for n in range(20))
 OPEN = clip_items(
     msgspec.structs.replace(question(n, options=()), id=f"open{n}", answer="so") for n in range(20)
 )
-DOCUMENTS = document_items(
-    SourceQuestion(
-        id=f"d{n}",
+DOCUMENTS = items_of(
+    document(
+        f"d{n}",
         style=("numerical", "compound")[n % 2],
-        modalities=(1, 0, 0),
-        question="How high?",
+        text="How high?",
         answer="412 metres",
         gold=("text:vell",),
     )

@@ -155,8 +155,7 @@ def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]
     from proctor.records import read_jsonl
     from proctor.stages.documents.generate import ATTEMPTS_FILE
     from proctor.stages.documents.overlap import load_overlap
-    from proctor.stages.documents.questions import QUESTION_SETS
-    from proctor.stages.documents.reading import corpus_of, load_styled, questions_of
+    from proctor.stages.documents.reading import QUESTION_SETS, corpus_of, load_styled, questions_of
     from proctor.stages.documents.retrieve import load_table
 
     load("corpus", lambda: corpus_of(place))

@@ -47,7 +47,7 @@ def sample(workspace: WorkspaceArgument, settings: SampleSettings, output: Outpu
     Example: proctor study sample bench --per-style 60 > pool.csv
     """
     drawn = draw_sample(workspace, settings)
-    rows = [(q.id, q.style, q.combination) for q in drawn]
+    rows = [(q.id, q.facets["style"], q.facets["combination"]) for q in drawn]
     emit([q.id for q in drawn], _csv(("sample", "style", "modalities"), rows), as_json=output.as_json)
 
 

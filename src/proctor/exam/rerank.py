@@ -22,8 +22,8 @@ from proctor.corpus.embed.embedder import Embedder
 from proctor.corpus.source import Source, render_source
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.prediction import why_no_reply
+from proctor.exam.question import Question
 from proctor.exam.retrieval import Ranking, RetrievalRun
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import FindPicture, show_sources
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret
@@ -66,7 +66,7 @@ _FORM: Final = (
 class RerankTask:
     """A question with the sources that were found for it, best first."""
 
-    question: SourceQuestion
+    question: Question
     sources: tuple[Source, ...]
 
 
@@ -95,7 +95,7 @@ class Reranker(Protocol):
 
 def rerank_run(
     run: RetrievalRun,
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     corpus: Corpus,
     reranker: Reranker,
     *,
@@ -187,7 +187,7 @@ class EmbedderReranker:
         sources = {source.id: source for task in tasks for source in task.sources}
         rows = {id_: row for row, id_ in enumerate(sources)}
         passages = self.embedder.embed([render_source(s) for s in sources.values()], "passage")
-        queries = self.embedder.embed([task.question.question for task in tasks], "query")
+        queries = self.embedder.embed([task.question.text for task in tasks], "query")
         found = []
         for query, task in zip(queries, tasks, strict=True):
             cosines = passages[[rows[source.id] for source in task.sources]] @ query
@@ -246,7 +246,7 @@ class CrossEncoderReranker:
 
     def rerank(self, tasks: Sequence[RerankTask]) -> Sequence[tuple[float, ...]]:
         """Return what the model says of each pair of question and source."""
-        pairs = [(task.question.question, render_source(s)) for task in tasks for s in task.sources]
+        pairs = [(task.question.text, render_source(s)) for task in tasks for s in task.sources]
         if not pairs:
             return [() for _ in tasks]
         values = np.asarray(
@@ -349,7 +349,7 @@ class ModelReranker:
         rendered = self.prompts["source-rerank"].render(
             self.secret,
             limits={"sources": _PASSAGE_LIMIT},
-            question=task.question.question,
+            question=task.question.text,
             **shown.values,
         )
         return rendered.with_media(shown.pictures) if shown.pictures else rendered.messages

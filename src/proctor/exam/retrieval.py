@@ -5,7 +5,7 @@ SMMQG. ``proctor.exam.retrieval_scores`` makes the table; nothing here looks at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -14,7 +14,8 @@ import msgspec
 from proctor.corpus.collection import Corpus
 from proctor.corpus.index.hits import NOTHING, Hits
 from proctor.errors import UserError
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.kinds.documents_question import modalities_of
+from proctor.exam.question import Question, check_questions
 from proctor.metrics.score import Signature
 
 __all__ = [
@@ -106,7 +107,7 @@ class RetrievalRun(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     embedders: tuple[str, ...] = ()
     details: Mapping[str, str] = {}
 
-    def require_one_each(self, questions: Sequence[SourceQuestion]) -> Mapping[str, Ranking]:
+    def require_one_each(self, questions: Sequence[Question]) -> Mapping[str, Ranking]:
         """Return the rankings by question.
 
         Raises:
@@ -149,7 +150,7 @@ def run_signature(retriever: Retriever, corpus: Corpus, depth: int) -> str:
 
 
 def retrieve(
-    questions: Sequence[SourceQuestion], corpus: Corpus, retriever: Retriever, *, depth: int = DEPTH
+    questions: Sequence[Question], corpus: Corpus, retriever: Retriever, *, depth: int = DEPTH
 ) -> RetrievalRun:
     """Let a retriever rank the sources of a corpus for every question.
 
@@ -164,12 +165,11 @@ def retrieve(
     """
     if depth < 1:
         raise UserError(f"a ranking holds at least one source, got {depth}.")
-    ids = [question.id for question in questions]
-    if len(set(ids)) < len(ids):
-        raise UserError("two questions have the same id.", hint="ids must be unique")
+    check_questions(questions)
     rankings: list[Ranking] = []
-    for batch in _batches(questions):
-        hits = retriever.search([Query(q.question, q.modalities) for q in batch], depth)
+    for begin in range(0, len(questions), _BATCH):
+        batch = questions[begin : begin + _BATCH]
+        hits = retriever.search([Query(q.text, modalities_of(q)) for q in batch], depth)
         rankings += rankings_of([q.id for q in batch], retriever.name, hits, corpus)
     return RetrievalRun(
         retriever=retriever.name,
@@ -177,11 +177,6 @@ def retrieve(
         rankings=tuple(rankings),
         embedders=tuple(sorted(retriever.embedders)),
     )
-
-
-def _batches(questions: Sequence[SourceQuestion]) -> Iterator[Sequence[SourceQuestion]]:
-    for begin in range(0, len(questions), _BATCH):
-        yield questions[begin : begin + _BATCH]
 
 
 def rankings_of(qids: Sequence[str], retriever: str, hits: Hits, corpus: Corpus) -> Iterable[Ranking]:

@@ -17,9 +17,9 @@ import numpy as np
 
 from proctor.corpus.collection import Corpus
 from proctor.errors import UserError
-from proctor.exam.cells import document_slices
+from proctor.exam.kinds.documents_question import document_slices, gold_of
+from proctor.exam.question import Question, check_questions
 from proctor.exam.retrieval import Ranking, RetrievalRun
-from proctor.exam.source_question import SourceQuestion, require_questions
 from proctor.exam.table import ScoreRow, row_of
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.retrieval import (
@@ -73,7 +73,7 @@ class RetrievalTable(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
 
 
 def score_retrieval(
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     runs: Sequence[RetrievalRun],
     corpus: Corpus,
     *,
@@ -101,7 +101,14 @@ def score_retrieval(
         UserError: if there are no questions or runs, a question has no gold, two runs have one name, or a run does not fit the
             questions.
     """
-    asked = list(require_questions(questions))
+    asked = list(questions)
+    check_questions(asked)
+    if without := [question.id for question in asked if not gold_of(question)]:
+        raise UserError(
+            "the question has no gold source, so it has no recall.",
+            where=without[0],
+            hint="leave it out, or name the sources that it needs",
+        )
     if not asked or not runs:
         raise UserError(
             "there is nothing to score.", hint="give questions with gold sources, and runs over them"
@@ -110,7 +117,7 @@ def score_retrieval(
         raise UserError("two runs have the same retriever.", hint="give each run its own name")
     if not cuts or min(cuts) < 1:
         raise UserError(f"cut-offs are whole numbers from 1 on, got {list(cuts)}.")
-    gold = [_resolved(question.gold, corpus) for question in asked]
+    gold = [_resolved(gold_of(question), corpus) for question in asked]
     counts = _gold_counts(asked, gold, corpus)
     cells: list[ScoreRow] = []
     recalls: dict[str, dict[str, dict[str, float]]] = {}
@@ -145,9 +152,9 @@ def _resolved(ids: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
 
 
 def _gold_counts(
-    questions: Sequence[SourceQuestion], gold: Sequence[Sequence[str]], corpus: Corpus
+    questions: Sequence[Question], gold: Sequence[Sequence[str]], corpus: Corpus
 ) -> Counter[str]:
-    named = [id_ for question in questions for id_ in question.gold]
+    named = [id_ for question in questions for id_ in gold_of(question)]
     return Counter(
         {
             "gold sources": sum(map(len, gold)),
@@ -160,7 +167,7 @@ def _gold_counts(
 
 
 def _ranked(
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     gold: Sequence[Sequence[str]],
     by_id: Mapping[str, Ranking],
     kept: Sequence[int],
@@ -199,14 +206,14 @@ def _spread(measures: Mapping[str, Floats], kept: Sequence[int], total: int) -> 
 
 def _cells(
     run: RetrievalRun,
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     table: Mapping[str, Floats],
     kept: Sequence[int],
     score: Callable[..., tuple[Score, ...]],
 ) -> Iterator[ScoreRow]:
     ranked = set(kept)
     place_of = {question.id: place for place, question in enumerate(questions)}
-    for name, (kind, ids) in document_slices((q.id, q.style, q.combination) for q in questions).items():
+    for name, (kind, ids) in document_slices(questions).items():
         places = [place_of[id_] for id_ in ids]
         there = [place for place in places if place in ranked]
         failed = len(places) - len(there)
@@ -242,10 +249,8 @@ def _signature(measure: str, slice_: str, run: RetrievalRun) -> Signature:
     return Signature(name, parameters | ({"part": part} if part else {}))
 
 
-def _run_notes(
-    run: RetrievalRun, questions: Sequence[SourceQuestion], failed: int, largest: int
-) -> Iterator[str]:
-    chosen = sum(bool(q.chosen_by) and q.chosen_by in run.embedders for q in questions)
+def _run_notes(run: RetrievalRun, questions: Sequence[Question], failed: int, largest: int) -> Iterator[str]:
+    chosen = sum(q.provenance.get("retriever") in run.embedders for q in questions)
     if chosen:
         yield (
             f"{run.retriever}: favoured, because the same embedder chose the sources of {chosen:,} of "

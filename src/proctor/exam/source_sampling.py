@@ -9,14 +9,12 @@ import random
 from collections.abc import Sequence
 
 from proctor.errors import UserError
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.question import Question, check_questions
 
 __all__ = ["sample_evenly"]
 
 
-def sample_evenly(
-    questions: Sequence[SourceQuestion], per_style: int, rng: random.Random
-) -> tuple[SourceQuestion, ...]:
+def sample_evenly(questions: Sequence[Question], per_style: int, rng: random.Random) -> tuple[Question, ...]:
     """Draw the same number of questions of every style, as evenly over combinations of modalities as there are questions.
 
     Combinations take turns, in random order; one that has no question left is passed over. The order in which the questions are
@@ -35,12 +33,13 @@ def sample_evenly(
     """
     if per_style < 1 or not questions:
         raise UserError(f"{per_style} questions of each style cannot be drawn from {len(questions)}.")
-    if len({question.id for question in questions}) < len(questions):
-        raise UserError("two questions have the same id.", hint="ids must be unique")
-    by_style: dict[str, dict[str, list[SourceQuestion]]] = {}
+    check_questions(questions)
+    by_style: dict[str, dict[str, list[Question]]] = {}
     for question in sorted(questions, key=lambda q: q.id):
-        by_style.setdefault(question.style, {}).setdefault(question.combination, []).append(question)
-    drawn: list[SourceQuestion] = []
+        by_style.setdefault(question.facets["style"], {}).setdefault(
+            question.facets["combination"], []
+        ).append(question)
+    drawn: list[Question] = []
     for style, combinations in sorted(by_style.items()):
         there = sum(map(len, combinations.values()))
         if there < per_style:
@@ -52,12 +51,10 @@ def sample_evenly(
     return tuple(drawn)
 
 
-def _take_turns(
-    combinations: dict[str, list[SourceQuestion]], wanted: int, rng: random.Random
-) -> list[SourceQuestion]:
+def _take_turns(combinations: dict[str, list[Question]], wanted: int, rng: random.Random) -> list[Question]:
     stacks = [rng.sample(members, len(members)) for _, members in sorted(combinations.items())]
     rng.shuffle(stacks)
-    taken: list[SourceQuestion] = []
+    taken: list[Question] = []
     while len(taken) < wanted:
         for stack in stacks:
             if stack and len(taken) < wanted:

@@ -17,7 +17,7 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.prediction import total_cost, why_no_reply
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.question import Question, check_questions, proposed_texts
 from proctor.llm.converse import Conversation, converse
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
@@ -143,7 +143,7 @@ class StyleClassifier:
         if empty := [name for name, text in self.styles.items() if not text.strip()]:
             raise UserError(f"the style '{empty[0]}' has no description.")
 
-    def classify(self, questions: Sequence[SourceQuestion], ask: Ask) -> list[StyleClaim]:
+    def classify(self, questions: Sequence[Question], ask: Ask) -> list[StyleClaim]:
         """Ask about every question and style; in the order of the questions, then of the styles.
 
         Args:
@@ -153,8 +153,7 @@ class StyleClassifier:
         Raises:
             UserError: if two questions have one id.
         """
-        if len({question.id for question in questions}) < len(questions):
-            raise UserError("two questions have the same id.", hint="ids must be unique")
+        check_questions(questions)
         pairs = [(question, style) for question in questions for style in self.styles]
         names = [f"{question.id}\n{style}" for question, style in pairs]
         talks = ((n, self._talk(q, style)) for n, (q, style) in zip(names, pairs, strict=True))
@@ -166,21 +165,21 @@ class StyleClassifier:
             for name, (question, style) in zip(names, pairs, strict=True)
         ]
 
-    def requests(self, questions: Sequence[SourceQuestion]) -> Iterator[Request]:
+    def requests(self, questions: Sequence[Question]) -> Iterator[Request]:
         """Yield the first round's requests without sending any, for estimates."""
         for question in questions:
             for style in self.styles:
                 yield self._request(self._messages(question, style))
 
-    def _messages(self, question: SourceQuestion, style: str) -> tuple[Message, ...]:
+    def _messages(self, question: Question, style: str) -> tuple[Message, ...]:
         return (
             self.prompts["style-claim"]
             .render(
                 self.secret,
                 style=style,
                 description=self.styles[style],
-                question=question.question,
-                answer=question.answer or "(withheld)",
+                question=question.text,
+                answer=next(iter(proposed_texts(question)), "(withheld)"),
             )
             .messages
         )
@@ -189,7 +188,7 @@ class StyleClassifier:
         parameters = Parameters(temperature=0.0, max_tokens=_TOKENS)
         return Request(model=self.model, messages=messages, parameters=parameters)
 
-    def _talk(self, question: SourceQuestion, style: str) -> Conversation[StyleClaim]:
+    def _talk(self, question: Question, style: str) -> Conversation[StyleClaim]:
         def problem(text: str) -> Unreadable | None:
             return Unreadable("neither_yes_nor_no") if read_yes_no(text) is None else None
 
@@ -210,7 +209,7 @@ class StyleClassifier:
         )
 
 
-def score_overlap(questions: Sequence[SourceQuestion], claims: Sequence[StyleClaim]) -> OverlapTable:
+def score_overlap(questions: Sequence[Question], claims: Sequence[StyleClaim]) -> OverlapTable:
     """Make the table of overlap.
 
     Args:
@@ -236,21 +235,24 @@ def score_overlap(questions: Sequence[SourceQuestion], claims: Sequence[StyleCla
         if len(found) < len(styles):
             missing = next(style for style in styles if style not in found)
             raise UserError(f"nobody was asked about the style '{missing}'.", where=qid)
-    true = sorted({question.style for question in questions})
-    rows = [_row(style, [q for q in questions if q.style == style], by_question, styles) for style in true]
+    true = sorted({question.facets["style"] for question in questions})
+    rows = [
+        _row(style, [q for q in questions if q.facets["style"] == style], by_question, styles)
+        for style in true
+    ]
     rows.append(_row("all", questions, by_question, styles))
     return OverlapTable(rows=tuple(rows), styles=styles, failures=failures)
 
 
 def _row(
     name: str,
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     by_question: Mapping[str, Mapping[str, StyleClaim]],
     styles: Sequence[str],
 ) -> OverlapRow:
     read = [q for q in questions if all(claim.said is not None for claim in by_question[q.id].values())]
     positives = [[s for s, claim in by_question[q.id].items() if claim.said] for q in read]
-    found = style_overlap(positives, [q.style for q in read])
+    found = style_overlap(positives, [q.facets["style"] for q in read])
     counted = {style: sum(style in claims for claims in positives) for style in styles}
     return OverlapRow(
         style=name,

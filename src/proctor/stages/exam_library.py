@@ -48,8 +48,7 @@ def exam_library(
 
 def _with_corpus(library: Library, workspace: Workspace, items: Sequence[Item]) -> None:
     from proctor.exam.source_showing import CorpusPictures
-    from proctor.stages.documents.questions import QUESTION_SETS, load_questions
-    from proctor.stages.documents.reading import corpus_of, find_run
+    from proctor.stages.documents.reading import QUESTION_SETS, corpus_of, find_run, load_questions
 
     sets = {item.question.provenance.get("set") for item in items}
 

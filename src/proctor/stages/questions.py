@@ -15,16 +15,14 @@ from proctor.errors import UserError
 from proctor.exam.clip_question import choice_questions, open_questions
 from proctor.exam.kind import Kind, kind_named
 from proctor.exam.kinds.clip import clip_question
-from proctor.exam.kinds.documents import document_question
 from proctor.exam.library import Library
 from proctor.exam.question import Gold, Item, Question, check_questions
-from proctor.exam.source_question import SourceQuestion, of_corpus, of_styled
 from proctor.llm.media import MediaStore
 from proctor.records import Dropped, is_there, iter_jsonl, read_jsonl, write_jsonl
 from proctor.stages.clip.choices import CHOICES, load_choices, subject_of_choices
 from proctor.stages.clip.filter import KEPT, load_kept
 from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.documents.reading import QUESTIONS, STYLED, load_styled, questions_of
+from proctor.stages.documents.reading import QUESTION_SETS, QUESTIONS, STYLED, questions_in
 from proctor.stages.inputs import load_asked
 from proctor.workspace import Workspace
 
@@ -118,16 +116,8 @@ def pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:
 
 
 def _documents(workspace: Workspace) -> Iterator[Question]:
-    if is_there(workspace.file(STYLED)):
-        yield from (_document(of_styled(question), "styled") for question in load_styled(workspace))
-    yield from (
-        _document(of_corpus(q), "data") for q in questions_of(workspace) if q.gold_complete and q.gold
-    )
-
-
-def _document(question: SourceQuestion, origin: str) -> Question:
-    made = document_question(question)
-    return msgspec.structs.replace(made, provenance={**made.provenance, "set": origin})
+    for which in QUESTION_SETS:
+        yield from questions_in(workspace, which)
 
 
 def _imported(workspace: Workspace) -> list[Question]:

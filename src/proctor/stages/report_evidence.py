@@ -14,6 +14,7 @@ from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.errors import MissingExtraError, UserError
+from proctor.exam.kinds.documents_question import gold_of
 from proctor.exam.question import Footage, Item, Picture, Source, Words, part_of
 from proctor.records import is_there
 from proctor.report.clip import clip_steps
@@ -24,8 +25,17 @@ from proctor.report.moment import moment_evidence
 from proctor.report.parts import SourceView
 from proctor.stages.clip.filter import VERDICTS, load_verdicts
 from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.documents.questions import QUESTION_SETS, load_questions
-from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of, find_run, fits, load_styled, run_names
+from proctor.stages.documents.reading import (
+    CORPUS,
+    QUESTION_SETS,
+    STYLED,
+    corpus_of,
+    find_run,
+    fits,
+    load_questions,
+    load_styled,
+    run_names,
+)
 from proctor.stages.settings import ReportSettings
 from proctor.stages.videos import workspace_videos
 from proctor.workspace import Workspace
@@ -141,7 +151,7 @@ class EvidenceFinder:
                 questions = load_questions(self._workspace, which)
                 if not fits(self._workspace, questions, which, spec):
                     continue
-                gold = {q.id: q.gold for q in questions}
+                gold = {q.id: gold_of(q) for q in questions}
                 run = find_run(self._workspace, questions, which, spec)
                 for ranking in run.rankings:
                     places = {id_: str(n) for n, id_ in enumerate(ranking.ids, 1)}

@@ -29,8 +29,7 @@ from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
 from proctor.stages.documents.overlap import load_overlap
-from proctor.stages.documents.questions import QUESTION_SETS
-from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of, load_styled
+from proctor.stages.documents.reading import CORPUS, QUESTION_SETS, STYLED, corpus_of, load_styled
 from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
 

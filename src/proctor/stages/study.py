@@ -22,10 +22,10 @@ from proctor.exam.human_study import (
     plan_forms,
     read_ratings,
 )
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.question import Question
 from proctor.exam.source_sampling import sample_evenly
 from proctor.settings import Settings, argument, option
-from proctor.stages.documents.questions import load_questions
+from proctor.stages.documents.reading import load_questions
 from proctor.workspace import Workspace
 
 __all__ = [
@@ -125,7 +125,7 @@ class StudyResult(msgspec.Struct, frozen=True, kw_only=True):
     payment: Payment | None = None
 
 
-def draw_sample(root: Path, settings: SampleSettings) -> tuple[SourceQuestion, ...]:
+def draw_sample(root: Path, settings: SampleSettings) -> tuple[Question, ...]:
     """Draw the same number of questions about documents of every style, even over modalities.
 
     Raises:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
+from tests.documents import changed, items_of
 
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import table_source, text_source
 from proctor.errors import UserError
-from proctor.exam.kinds.documents import KIND, DocumentsAsking, document_items
+from proctor.exam.kinds.documents import KIND, DocumentsAsking
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.predictor import ModelPredictor
@@ -50,10 +50,10 @@ class Answerer:
         self.name = self.who.name
 
     def predict(self, questions, port, **more):
-        return self.who.predict(document_items(questions), port, **more)
+        return self.who.predict(items_of(questions), port, **more)
 
     def requests(self, questions):
-        return self.who.requests(document_items(questions))
+        return self.who.requests(items_of(questions))
 
 
 def test_only_the_cited_sources_are_shown(lakes, lake_questions):
@@ -103,7 +103,7 @@ def test_both_routes_may_be_one_model(lakes, lake_questions):
 
 
 def test_images_without_pixels_are_described_and_it_is_told(lakes, lake_questions):
-    asked = msgspec.structs.replace(lake_questions[2], gold=("image:hurn",), modalities=(0, 0, 1))
+    asked = changed(lake_questions[2], gold=("image:hurn",), modalities=(0, 0, 1))
     pictures, port = CorpusPictures(lakes, MediaStore()), Port()
     (made,) = Answerer(lakes, picture=pictures).predict([asked], port)
     assert made.details["described"] == "1"
@@ -157,8 +157,8 @@ def test_a_ranking_of_another_corpus_fails_alone(lakes, lake_questions):
 def test_gold_that_is_not_there_fails_and_is_not_asked(lakes, lake_questions):
     port = Port()
     asked = [
-        msgspec.structs.replace(lake_questions[0], gold=("text:gone",)),
-        msgspec.structs.replace(lake_questions[1], gold=()),
+        changed(lake_questions[0], gold=("text:gone",)),
+        changed(lake_questions[1], gold=()),
     ]
     made = Answerer(lakes).predict(asked, port)
     assert made[0].failure == "no_source: the corpus has no source 'text:gone'"
@@ -198,7 +198,7 @@ def test_a_run_that_is_stopped_hands_over_what_is_there(lakes, lake_questions):
 
 
 def test_questions_that_share_a_request_share_its_call(lakes, lake_questions):
-    twin = msgspec.structs.replace(lake_questions[0], id="q1b", answer="Another reference.")
+    twin = changed(lake_questions[0], name="q1b", answer="Another reference.")
     port = Port()
     made = Answerer(lakes).predict([lake_questions[0], twin], port)
     assert len(port.asked) == 1
@@ -214,7 +214,7 @@ def test_two_questions_of_one_id_are_refused(lakes, lake_questions):
 def test_a_huge_table_is_shortened_and_it_is_said(lake_questions):
     rows = [[str(n), "x" * 40] for n in range(120_000)]
     corpus = Corpus([table_source("table:huge", "Huge", ["n", "x"], rows)])
-    asked = msgspec.structs.replace(lake_questions[0], gold=("table:huge",))
+    asked = changed(lake_questions[0], gold=("table:huge",))
     port = Port()
     (made,) = Answerer(corpus).predict([asked], port)
     assert "left out of the middle" in made.details["shortened"]
@@ -227,7 +227,7 @@ def test_a_source_that_gives_orders_stays_in_its_fence(lake_questions):
     )
     corpus = Corpus([text_source("text:evil", attack, attack)])
     port = Port()
-    Answerer(corpus).predict([msgspec.structs.replace(lake_questions[0], gold=("text:evil",))], port)
+    Answerer(corpus).predict([changed(lake_questions[0], gold=("text:evil",))], port)
     text = port.asked[0].messages[-1].text
     assert text.count("<<<END source 1 ") == 1
     assert "<|im_start|>" not in text

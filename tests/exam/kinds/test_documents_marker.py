@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.documents import changed, items_of
 
 from proctor.errors import UserError
 from proctor.exam.judge import ANSWER_LIMIT
-from proctor.exam.kinds.documents import document_items
 from proctor.exam.kinds.documents_marker import SourceMarker, read_score
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker
@@ -52,10 +52,10 @@ class Judge:
         self.name = self.who.name
 
     def judge(self, questions, predictions, port):
-        return self.who.mark(document_items(questions), predictions, port)
+        return self.who.mark(items_of(questions), predictions, port)
 
     def requests(self, questions, predictions):
-        return self.who.requests(document_items(questions), predictions)
+        return self.who.requests(items_of(questions), predictions)
 
 
 def answers(questions, text="Blue."):
@@ -190,8 +190,8 @@ def test_a_call_that_failed_leaves_the_answer_unscored(outcome, code, lakes, lak
 
 def test_what_needs_no_model(lakes, lake_questions):
     port = Port(lambda request: Reply(text="Score: 2"))
-    no_reference = msgspec.structs.replace(lake_questions[1], answer=" ")
-    lost = msgspec.structs.replace(lake_questions[2], gold=("text:gone",))
+    no_reference = changed(lake_questions[1], answer=" ")
+    lost = changed(lake_questions[2], gold=("text:gone",))
     made = Judge(lakes).judge(
         [lake_questions[0], no_reference, lost, lake_questions[3]],
         [

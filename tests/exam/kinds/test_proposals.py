@@ -10,12 +10,11 @@ import pytest
 from tests.exam.clip_set import clip, pair
 
 from proctor.ask.clip.record import ChoiceItem, Distractor
-from proctor.ask.documents.record import Hop, StyledQuestion
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.question import moment_question
 from proctor.exam.clip_question import choice_questions, open_questions
 from proctor.exam.kinds.clip import clip_items, clip_question
-from proctor.exam.kinds.documents import document_items, document_question
+from proctor.exam.kinds.documents_question import DocumentFacts, Hop, document_facts, document_question
 from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.kinds.moment_question import moment_seen
 from proctor.exam.question import (
@@ -31,7 +30,6 @@ from proctor.exam.question import (
     seen_hash,
     version_of,
 )
-from proctor.exam.source_question import of_styled
 from proctor.procedure.recording import Mistake
 from proctor.records import content_hash
 
@@ -49,10 +47,10 @@ CHOICE = ChoiceItem(
     id="p0", question="What is done?", options=("Boil", "Whisk", "Peel"), letter="B",
     distractors=(Distractor(text="Peel", kind="order", origin="s2"), Distractor(text="Boil")),
 )  # fmt: skip
-STYLED = StyledQuestion(
-    id="q", style="numeric", modalities=(1, 1, 0), question="How deep?", answer="9 m", gold=("b", "a"),
-    content={"a": "1a", "b": "1b"}, hops=(Hop(question="Which?", answer="Como", sources=("a",)),),
-    models={"generator": "m"},
+FACTS = DocumentFacts(hops=(Hop(question="Which?", answer="Como", sources=("a",)),))
+DOCUMENT = document_question(
+    "q", "How deep?", "9 m", ("b", "a"), style="numeric", modalities=(1, 1, 0),
+    content={"a": "1a", "b": "1b"}, facts=FACTS, provenance={"generator": "m"},
 )  # fmt: skip
 
 
@@ -89,17 +87,17 @@ def test_an_open_clip_question_proposes_its_answer_and_a_choice_every_option() -
 
 
 def test_a_documents_question_proposes_its_answer_from_the_sources_as_they_were() -> None:
-    question = document_question(of_styled(STYLED))
+    question = DOCUMENT
     assert question.evidence == (Source(id="b", hash="1b"), Source(id="a", hash="1a"))
     assert question.proposals == (Proposed(value=Text(text="9 m", cites=("b", "a"))),)
-    assert msgspec.json.encode(question.facts) == msgspec.json.encode({"hops": STYLED.hops})
-    assert [g.value for g in document_items([of_styled(STYLED)])[0].golds] == [question.proposals[0].value]
+    assert document_facts(question) == FACTS
+    assert question.provenance == {"generator": "m", "retriever": ""}
 
 
 SEEN: dict[str, Callable[[], str]] = {
     "moment": lambda: moment_seen(moment_question(CANDIDATE, EXAMPLE)),
     "clip": lambda: seen_hash(clip_question(choice_questions([CHOICE], [pair()], [clip("v0")])[0])),
-    "documents": lambda: seen_hash(document_question(of_styled(STYLED))),
+    "documents": lambda: seen_hash(DOCUMENT),
 }
 FROZEN = {"moment": "f620f2a265b686c7", "clip": "95845bc09d43d658", "documents": "a5802b46d4663e47"}
 """People's verdicts in users' stores hang on these: a change here voids them."""

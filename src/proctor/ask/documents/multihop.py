@@ -28,11 +28,11 @@ from proctor.ask.documents.prompting import (
     requirement_in_words,
 )
 from proctor.ask.documents.question import question_prompt
-from proctor.ask.documents.record import Hop
 from proctor.ask.documents.style import Combination, Style, part_style
 from proctor.ask.documents.triple import Triple, parse_pair
 from proctor.corpus.question import count_modalities
 from proctor.corpus.source import MODALITIES, Modality, Source
+from proctor.exam.kinds.documents_question import Hop
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome
 

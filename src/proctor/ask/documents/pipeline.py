@@ -46,7 +46,7 @@ from proctor.ask.documents.multihop import (
 )
 from proctor.ask.documents.prompting import Miss, PromptKit, StyledPrompt, needs_lmm, requirement_in_words
 from proctor.ask.documents.question import GENERATION, question_prompt, read_question
-from proctor.ask.documents.record import AttemptRecord, Hop, StyledQuestion, Target
+from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
 from proctor.ask.documents.rng import attempt_random
 from proctor.ask.documents.seed_levels import Seed, SeedLevels
 from proctor.ask.documents.solving import leave_one_out
@@ -57,6 +57,7 @@ from proctor.ask.documents.verification import VERDICT_FORM, VERIFICATION, read_
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.errors import UserError
+from proctor.exam.kinds.documents_question import Hop
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Reply

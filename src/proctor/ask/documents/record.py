@@ -10,7 +10,9 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-__all__ = ["OUTCOMES", "AttemptOutcome", "AttemptRecord", "Hop", "StyledQuestion", "Target"]
+from proctor.exam.kinds.documents_question import Hop
+
+__all__ = ["OUTCOMES", "AttemptOutcome", "AttemptRecord", "StyledQuestion", "Target"]
 
 AttemptOutcome = Literal[
     "accepted",
@@ -82,14 +84,6 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     calls: tuple[str, ...] = ()
     short_candidates: bool = False
     cost: str | None = None
-
-
-class Hop(msgspec.Struct, frozen=True, kw_only=True):
-    """One half of a multi-hop question: its own question, answer and the ids of its sources."""
-
-    question: str
-    answer: str
-    sources: tuple[str, ...]
 
 
 class StyledQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,15 +6,12 @@ model; both may be the same. Greedy, as published.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from proctor.corpus.source import Source as CorpusSource
 from proctor.errors import UserError
-from proctor.exam.cells import document_slices
 from proctor.exam.kind import (
     Answer,
     Call,
@@ -27,11 +24,11 @@ from proctor.exam.kind import (
     Turn,
     ViewOptions,
 )
+from proctor.exam.kinds.documents_question import DOCUMENTS, document_slices, gold_of
 from proctor.exam.library import Library, Prompts
 from proctor.exam.measured import Measured, Slices
 from proctor.exam.prediction import why_no_reply
-from proctor.exam.question import Choice, Form, Gold, Item, Open, Proposed, Question, Source, Text
-from proctor.exam.source_question import SourceQuestion
+from proctor.exam.question import Choice, Form, Item, Text
 from proctor.exam.source_showing import SOURCE_LIMIT, find_sources, show_sources
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome, Reply
@@ -39,7 +36,7 @@ from proctor.llm.outcome import Outcome, Reply
 if TYPE_CHECKING:
     from proctor.exam.marker import Marker
 
-__all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking", "document_items", "document_question"]
+__all__ = ["ANSWER_TOKENS", "GREEDY", "KIND", "DocumentsAsking"]
 
 ANSWER_TOKENS: Final = 512
 GREEDY: Final = Parameters(temperature=0.0, max_tokens=ANSWER_TOKENS)
@@ -89,7 +86,7 @@ class DocumentsAsking:
 class _Documents(Kind[DocumentsAsking]):
     """Questions about the sources of a corpus."""
 
-    name = "documents"
+    name = DOCUMENTS
     roles = ("lmm",)
     measured = Measured(
         weighting="question",
@@ -102,14 +99,7 @@ class _Documents(Kind[DocumentsAsking]):
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return styles, combinations of modalities, and both together."""
-        return document_slices(
-            (
-                item.id,
-                item.question.facets.get("style", "none"),
-                item.question.facets.get("combination", "none"),
-            )
-            for item in items  # one that came from elsewhere need not say what it is
-        )
+        return document_slices(item.question for item in items)
 
     def require(self, items: Sequence[Item], view: DocumentsAsking, library: Library, model: str) -> None:  # noqa: ARG002
         """Refuse what a retriever found where it has not searched."""
@@ -194,7 +184,7 @@ KIND: Final = _Documents()
 
 
 def _cited(item: Item, library: Library) -> tuple[CorpusSource, ...] | str:
-    return find_sources((p.id for p in item.question.evidence if isinstance(p, Source)), library.corpus)
+    return find_sources(gold_of(item.question), library.corpus)
 
 
 def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[CorpusSource, ...] | str:
@@ -204,29 +194,3 @@ def _ranked(item: Item, view: DocumentsAsking, library: Library) -> tuple[Corpus
     if ranking.failure is not None:
         return f"no_ranking: {ranking.failure}"
     return find_sources(ranking.ids, library.corpus, most=view.most) if ranking.ids else ()
-
-
-def document_items(questions: Iterable[SourceQuestion]) -> list[Item]:
-    """Return questions about sources as items of an exam: what is proposed counts as right."""
-    return [
-        Item(
-            question=(question := document_question(q)),
-            golds=tuple(Gold(value=proposal.value) for proposal in question.proposals),
-        )
-        for q in questions
-    ]
-
-
-def document_question(q: SourceQuestion) -> Question:
-    """Return a question about sources with its answer as the proposal; all of its parts have to be given."""
-    return Question(
-        id=q.id,
-        kind=KIND.name,
-        text=q.question,
-        form=Open(need="all"),
-        evidence=tuple(Source(id=id_, hash=q.content.get(id_, "")) for id_ in q.gold),
-        proposals=(Proposed(value=Text(text=q.answer, cites=q.gold)),) if q.answer else (),
-        facts={"hops": msgspec.to_builtins(q.hops)} if q.hops else {},
-        facets={"style": q.style, "combination": q.combination},
-        provenance={"generator": q.generator, "retriever": q.chosen_by},
-    )

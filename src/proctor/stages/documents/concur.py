@@ -15,7 +15,7 @@ from proctor.exam.concur import (
     sheet_of_runs,
 )
 from proctor.exam.kinds.documents import KIND
-from proctor.stages.documents.questions import QUESTION_SETS
+from proctor.stages.documents.reading import QUESTION_SETS
 from proctor.stages.documents.retrieve import load_table
 from proctor.stages.score import scored_tables
 from proctor.workspace import Workspace

@@ -12,7 +12,7 @@ from proctor.ask.documents.style import load_styles
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
 from proctor.records import is_there, read_json, write_json, write_jsonl
-from proctor.stages.documents.questions import load_questions
+from proctor.stages.documents.reading import load_questions
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
 
@@ -45,7 +45,7 @@ def style_overlap(
     questions = load_questions(workspace, "styled")
     record = workspace.stages().get("styled")
     named = styles or (
-        record.settings["styles"] if record is not None else sorted({q.style for q in questions})
+        record.settings["styles"] if record is not None else sorted({q.facets["style"] for q in questions})
     )
     with open_models(workspace, limits) as models:
         models.require_prices(model)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -12,14 +12,17 @@ from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus, load_corpus
 from proctor.corpus.question import CorpusQuestion
 from proctor.errors import UserError
+from proctor.exam.kinds.documents_question import DocumentFacts, corpus_question, document_question
+from proctor.exam.question import Question
 from proctor.exam.retrieval import Ranking, RetrievalRun
-from proctor.exam.source_question import SourceQuestion
 from proctor.records import content_hash, is_there, read_json, read_jsonl
 from proctor.workspace import Workspace
 
 __all__ = [
     "CORPUS",
     "QUESTIONS",
+    "QUESTION_FILES",
+    "QUESTION_SETS",
     "RETRIEVAL",
     "STYLED",
     "RunNote",
@@ -27,7 +30,10 @@ __all__ = [
     "corpus_of",
     "find_run",
     "fits",
+    "left_out",
+    "load_questions",
     "load_styled",
+    "questions_in",
     "questions_of",
     "run_name",
     "run_names",
@@ -41,6 +47,12 @@ STYLED: Final = "styled.jsonl"
 """Accepted questions, in the workspace."""
 RETRIEVAL: Final = "retrieval"
 """Folder of rankings and tables in a workspace, one folder for each set of questions."""
+
+QuestionSet = Literal["styled", "data"]
+"""``styled``: what was generated; ``data``: what came with the data set, and items of workspaces of recordings."""
+QUESTION_SETS: Final[tuple[QuestionSet, ...]] = get_args(QuestionSet)
+QUESTION_FILES: Final[Mapping[str, str]] = {"styled": STYLED, "data": QUESTIONS}
+"""Where each set is, in the workspace."""
 
 
 def corpus_of(workspace: Workspace) -> Corpus:
@@ -80,6 +92,74 @@ def load_styled(workspace: Workspace) -> list[StyledQuestion]:
     return read_jsonl(path, StyledQuestion)
 
 
+# -- sets of questions ---------------------------------------------------------------------------------------------
+
+
+def questions_in(workspace: Workspace, which: QuestionSet) -> list[Question]:
+    """Return the questions of a set, as an exam asks them; none where there are none.
+
+    Of the data set's questions those are left out whose gold is not known completely: their recall is that of a lower bound.
+    """
+    if which == "data":
+        found = [corpus_question(q) for q in questions_of(workspace) if q.gold_complete and q.gold]
+    else:
+        found = list(map(_asked, load_styled(workspace))) if is_there(workspace.file(STYLED)) else []
+    return [msgspec.structs.replace(q, provenance={**q.provenance, "set": which}) for q in found]
+
+
+def _asked(question: StyledQuestion) -> Question:
+    """Return a generated question without what generation alone knows of it."""
+    return document_question(
+        question.id,
+        question.question,
+        question.answer,
+        question.gold,
+        style=question.style,
+        modalities=question.modalities,
+        content=question.content,
+        facts=DocumentFacts(hops=question.hops) if question.hops else None,
+        provenance={role: question.models.get(role, "") for role in ("generator", "retriever")},
+    )
+
+
+def load_questions(
+    workspace: Workspace, which: str = "styled", *, limit: int | None = None
+) -> list[Question]:
+    """Return a set of questions; see ``questions_in``.
+
+    Args:
+        workspace: with a corpus.
+        which: a name of ``QUESTION_SETS``.
+        limit: at most so many.
+
+    Raises:
+        UserError: if there is no such set, or it has no question.
+    """
+    named = next((known for known in QUESTION_SETS if known == which), None)
+    if named is None:
+        raise UserError(
+            f"there is no set of questions {which!r}.", hint=f"there are {', '.join(QUESTION_SETS)}"
+        )
+    if named == "styled":
+        load_styled(workspace)
+    found = questions_in(workspace, named)
+    if not found:
+        why = (
+            "none was accepted; see proctor generate styled"
+            if which == "styled"
+            else "the data came without questions"
+        )
+        raise UserError(f"the set {which!r} has no question.", where=str(workspace.root), hint=why)
+    return found[:limit]
+
+
+def left_out(workspace: Workspace, which: str) -> int:
+    """Return how many questions of a set ``load_questions`` leaves out, since not all of their sources are known."""
+    if which != "data":
+        return 0
+    return sum(not (q.gold_complete and q.gold) for q in questions_of(workspace))
+
+
 # -- rankings ------------------------------------------------------------------------------------------------------
 
 
@@ -104,7 +184,7 @@ def run_names(workspace: Workspace, questions: str) -> list[str]:
     )
 
 
-def fits(workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str) -> bool:
+def fits(workspace: Workspace, questions: Sequence[Question], which: str, spec: str) -> bool:
     """Return whether a retriever's rankings are there, and of the questions that there are now."""
     about = workspace.file(RETRIEVAL) / which / f"{run_name(spec)}.run.json"
     if not is_there(about):
@@ -113,9 +193,7 @@ def fits(workspace: Workspace, questions: Sequence[SourceQuestion], which: str, 
     return run.questions == asked_hash(questions)
 
 
-def find_run(
-    workspace: Workspace, questions: Sequence[SourceQuestion], which: str, spec: str
-) -> RetrievalRun:
+def find_run(workspace: Workspace, questions: Sequence[Question], which: str, spec: str) -> RetrievalRun:
     """Return the rankings of a retriever.
 
     Raises:
@@ -146,9 +224,9 @@ def find_run(
     )
 
 
-def asked_hash(questions: Sequence[SourceQuestion]) -> str:
+def asked_hash(questions: Sequence[Question]) -> str:
     """Return the hash of what was searched for."""
-    return content_hash([(q.id, q.question) for q in questions])
+    return content_hash([(q.id, q.text) for q in questions])
 
 
 def run_name(spec: str) -> str:

@@ -14,6 +14,7 @@ from proctor.corpus.index.approximate import ApproximateIndex, measure_recall
 from proctor.errors import UserError
 from proctor.exam.fusion import FUSIONS, Fusion, HybridRetriever
 from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.question import Question
 from proctor.exam.rerank import (
     CrossEncoderReranker,
     EmbedderReranker,
@@ -24,13 +25,19 @@ from proctor.exam.rerank import (
 from proctor.exam.retrieval import DEPTH, RetrievalRun, Retriever, retrieve
 from proctor.exam.retrieval_scores import RetrievalTable, score_retrieval
 from proctor.exam.retrievers import DenseRetriever, LexicalRetriever
-from proctor.exam.source_question import SourceQuestion
 from proctor.exam.source_showing import CorpusPictures
 from proctor.llm.model import ModelName
 from proctor.records import is_there, read_json, write_json, write_jsonl
 from proctor.stages.documents.library import Library
-from proctor.stages.documents.questions import QUESTION_FILES, left_out, load_questions
-from proctor.stages.documents.reading import RETRIEVAL, RunNote, asked_hash, run_name
+from proctor.stages.documents.reading import (
+    QUESTION_FILES,
+    RETRIEVAL,
+    RunNote,
+    asked_hash,
+    left_out,
+    load_questions,
+    run_name,
+)
 from proctor.stages.documents.settings import DEFAULT_RETRIEVERS, RetrievalOptions
 from proctor.stages.models import Limits, Models, open_models
 from proctor.workspace import Workspace
@@ -151,7 +158,7 @@ def load_table(workspace: Workspace, questions: str = "styled") -> RetrievalTabl
     return table
 
 
-def _write(folder: Path, spec: str, run: RetrievalRun, questions: Sequence[SourceQuestion]) -> None:
+def _write(folder: Path, spec: str, run: RetrievalRun, questions: Sequence[Question]) -> None:
     write_jsonl(folder / f"{run_name(spec)}.jsonl", run.rankings)
     about = RunNote(
         spec=spec, retriever=run.retriever, signature=run.signature, questions=asked_hash(questions),
@@ -160,7 +167,7 @@ def _write(folder: Path, spec: str, run: RetrievalRun, questions: Sequence[Sourc
     write_json(folder / f"{run_name(spec)}.run.json", about)
 
 
-def _measured(library: Library, questions: Sequence[SourceQuestion], options: RetrievalOptions) -> list[str]:
+def _measured(library: Library, questions: Sequence[Question], options: RetrievalOptions) -> list[str]:
     """Return in words how much of the exact search each approximate one finds for these questions."""
     told = []
     for spec in options.retrievers:
@@ -169,7 +176,7 @@ def _measured(library: Library, questions: Sequence[SourceQuestion], options: Re
             continue
         index = library.dense(base, options.method)
         if isinstance(index, ApproximateIndex):
-            vectors = library.embedder(base).embed([q.question for q in questions], "query")
+            vectors = library.embedder(base).embed([q.text for q in questions], "query")
             found = measure_recall(index, vectors, max(options.cuts))
             told.append(
                 f"{base}: {options.method} finds {100 * found.recall:.2f} % of what exact search does (first {found.k}, "
@@ -252,7 +259,7 @@ def parse_retriever(spec: str) -> ParsedRetriever:
 
 def _run(
     library: Library,
-    questions: Sequence[SourceQuestion],
+    questions: Sequence[Question],
     spec: str,
     options: RetrievalOptions,
     models: Models,
