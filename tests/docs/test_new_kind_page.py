@@ -14,7 +14,12 @@ import numpy as np
 import pytest
 from tests.docs.outsider import Outsider, assert_seen
 
+from proctor.exam.question import version_of
 from proctor.media.paint import encode_png
+from proctor.stages.questions import workspace_questions
+from proctor.stages.verify import open_store
+from proctor.verify.verdict import AnswerVerdict, Verdict
+from proctor.workspace import Workspace
 
 WALLS = {
     name: encode_png(np.full((24, 32, 3), colour, np.uint8))
@@ -68,21 +73,34 @@ def test_the_page_followed_as_typed(tmp_path: Path, address: str) -> None:
     bench.mkdir()
     for name, wall in WALLS.items():
         (bench / f"{name}.png").write_bytes(wall)
-    (items,) = me.blocks("json")
-    (bench / "items.jsonl").write_text(items)
+    (questions,) = me.blocks("json")
+    (tmp_path / "questions.jsonl").write_text(questions)
     for words, shown in me.typed(0):
-        if words[0] != "pip":
+        if words[:2] == ["proctor", "studio"]:
+            two_people_accept(bench)
+        elif words[0] != "pip":
             done = me.type(words)
             assert done.status == 0, (words, done.err)
             assert_seen(shown, done)
+    page = (bench / "report.html").read_text(encoding="utf-8")
+    assert "Results: picture, multiple choice" in page
+    assert "data:image/jpeg;base64," in page
     ((words, shown),) = me.typed(1)
     failed = me.type(words)
     assert failed.status == 2
     assert_seen(shown, failed)
 
-    read = [json.loads(line) for line in items.splitlines()]
-    questions = [item["question"] | {"proposals": [{"value": item["golds"][0]["value"]}]} for item in read]
-    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(q) + "\n" for q in questions))
-    done = me.type(["proctor", "import", "questions", "questions.jsonl", "other"])
-    assert done.status == 0, done.err
-    assert len((tmp_path / "other/imported.jsonl").read_text().splitlines()) == len(questions)
+
+def two_people_accept(bench: Path) -> None:
+    """What the studio writes down when ana and ben find everything right (in a browser: tests/studio/walk/test_kinds.py)."""
+    right = AnswerVerdict(value="right")
+    questions = workspace_questions(Workspace(bench))
+    with open_store(Workspace(bench)) as store:
+        for name in ("ana", "ben"):
+            store.append_many(
+                Verdict(
+                    candidate_id=q.id, candidate_hash=version_of(q), annotator=name, annotator_kind="human",
+                    at="2026-01-01T00:00:00Z", question=right, answers=(right,) * len(q.proposals),
+                )
+                for q in questions
+            )  # fmt: skip

@@ -103,6 +103,23 @@ def test_every_section_can_be_read_without_scripts(browser: Any, tmp_path: Path)
     context.close()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_an_answer_without_a_mark_leads_to_its_question(browser: Any, tmp_path: Path, scripts: bool) -> None:
+    written = write_page(tmp_path / "page.html", report())
+    context = browser.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(written.as_uri())
+    if scripts:
+        page.fill("#f-text", "nothing that is there")
+    link = page.locator("td a[href^='#item-']").last
+    card = page.locator(".example", has=page.locator(str(link.get_attribute("href"))))
+    assert not card.locator(".question").is_visible()
+    link.click()
+    card.locator(".question").wait_for()
+    assert card.locator(".question").inner_text() == link.inner_text()
+    context.close()
+
+
 def test_examples_are_filtered_by_words_facets_runs_and_marks(browser: Any, tmp_path: Path) -> None:
     written = write_page(tmp_path / "page.html", report())
     page = browser.new_page()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from tests.media.make_video import Recipe, make_video
 from tests.patience import PATIENCE
 from tests.studio.chromium import CHROMIUM
 
@@ -66,25 +64,12 @@ window.playToEnd = () => new Promise((done, failed) => {
 </script>"""
 
 
-def _load_maker() -> ModuleType:
-    name = "proctor_test_make_video"
-    if name not in sys.modules:
-        path = Path(__file__).parents[1] / "media" / "make_video.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Clip]:
     """The folder of clips and a clip of numbered pictures with sound."""
     folder = tmp_path_factory.mktemp("browser")
-    maker = _load_maker()
-    video = maker.make_video(
-        folder / "v.mp4", maker.Recipe(times=range(150), b_frames=3, audio_seconds=5.0, size=(320, 192))
+    video = make_video(
+        folder / "v.mp4", Recipe(times=range(150), b_frames=3, audio_seconds=5.0, size=(320, 192))
     )
     with ClipShop(folder / "clips", reserve_bytes=0) as shop:
         shop.prepare_all([(video, 5.0)])

@@ -122,8 +122,11 @@ def test_a_large_project_shows_what_there_is_and_that_more_is_coming(
     first = office.get(judged["carla"], "/dashboard")
     assert "No numbers yet." in words(first)
     assert "being computed" in words(first)
+    assert first.headers["refresh"] == "2; url=/dashboard"
     assert kept.wait(60)
-    second = words(office.get(judged["carla"], "/dashboard"))
+    page = office.get(judged["carla"], "/dashboard")
+    assert "refresh" not in page.headers
+    second = words(page)
     assert "As of 1" in second
     assert "being computed" not in second
     row = office.open_work(judged["ana"])[0]

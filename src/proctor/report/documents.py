@@ -143,7 +143,7 @@ def _attempts(found: Writing, questions: Sequence[StyledQuestion]) -> Section:
     ]
     if found.near_known:
         rows = tuple(
-            (m["id"], m["list"], m["by"], f"{m['value']:.2f}", m["other"][:200])
+            (Cell(m["id"], item=m["id"]), m["list"], m["by"], f"{m['value']:.2f}", m["other"][:200])
             for m in found.near_known[:_NEAR]
         )
         head = ("question", "list", "by", "value", "text")

@@ -69,6 +69,7 @@ def render_page(page: Page) -> str:
         .render(
             page=page,
             shared=shared,  # pictures of several questions are defined once
+            places={example.id: n for n, example in enumerate(page.examples, 1)},
             sections=sections,
             facets=_facets(page),
             systems=list(dict.fromkeys(a.system for e in page.examples for a in e.answers)),

@@ -47,6 +47,7 @@ class Cell:
         drawn: a small chart, drawn by this room; hidden from screen readers, since ``text`` says the same.
         tag: a word set apart, such as ``floor`` or ``chosen``.
         title: in full, as a tooltip.
+        item: id of the question that it leads to, where the page shows that as an example.
     """
 
     text: str = ""
@@ -55,6 +56,7 @@ class Cell:
     drawn: Markup | None = None
     tag: str = ""
     title: str = ""
+    item: str = ""
 
 
 Row: TypeAlias = "tuple[str | Cell, ...]"

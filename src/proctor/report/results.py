@@ -443,7 +443,12 @@ def _lacking(standing: Standing) -> Iterator[Part]:
         "Answers without a mark", ("Code", "What", "Answers", "Runs"), counts, note, words=frozenset({1})
     )
     listed = tuple(
-        (names[f.run].label, questions.get(f.item_id, f.item_id), f.code, f.message or "–")
+        (
+            names[f.run].label,
+            Cell(questions.get(f.item_id, f.item_id), item=f.item_id),
+            f.code,
+            f.message or "–",
+        )
         for f in found[:_LISTED]
     )
     more = f"{len(found) - _LISTED:,} more are not listed." if len(found) > _LISTED else ""

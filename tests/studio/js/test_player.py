@@ -152,6 +152,13 @@ def test_a_clip_that_is_being_cut_is_waited_for(studio: Any, desk: Any) -> None:
     assert not page.is_visible("#clip-problem")
 
 
+def test_a_clip_that_is_finished_before_it_is_asked_for_again_plays(studio: Any, desk: Any) -> None:
+    desk.fault("/clip.mp4", status=503, headers={"Retry-After": "1"}, times=1)
+    page = studio.open(studio.context())
+    ready(page)
+    assert not page.is_visible("#clip-problem")
+
+
 def test_rates_and_times_are_read_and_written_as_people_do(studio: Any) -> None:
     page = studio.open(studio.context(), "/")
     rates, times = page.evaluate("""async () => { const m = await import('/static/v1/js/player.js'); return [

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.patience import wait_until
 from tests.studio.chromium import let_it_act
 
 
@@ -107,6 +108,15 @@ def fill(page: Any, hands: Hands, question: bool, answers: Callable[[str], bool]
         hands.verdict(page, f"answer-{n}", answers(page.inner_text(f"#answer-{n} .answer-text")))
 
 
+def meet(page: Any) -> None:
+    """Wait until the page of an assignment has heard from the server how it stands there."""
+    heard = (
+        "performance.getEntriesByType('resource').some(one => one.name.endsWith('/state') && one.responseEnd)"
+    )
+    wait_until(lambda: page.evaluate(heard), what="the state of the assignment")
+    let_it_act(page)
+
+
 def send(page: Any, hands: Hands) -> None:
     """Submit, and wait for what is next."""
     before = pid_of(page)
@@ -116,8 +126,7 @@ def send(page: Any, hands: Hands) -> None:
     page.wait_for_url(lambda url: not url.endswith(before))
     page.wait_for_load_state()
     if "/w/" in page.url and not page.url.endswith("/feedback"):
-        page.wait_for_selector("#save-chip:not(:empty)")
-        let_it_act(page)
+        meet(page)
 
 
 @pytest.mark.parametrize("hands", [Mouse(), Keys()], ids=["mouse", "keyboard"])

@@ -26,8 +26,20 @@
     });
     found.textContent = `${shown} of ${cards.length} examples`;
   };
+  const reveal = () => {
+    const card = document.getElementById(location.hash.slice(1))?.closest(".example");
+    if (!card) return;
+    if (card.hidden) {
+      form.reset();
+      filter();
+    }
+    card.open = true;
+    card.scrollIntoView();
+  };
   form.addEventListener("input", filter);
+  addEventListener("hashchange", reveal);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
   filter();
+  reveal();
 })();

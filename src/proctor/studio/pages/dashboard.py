@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.studio.context import Studio, read, studio_of
+from proctor.studio.pages.aside import looking_again
 from proctor.studio.pages.times import when_text
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
@@ -97,7 +98,9 @@ async def show_dashboard(request: Request) -> Response:
     studio = studio_of(request)
     counts = await _counts(request, studio)
     look = await to_thread.run_sync(lambda: snapshots_of(studio).look(wait=_WAIT_SECONDS))
-    return render(request, "dashboard", _view(counts, look))
+    return looking_again(
+        render(request, "dashboard", _view(counts, look)), "/dashboard" if look.computing else ""
+    )
 
 
 async def recompute(request: Request) -> Response:
@@ -233,7 +236,7 @@ def _with_numbers(view: DashboardView, made: Snapshot, counts: Counts) -> Dashbo
 
 def _computing(look: Look) -> str:
     if look.computing:
-        return "Newer numbers are being computed; look again in a moment."
+        return "Newer numbers are being computed; this page looks again by itself."
     if look.snapshot is not None and not look.fresh:
         return "More has been said since."
     return ""

@@ -34,6 +34,8 @@ export class Player {
   #keepTime = 0;
   #released = false;
   #failed = false;
+  /** Tried again by itself since it last had something to show. */
+  #tried = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #stallTimer;
 
@@ -65,7 +67,7 @@ export class Player {
       video.addEventListener(name, () => clearTimeout(this.#stallTimer));
     }
     video.addEventListener("loadeddata", () => {
-      this.#failed = false;
+      this.#failed = this.#tried = false;
       this.#tell("");
     });
     if ("requestVideoFrameCallback" in HTMLVideoElement.prototype) {
@@ -196,9 +198,11 @@ export class Player {
     void this.#askWhy();
   }
 
-  /** A video element does not tell why it has nothing: a clip that is still being cut (503 with Retry-After) is waited for. */
+  /**
+   * A video element does not tell why it has nothing: a clip that is still being cut (503 with Retry-After) is waited for. One
+   * that is there by now may have been finished before we asked, so it is tried again, once.
+   */
   async #askWhy() {
-    let waited = false;
     while (this.#failed && !this.#released) {
       const wait = await stillCutting(this.#source, (share) => {
         const place = document.getElementById("clip-share");
@@ -206,11 +210,12 @@ export class Player {
       });
       if (!this.#failed || this.#released) return;
       if (wait === null) {
-        if (waited) this.retry();
-        else this.#tell("problem");
+        if (this.#tried) this.#tell("problem");
+        else this.retry();
+        this.#tried = true;
         return;
       }
-      waited = true;
+      this.#tried = false;
       this.#tell("making");
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
