@@ -3,6 +3,7 @@
 import sys
 
 import av
+import msgspec
 import numpy as np
 import pytest
 from tests.moments import moment_item, with_example
@@ -17,6 +18,7 @@ from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction, call_details, total_cost, why_no_reply
 from proctor.exam.predictor import ModelPredictor
 from proctor.exam.view import View, frame_times
+from proctor.llm.converse import IN_FLIGHT
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.outcome import Failure, Refusal, Reply, Truncated, Usage
@@ -126,6 +128,17 @@ def test_items_that_share_a_request_share_its_call_and_order_does_not_matter():
     assert sorted(again, key=lambda p: p.item_id) == made
 
 
+def test_a_call_that_was_answered_is_not_made_again_later():
+    port = Port(lambda request: Reply(text="so"))
+    made = Predictor().predict([item(f"i{n}") for n in range(IN_FLIGHT + 2)], port)
+    assert [len(made), len(port.asked)] == [IN_FLIGHT + 2, 1]
+
+
+def test_two_items_of_one_id_are_an_error():
+    with pytest.raises(UserError, match="two questions have the same id"):
+        Predictor().predict([item("a"), item("a", "Another?")], Port(lambda request: Reply(text="so")))
+
+
 def test_the_question_view_shows_nothing_but_the_question():
     port = Port(lambda request: Reply(text="x"))
     Predictor("question").predict([item("a")], port)
@@ -213,6 +226,14 @@ def test_a_reply_without_a_verdict_is_asked_once_more_and_then_unscored():
     assert never.failure.startswith("no_verdict")
 
 
+def test_a_judge_does_not_see_who_answered():
+    port = Port(lambda r: Reply(text="Verdict: 1"))
+    others = msgspec.structs.replace(answer(), predictor="other/model")
+    made = Judge().judge([item("a")], [answer(), others], port)
+    assert [m.predictor for m in made] == ["m", "other/model"]
+    assert len(port.asked) == 1  # equal answers are one call
+
+
 def test_failed_answers_are_not_judged_and_failed_calls_are_no_zero():
     port = Port(lambda r: Failure(kind="overload", message="later"))
     failed = Prediction(item_id="b", predictor="m", failure="timeout: 60 s")
@@ -276,6 +297,10 @@ def test_the_same_picture_is_described_once_for_each_activity(tmp_path):
     port = Port(say)
     made = who.predict(items, port)
     assert [p.answer for p in made] == ["so it is"] * 3
+    assert {p.details["calls"] for p in made} == {"1"}  # captions are shared, and nobody's own
+    assert all(0 <= time < 10 for p in made for time in p.frame_times)  # the question is asked at 10 s
+    assert {r.key for r in who.who.requests(items) if r.media} == {r.key for r in port.asked if r.media}
+    assert sum(not r.media for r in who.who.requests(items)) == 2  # a dry run goes on after the captions
     asked = [r.messages[-1].text for r in port.asked if not r.media]
     assert len(asked) == 2  # a and c see and ask the same
     assert {"makes tea" in text for text in asked} == {True, False}

@@ -1,6 +1,7 @@
 import dataclasses
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from proctor.errors import UserError
@@ -60,6 +61,15 @@ def test_order_of_items_and_resuming_never_change_an_answer(release, graphs):
 def test_random_numbers_depend_on_seed_and_item_only():
     assert item_rng(1, "a").random() == item_rng(1, "a").random()
     assert len({item_rng(s, i).random() for s in (1, 2) for i in ("a", "b", "12")}) == 6
+
+
+def test_a_question_in_another_form_is_guessed_alike(release, graphs):
+    parent, other = release[0], release[1]
+    again = msgspec.structs.replace(
+        parent, question=msgspec.structs.replace(parent.question, id="other form", parent=parent.id)
+    )
+    made = list(predict_items([parent, again, other], moment_floor(Dice(), graphs)))
+    assert made[0].answer == made[1].answer != made[2].answer
 
 
 def test_exceptions_become_failures_and_the_run_goes_on(release, graphs):

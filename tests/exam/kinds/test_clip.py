@@ -222,6 +222,13 @@ def test_a_run_that_is_broken_off_keeps_what_is_there() -> None:
     assert [(p.item_id, p.answer) for p in kept] == [("q0", "A")]
 
 
+def test_what_people_see_of_a_clip_are_its_steps_too() -> None:
+    question = items(0)[0].question
+    other = msgspec.structs.replace(question, facts={**question.facts, "steps": ["Something else."]})
+    elsewhere = msgspec.structs.replace(question, provenance={"generator": "another"})
+    assert KIND.seen(question) == KIND.seen(elsewhere) != KIND.seen(other)
+
+
 def test_calls_that_were_never_made_are_failures() -> None:
     made = predictor().predict(items(0), lambda requests: iter(()))
     assert made[0].failure.startswith("cancelled")
