@@ -89,7 +89,7 @@ FAULTS: Final = (
     ),
     Fault(
         "an empty reply is an answer",
-        "exam/answering.py",
+        "exam/prediction.py",
         'return None if outcome.text.strip() else "empty: the model replied nothing"',
         "return None",
         _SYSTEMS,
@@ -168,21 +168,21 @@ FAULTS: Final = (
     # -- letters ---------------------------------------------------------------------------------------------
     Fault(
         "the rotation's letter is not mapped back",
-        "exam/choice_order.py",
+        "exam/choice.py",
         "return LETTERS[order[LETTERS.index(shown)]]",
         "return shown",
         ("exam/test_choice_order.py", "exam/test_choice_reading.py"),
     ),
     Fault(
         "every rotation shows the first order",
-        "exam/choice_order.py",
+        "exam/choice.py",
         "tuple(order[k:] + order[:k] for k",
         "tuple(order for _ in order for k",
         ("exam/test_choice_order.py",),
     ),
     Fault(
         "a reply that was cut off is searched for a letter to its end",
-        "exam/choice_reading.py",
+        "exam/choice.py",
         "if cut_off and rule not in _FROM_THE_BEGINNING:",
         "if cut_off and not rule:",
         ("exam/test_choice_reading.py",),
