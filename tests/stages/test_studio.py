@@ -30,6 +30,7 @@ from proctor.stages.studio import (
 from proctor.stages.studio_demo import CAST, make_demo
 from proctor.studio.context import Settings
 from proctor.verify.desk import items, people
+from proctor.verify.desk.browse import Narrow, page_items
 from proctor.workspace import Workspace
 
 ORIGIN = "http://127.0.0.1:8642"
@@ -79,7 +80,7 @@ def test_a_candidate_that_is_gone_is_taken_out(bench: Path) -> None:
         second = sync_desk(bench, desk)
         assert second is not None
         assert (second.gone, second.same) == (1, 11)
-        states = [one.state for one in desk.read(lambda c: items.list_items(c))]
+        states = [one.state for one in desk.read(lambda c: page_items(c, Narrow(), ()))]
     assert states.count("gone") == 1
 
 
@@ -91,7 +92,7 @@ def test_a_broken_file_changes_nothing(bench: Path, name: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(UserError, match=name):
             sync_desk(bench, desk)
-        assert len(desk.read(lambda c: items.list_items(c))) == 12
+        assert len(desk.read(lambda c: page_items(c, Narrow(), ()))) == 12
 
 
 def test_without_candidates(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_an_open_studio_has_all_it_needs(bench: Path) -> None:
     with open_studio(bench, settings) as studio:
         assert len(studio.library.graphs) == 3
         assert studio.clips is not None
-        listed = studio.desk.read(lambda c: items.list_items(c, limit=1))
+        listed = studio.desk.read(lambda c: page_items(c, Narrow(), (), limit=1))
         item = studio.desk.read(lambda c: items.get_item(c, listed[0].id))
         assert (
             studio.find_video(part_of(item.question, Footage)) is None

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from proctor.drawing.layout import Layouts
+from proctor.exam.kinds.moment_question import JUDGING
 from proctor.exam.library import Library
 from proctor.llm.media import MediaStore
 from proctor.studio.app import build_app
@@ -508,7 +509,7 @@ def test_one_agrees_to_what_one_was_shown(site: Site, path: str, version: str) -
 def test_a_new_consent_is_asked_for_again_and_a_new_guideline_is_not(site: Site) -> None:
     browser = site.signed_in(site.person())
     assert browser.goes("/") == ""
-    site.text("guideline", documents.DEFAULT_GUIDELINE.replace("Work alone.", "Work alone and calmly."))
+    site.text("guideline", JUDGING.guideline.replace("Work alone.", "Work alone and calmly."))
     assert browser.goes("/") == ""
     page = browser.get("/guideline").text
     assert "changed since version 1" in page

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.exam.kinds.moment_question import JUDGING
 from proctor.studio.markdown import render_markdown
-from proctor.verify.desk.documents import DEFAULT_CONSENT, DEFAULT_GUIDELINE
+from proctor.verify.desk.documents import DEFAULT_CONSENT
 
 ALLOWED = {
     *(
@@ -120,7 +121,7 @@ def test_a_long_nest_does_not_hang() -> None:
 
 
 def test_our_own_texts_are_rendered() -> None:
-    for text in (DEFAULT_GUIDELINE, DEFAULT_CONSENT):
+    for text in (JUDGING.guideline, DEFAULT_CONSENT):
         tags = check_inert(render_markdown(text))
         assert tags.tags.count("h2") >= 4  # the page has its own title above
         assert "h3" not in tags.tags

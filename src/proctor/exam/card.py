@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proctor.corpus.source import render_source
 from proctor.exam.lines import Line
-from proctor.exam.question import Picture, Procedure, Question, Source, Words
+from proctor.exam.question import Footage, Picture, Procedure, Question, Source, Words
 
 if TYPE_CHECKING:
+    from proctor.exam.kinds.example import Example
     from proctor.exam.library import Library
 
 __all__ = ["GENERAL", "Criterion", "Exhibited", "Judging", "evidence_parts"]
@@ -26,6 +27,8 @@ class Exhibited(NamedTuple):
         rows: of a table.
         lines: what is known, one by one.
         picture: file of its pixels, which the studio reads (``proctor.corpus.picture``) and sends; None where there are none.
+        footage: of a recording, which the studio plays; None where there is none. The first of a card is played.
+        progress: what was done of a procedure, with its task graph; the studio draws it. None where there is none.
     """
 
     heading: str
@@ -34,6 +37,8 @@ class Exhibited(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
     lines: tuple[Line, ...] = ()
     picture: Path | None = None
+    footage: Footage | None = None
+    progress: Example | None = None
 
 
 class Criterion(NamedTuple):
@@ -50,18 +55,22 @@ class Judging(NamedTuple):
         criteria: of a right question.
         reasons: why one is wrong, by code.
         guideline: text to begin with, in Markdown.
+        ask: what is asked about the proposed answers.
     """
 
     criteria: tuple[Criterion, ...]
     reasons: Mapping[str, str]
     guideline: str
+    ask: str = "Are these right answers?"
 
 
 def evidence_parts(question: Question, library: Library) -> tuple[Exhibited, ...]:
-    """Return the parts of evidence in order; footage is the studio's to play."""
+    """Return the parts of evidence in order."""
     found = []
     for part in question.evidence:
-        if isinstance(part, Words):
+        if isinstance(part, Footage):
+            found.append(Exhibited("Recording", footage=part))
+        elif isinstance(part, Words):
             found.append(Exhibited("Text", part.text))
         elif isinstance(part, Picture):
             found.append(_picture(part, library))

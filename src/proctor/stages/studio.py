@@ -17,8 +17,6 @@ from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.drawing.layout import Layouts
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kind import kind_named
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.library import Library
 from proctor.exam.question import Footage, Question, part_of
 from proctor.exam.question import Source as Cited
@@ -118,14 +116,13 @@ def sync_desk(root: Path, desk: Desk, *, seen: Callable[[], None] | None = None)
     graphs = workspace.graphs() if is_there(workspace.file("graphs.json")) else {}
     questions = required_questions(workspace)
     sources = _cited(workspace, questions)
-    guidelines = {kind: _guideline(kind) for kind in sorted({q.kind for q in questions})}
 
     def job(connection: Any) -> Synced:
         result = items.sync_items(
             desk, connection, questions, graphs, sources=sources, actor="proctor", seen=seen
         )
         take_over_verdicts(desk, connection)
-        documents.ensure_defaults(desk, connection, guidelines)
+        documents.ensure_defaults(desk, connection, sorted({q.kind for q in questions}))
         _set_meta(desk, connection, _SYNCED, signs)
         return result
 
@@ -139,10 +136,6 @@ def _cited(workspace: Workspace, questions: Sequence[Question]) -> list[Source]:
         return []
     corpus = corpus_of(workspace)
     return [source for name in sorted(wanted) if (source := corpus.get(name)) is not None]
-
-
-def _guideline(kind: str) -> str:
-    return documents.DEFAULT_GUIDELINE if kind == MOMENT else kind_named(kind).judging.guideline
 
 
 def _library(workspace: Workspace, desk: Desk) -> Library:

@@ -30,7 +30,8 @@ from proctor.stages.settings import GenerateSettings
 from proctor.stages.show import Show
 from proctor.stages.studio import desk_target, open_desk, prepare_clips, sync_desk
 from proctor.stages.verify import verify
-from proctor.verify.desk import documents, flow, items, people, roster, training, work
+from proctor.verify.desk import browse, documents, flow, items, people, roster, training, work
+from proctor.verify.desk.browse import Narrow
 from proctor.verify.desk.records import Item, Person, Role, Sheet
 from proctor.verify.policy import Policy
 from proctor.verify.store import latest_verdicts
@@ -121,7 +122,7 @@ def _refuse_people(bench: Path, key: bytes) -> None:
 def _shown(bench: Path) -> set[str]:
     """Return the candidates that somebody has before them; the other clips are cut when they are asked for."""
     with open_desk(bench, create=False) as desk:
-        listed = desk.read(lambda c: items.list_items(c, limit=10_000))
+        listed = desk.read(lambda c: browse.page_items(c, Narrow(), (), limit=10_000))
     return {one.candidate_id for one in listed if one.state != "undealt"}
 
 
@@ -192,7 +193,7 @@ class _Weeks:
         def job(c: Connection) -> None:
             chosen = 0
             kinds: set[str] = set()
-            for listed in items.list_items(c, limit=1_000):
+            for listed in browse.page_items(c, Narrow(), (), limit=1_000):
                 verdict = said.get(listed.candidate_id)
                 if chosen == _TRAINING or verdict is None or listed.stratum in kinds:
                     continue

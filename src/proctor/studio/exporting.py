@@ -24,7 +24,7 @@ from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.items import iter_questions
 from proctor.verify.desk.records import GoneError, InvalidError, gate_in
-from proctor.verify.schema import tables
+from proctor.verify.schema import FIRST_KIND, tables
 from proctor.verify.store import latest_verdicts, unfinished_items
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
     )
     for item in _stream(connection, _only(t.items, "id", *items)):
         known = {_OUTSIDE.get(name, name): getattr(item, name) for name in items}
-        if known["kind"] == MOMENT:
+        if known["kind"] == FIRST_KIND:
             del known["kind"]
         yield {"table": "item", **known}
     for name, table in (
@@ -225,12 +225,12 @@ def _rows(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def _person(row: Any) -> dict[str, Any]:
-    """Return a person as rows have them; gates and guidelines of other kinds than moments stand beside."""
+    """Return a person as rows have them; gates and guidelines of other kinds than the first stand beside."""
     gates, read = msgspec.json.decode(row.gates), msgspec.json.decode(row.guidelines)
-    more = {} if {*gates, *read} <= {"", MOMENT} else {"gates": gates, "guidelines": read}
+    more = {} if {*gates, *read} <= {"", FIRST_KIND} else {"gates": gates, "guidelines": read}
     known = {name: getattr(row, name) for name in _PEOPLE if name not in ("gates", "guidelines")}
-    of_moments = {"gate": gate_in(gates), "guideline_version": read.get(MOMENT, 0)}
-    return {"table": "person", **known, **of_moments, **more}
+    of_first = {"gate": gate_in(gates), "guideline_version": read.get(FIRST_KIND, 0)}
+    return {"table": "person", **known, **of_first, **more}
 
 
 def _only(table: Any, *names: str) -> Any:

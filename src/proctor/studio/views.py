@@ -12,20 +12,21 @@ name or a count of judges, so that no template can show one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup
 
-from proctor.exam.card import Exhibited
+from proctor.drawing.view import GraphView
+from proctor.exam.card import Criterion, Exhibited
 from proctor.procedure.language import find_faults
 
 __all__ = [
     "Agreement",
     "AnswerCard",
     "Bar",
+    "CardView",
     "Choice",
     "ConsentView",
-    "CriterionView",
     "DashboardView",
     "DealRow",
     "DealView",
@@ -265,7 +266,7 @@ class GuidelineView:
     changed: tuple[tuple[str, str], ...] = ()
     previous: int = 0
     error: str = ""
-    kind: str = "moment"
+    kind: str = ""
     kinds: tuple[Choice, ...] = ()
 
 
@@ -357,33 +358,27 @@ class HomeView:
 
 
 @dataclass(frozen=True, slots=True)
-class CriterionView:
-    """A criterion of a right question, with a one-line example."""
+class CardView:
+    """What is shown beside a question.
 
-    text: str
-    example: str
+    Attributes:
+        address: of the item; what is sent of it lies below.
+        parts: what the kind shows; their places are those of their pictures' addresses.
+        span: what of a recording is shown ("up to 07:53"); empty where the question has none.
+        clip: where that stands: not on the server (empty), ``making`` (its address answers 503 until then), ``failed`` or ``ready``.
+        graph: the procedure with what was done of it; None where there is none.
+    """
 
+    address: str
+    parts: tuple[Exhibited, ...] = ()
+    span: str = ""
+    clip: Literal["", "making", "ready", "failed"] = ""
+    graph: GraphView | None = None
 
-CRITERIA = (
-    CriterionView(
-        "It needs both the recording and the instructions",
-        "“Which step should I do next?” does: you must see what was done and know what the recipe asks for. "
-        "“What colour is the bowl?” needs only the recording.",
-    ),
-    CriterionView(
-        "It is about the procedure",
-        "Steps, their order, amounts, tools, timing or mistakes. “Does this look tasty?” is not.",
-    ),
-    CriterionView(
-        "It needs no knowledge from outside",
-        "“Is olive oil healthier than butter?” cannot be answered from the recording and the instructions.",
-    ),
-    CriterionView(
-        "It is natural, clear and grammatical",
-        "Someone in the middle of the work would say it like this, and you know at once what they mean.",
-    ),
-)
-"""The published criteria (ProMQA), in our own words."""
+    @property
+    def is_text(self) -> bool:
+        """True when it has parts that are neither played nor drawn, or nothing at all."""
+        return not self.parts or any(part.footage is None and part.progress is None for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,12 +420,9 @@ class WorkView:
         activity: name of the activity.
         position: place in the batch, from 1; 0 where places mean nothing.
         total: size of the batch.
-        span: what of the recording the clip shows ("up to 07:53").
-        clip: address of the clip, poster of its first picture; an empty clip means that there is none.
-        clip_making: it is still being cut; its address answers 503 until then.
-        graph: what ``graph.html.j2`` takes; None for questions of other kinds than moments.
-        card: what is shown beside those.
-        moment: it is asked at one moment of a recording.
+        card: what is shown.
+        criteria: of a right question.
+        ask: what is asked about the answers.
         question: text.
         judged: what the sheet holds of the question.
         question_open: the question is to be judged; False when it is settled (adjudication).
@@ -456,12 +448,10 @@ class WorkView:
     activity: str
     position: int
     total: int
-    span: str
-    clip: str
-    poster: str
-    graph: Any
+    card: CardView
+    criteria: tuple[Criterion, ...]
+    ask: str
     question: str
-    clip_making: bool = False
     judged: Judged = ""
     question_open: bool = True
     reasons: tuple[Choice, ...] = ()
@@ -476,9 +466,6 @@ class WorkView:
     following: str = ""
     guideline: int = 1
     guideline_changed: bool = False
-    criteria: tuple[CriterionView, ...] = CRITERIA
-    card: tuple[Exhibited, ...] = ()
-    moment: bool = True
 
     @property
     def objections(self) -> str:
@@ -871,9 +858,7 @@ class ItemView:
         history: its events.
         before: address of the item before in the list one came from.
         after: the next.
-        clip: address, and poster.
-        clip_making: it is still being cut.
-        card: what is shown beside a question of another kind than moments.
+        card: what is shown beside the question.
     """
 
     pid: str
@@ -889,10 +874,7 @@ class ItemView:
     tone: Literal["todo", "current", "done", "error"]
     facts: tuple[Field, ...]
     history: tuple[Event, ...]
-    graph: Any
-    clip: str = ""
-    poster: str = ""
-    clip_making: bool = False
+    card: CardView
     held: str = ""
     returned: tuple[Event, ...] = ()
     before: str = ""
@@ -904,7 +886,6 @@ class ItemView:
     repeats: tuple[str, ...] = ()
     may_train: bool = False
     may_give_out: bool = False
-    card: tuple[Exhibited, ...] = ()
 
     def objections(self, text: str) -> str:
         """What the linter of the language objects to in the question or a statement, in words; empty when nothing."""

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, Final, Literal
 
@@ -334,7 +335,7 @@ def agreement_report(
     on_questions, on_answers = questions.topic(_ON_QUESTIONS), answers.topic(_ON_ANSWERS)
     double = sum(n >= 2 for n in read.judged_by.values())
     return AgreementReport(
-        population=_population(double, population),
+        population=f"{double} double-judged item{'' if double == 1 else 's'}, {'accepted or not' if population == 'all' else 'accepted ones only'}",
         accepted_only=population == "accepted",
         items=len(items.names),
         double_judged=double,
@@ -359,11 +360,6 @@ def agreement_report(
         draws=resamples,
         confidence=confidence,
     )
-
-
-def _population(double: int, population: Population) -> str:
-    things = "double-judged item" if double == 1 else "double-judged items"
-    return f"{double} {things}, {'accepted or not' if population == 'all' else 'accepted ones only'}"
 
 
 def _warnings(population: Population, questions: Agreement, items: _Items, read: _Read) -> tuple[str, ...]:
@@ -486,7 +482,8 @@ def _read(items: _Items, verdicts: Iterable[Verdict]) -> _Read:
     given = [v for v in verdicts if v.role == "annotator"]
     usable = [v for v in given if v.candidate_id in items.place]
     people = tuple(sorted({v.annotator for v in usable if v.annotator_kind == "human"}))
-    code, weeks, first = {name: n for n, name in enumerate(people)}, _Weeks(), items.first.tolist()
+    code, first = {name: n for n, name in enumerate(people)}, items.first.tolist()
+    week_of = cache(_monday)
     read, seen = _Read(people), set()
     read.left_out["candidate-unknown"] = len(given) - len(usable)
     for verdict in usable:
@@ -503,7 +500,7 @@ def _read(items: _Items, verdicts: Iterable[Verdict]) -> _Read:
         if verdict.answers and len(verdict.answers) != first[item + 1] - first[item]:
             read.left_out["answers-do-not-fit"] += 1
         elif human:
-            _read_person(read, verdict, item, first[item], code[verdict.annotator], weeks.of(verdict.at))
+            _read_person(read, verdict, item, first[item], code[verdict.annotator], week_of(verdict.at))
         else:
             _read_machine(read, verdict, item, first[item])
     read.left_out = +read.left_out
@@ -531,20 +528,8 @@ def _read_machine(read: _Read, verdict: Verdict, item: int, first: int) -> None:
         bag.update((n, _CODES[answer.value]) for n, answer in enumerate(verdict.answers, start=first))
 
 
-class _Weeks:
-    """Times to weeks: the ordinal of the week's Monday in UTC, -1 where there is no readable time."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-
-    def of(self, at: str) -> int:
-        week = self._known.get(at)
-        if week is None:
-            week = self._known[at] = _monday(at)
-        return week
-
-
 def _monday(at: str) -> int:
+    """Return the ordinal of the week's Monday in UTC, -1 where there is no readable time."""
     try:
         moment = datetime.fromisoformat(at)
         day = (moment.astimezone(UTC) if moment.tzinfo else moment).date()

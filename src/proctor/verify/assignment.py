@@ -472,15 +472,20 @@ def _deal_loads(
             group = [int(p) for p in np.flatnonzero(owed == left)]
             while len(group) < per_item:
                 free = [p for p in range(len(people)) if p not in group and owed[p] > 0]
-                group.append(min(free, key=lambda p: (_meetings(met, p, group), -owed[p], p)))
+                group.append(
+                    min(
+                        free,
+                        key=lambda p: (
+                            sum(met.get((min(p, other), max(p, other)), 0) for other in group),
+                            -owed[p],
+                            p,
+                        ),
+                    )
+                )
             owed[group] -= 1
             met.update(combinations(sorted(group), 2))
             dealt[item] = tuple(people[p] for p in group)
     return dealt
-
-
-def _meetings(met: Mapping[tuple[int, int], int], person: int, group: Iterable[int]) -> int:
-    return sum(met.get((min(person, other), max(person, other)), 0) for other in group)
 
 
 def _check_enough(

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,7 +25,6 @@ __all__ = [
     "Queue",
     "Ready",
     "adjudication_order",
-    "blind_repeats",
     "card_order",
     "is_blind_repeat",
     "is_leased",
@@ -268,15 +267,6 @@ def repeat_lot(secret: bytes, item_id: str) -> float:
     """
     _check_secret(secret)
     return int.from_bytes(_mac(secret, "blind repeat", item_id)[:7], "big") / 2**56
-
-
-def blind_repeats(settled: Collection[str], secret: bytes, share: float = 0.05) -> tuple[str, ...]:
-    """Return the settled items that are blind repeats, sorted; about ``share`` of them.
-
-    Raises:
-        ValueError: as ``is_blind_repeat``.
-    """
-    return tuple(item for item in sorted(set(settled)) if is_blind_repeat(secret, item, share))
 
 
 # -- leases --------------------------------------------------------------------------------------------------

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from sqlalchemy import MetaData, Table
 
-__all__ = ["SCHEMA_VERSION", "Tables", "tables"]
+__all__ = ["FIRST_KIND", "SCHEMA_VERSION", "Tables", "tables"]
 
 SCHEMA_VERSION: Final = 4
+FIRST_KIND: Final = "moment"
+"""Kind of the questions in what was stored before kinds were named."""
 
 
 class Tables(NamedTuple):
@@ -207,7 +209,7 @@ def _work_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("in_training", Boolean, nullable=False, default=False),
         Column("repeat_lot", Float),  # of an item on which people agree: it is repeated when below the share
         Column("changed_at", Float, nullable=False),
-        Column("kind", Text, nullable=False, server_default="moment"),
+        Column("kind", Text, nullable=False, server_default=FIRST_KIND),
         Column("place", Float),  # nobody is shown a later place of a cluster first
         sqlite_autoincrement=True,
     )

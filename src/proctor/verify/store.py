@@ -28,7 +28,6 @@ import msgspec
 from proctor.database import Database, StoreKind, fetch_all, fetch_together, run
 from proctor.errors import UserError
 from proctor.exam.kind import kind_named
-from proctor.exam.kinds.moment_question import MOMENT, moment_seen
 from proctor.exam.question import Question, version_of
 from proctor.records import Dropped, canonical_json, decode
 from proctor.verify.schema import SCHEMA_VERSION, tables
@@ -226,7 +225,7 @@ class VerdictStore:
 
     def _read(self, query: Select[Any]) -> list[StoredVerdict]:
         with self._database.transaction() as connection:
-            return _stored(connection, query, self._database.place)
+            return _decoded(connection.execute(query).all(), self._database.place)
 
 
 UNFINISHED: Final = ("judging", "case", "held", "returned")
@@ -288,8 +287,6 @@ def note_seen(
 
 def seen_of(question: Question) -> str:
     """Return the hash of what people see of a question; a kind may show more of the facts (``Kind.seen``)."""
-    if question.kind == MOMENT:  # without loading how such questions are asked
-        return moment_seen(question)
     return kind_named(question.kind).seen(question)
 
 
@@ -370,10 +367,6 @@ def _alike(*, of_one: bool) -> Select[Any]:
         now.c.seen == was.c.seen,
     )
     return query.where(was.c.candidate_id == bindparam("candidate")) if of_one else query
-
-
-def _stored(connection: Connection, query: Select[Any], place: str) -> list[StoredVerdict]:
-    return _decoded(connection.execute(query).all(), place)
 
 
 def _decoded(rows: Iterable[Any], place: str) -> list[StoredVerdict]:

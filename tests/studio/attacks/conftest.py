@@ -20,7 +20,8 @@ from proctor.studio.app import build_app
 from proctor.studio.auth import Auth, Limits, hash_token, new_token
 from proctor.studio.context import Settings
 from proctor.studio.passwords import Passwords
-from proctor.verify.desk import documents, flow, items, people, roster, work
+from proctor.verify.desk import documents, flow, people, roster, work
+from proctor.verify.desk.browse import Narrow, page_items
 from proctor.verify.desk.records import Person, Sheet
 from proctor.verify.policy import Policy
 from proctor.verify.schema import tables
@@ -160,7 +161,7 @@ class House:
             assert other.execute("PRAGMA data_version").fetchone() == before, f"{what} wrote something"
 
     def all_items(self) -> list[Any]:
-        return self.desk.read(lambda c: list(items.list_items(c, limit=1_000)))
+        return self.desk.read(lambda c: page_items(c, Narrow(), (), limit=1_000))
 
 
 @contextmanager

@@ -7,7 +7,11 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from proctor.drawing.view import GraphView, view_graph
+from proctor.exam.card import GENERAL, Exhibited
 from proctor.exam.kinds.example import Example, Performed
+from proctor.exam.kinds.moment_question import JUDGING
+from proctor.exam.lines import Line
+from proctor.exam.question import Footage
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.studio import views as v
@@ -60,37 +64,37 @@ def _performed(step: int, text: str, start: float, end: float, *mistakes: tuple[
     )
 
 
-def graph_view() -> GraphView:
-    """Return a moment of a recipe, with mistakes."""
-    previous = (
-        _performed(
-            1, STEPS[0], 4.1, 19.3, ("preparation", "a zucchini is taken where the recipe wants a cucumber")
-        ),
-        _performed(2, STEPS[1], 24.0, 91.5),
-        _performed(4, STEPS[3], 98.2, 214.0, ("technique", "a spoon is used and lumps remain")),
-    )
-    current = _performed(
+MOMENT = Example(
+    id="17_40_5_next",
+    clip_id="17_40_5",
+    recording_id="17_40",
+    activity_id="raita",
+    activity_name="Cucumber Raita",
+    type="next",
+    end=473.0,
+    state="ongoing",
+    noisy=True,
+    current=_performed(
         3,
         "Chop only one half of the zucchini",
         221.0,
         473.0,
         ("measurement", "one half is put aside"),
         ("preparation", "thick slices"),
-    )
-    example = Example(
-        id="17_40_5_next",
-        clip_id="17_40_5",
-        recording_id="17_40",
-        activity_id="raita",
-        activity_name="Cucumber Raita",
-        type="next",
-        end=473.0,
-        state="ongoing",
-        noisy=True,
-        current=current,
-        previous=previous,
-    )
-    return view_graph(example, _graph())
+    ),
+    previous=(
+        _performed(
+            1, STEPS[0], 4.1, 19.3, ("preparation", "a zucchini is taken where the recipe wants a cucumber")
+        ),
+        _performed(2, STEPS[1], 24.0, 91.5),
+        _performed(4, STEPS[3], 98.2, 214.0, ("technique", "a spoon is used and lumps remain")),
+    ),
+)
+
+
+def graph_view() -> GraphView:
+    """Return a moment of a recipe, with mistakes."""
+    return view_graph(MOMENT, _graph())
 
 
 NAV = (
@@ -145,10 +149,9 @@ WORK = v.WorkView(
     activity="Cucumber Raita",
     position=37,
     total=200,
-    span="up to 07:53",
-    clip="/clip.mp4",
-    poster="/poster.jpg",
-    graph=None,
+    card=v.CardView("", span="up to 07:53", clip="ready"),
+    criteria=JUDGING.criteria,
+    ask=JUDGING.ask,
     question="What should I do next?",
     saved="12:04",
     back="/w/before",
@@ -156,6 +159,25 @@ WORK = v.WorkView(
         v.AnswerCard("You should add the chopped zucchini to the whisked curd."),
         v.AnswerCard("Take a tomato."),
         v.AnswerCard("Chop the other half of the zucchini, because the recipe asks for a whole one."),
+    ),
+)
+MOMENT_PARTS = (
+    Exhibited("Recording", footage=Footage(recording="r", end=473.0)),
+    Exhibited("Procedure", progress=MOMENT),
+)
+STEPS_OF_CLIP = tuple(
+    Line(str(n), f"{n * 7}.0 to {n * 7 + 7}.0 s: {text}") for n, text in enumerate(STEPS, 1)
+)
+CLIP_CARD = v.CardView(
+    "", (MOMENT_PARTS[0], Exhibited("Steps as annotated", lines=STEPS_OF_CLIP)), "from 01:10 to 01:40"
+)
+SOURCES = v.CardView(
+    "",
+    (
+        Exhibited(
+            "Yoghurt", "\n\n".join(["Curd is milk that has been set. It is stirred before it is used."] * 30)
+        ),
+        Exhibited("Amounts – Raita", "", ("what", "how much"), (("zucchini", "1"), ("curd", "1 cup"))),
     ),
 )
 REASONS = (
@@ -169,7 +191,7 @@ REASONS = (
 def work_views() -> dict[str, v.WorkView]:
     """Return the variants of the work page."""
     graph = graph_view()
-    fresh = replace(WORK, graph=graph)
+    fresh = replace(WORK, card=replace(WORK.card, graph=graph, parts=MOMENT_PARTS))
     answers = (replace(WORK.answers[0], value="right"), *WORK.answers[1:])
     judged = replace(fresh, judged="right", answers=answers, own=("You could add the salt now.",))
     many = tuple(
@@ -179,7 +201,7 @@ def work_views() -> dict[str, v.WorkView]:
     return {
         "work": judged,
         "work-open": fresh,
-        "work-cutting": replace(fresh, clip_making=True, poster=""),
+        "work-cutting": replace(fresh, card=replace(fresh.card, clip="making")),
         "work-no": replace(fresh, judged="wrong", reasons=REASONS),
         "work-training": replace(judged, stage="training", position=3, total=20),
         "work-adjudicate": replace(
@@ -208,9 +230,10 @@ def work_views() -> dict[str, v.WorkView]:
             answers=(v.AnswerCard(HOSTILE), v.AnswerCard("\u202eright to left override")),
             own=(HOSTILE,),
             note=HOSTILE,
-            clip="",
-            poster="",
+            card=replace(fresh.card, clip=""),
         ),
+        "work-clip": replace(judged, card=CLIP_CARD, ask=GENERAL.ask, criteria=GENERAL.criteria),
+        "work-documents": replace(judged, card=SOURCES, ask=GENERAL.ask, criteria=GENERAL.criteria),
     }
 
 
@@ -489,9 +512,7 @@ def _item() -> v.ItemView:
             v.Event("19 Nov, 15:40", "Ben", "judged it"),
             v.Event("20 Nov, 09:00", "Dele", "settled the open statements"),
         ),
-        graph=graph_view(),
-        clip="/clip.mp4",
-        poster="/poster.jpg",
+        card=replace(WORK.card, graph=graph_view(), parts=MOMENT_PARTS),
         held="The adjudicator says: both readers accepted “Take a tomato”, but the tomato is on the table already.",
         returned=(v.Event("18 Nov", "Chioma", "The recording does not play."),),
         before="/items/a",

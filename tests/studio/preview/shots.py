@@ -20,7 +20,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "forced": {"viewport": {"width": 1280, "height": 800}, "forced_colors": "active"},
     "wide": {"viewport": {"width": 1920, "height": 1080}},
     "tablet": {"viewport": {"width": 820, "height": 1180}},
+    "side": {"viewport": {"width": 1100, "height": 700}},
     "phone": {"viewport": {"width": 320, "height": 640}},
+    "handy": {"viewport": {"width": 390, "height": 844}},
     "print": {"viewport": {"width": 760, "height": 1075}},
 }
 

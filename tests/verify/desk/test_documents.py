@@ -83,15 +83,6 @@ def test_a_frozen_text_stays_in_force(desk: Desk) -> None:
     assert kinds == ["document", "document-thawed", "document-frozen", "document"]
 
 
-def test_a_text_changed_behind_our_back_shows(desk: Desk) -> None:
-    write(desk, "one")
-    write(desk, "two")
-    assert desk.read(documents.check_hashes) == []
-    sql = "UPDATE proctor_documents SET body = 'other' WHERE version = 1"
-    desk.write(lambda c: c.exec_driver_sql(sql)).result()
-    assert desk.read(documents.check_hashes) == [("guideline", 1)]
-
-
 def test_a_new_project_has_texts_and_old_ones_stay(desk: Desk) -> None:
     write(desk, "ours")
     for _ in range(2):

@@ -277,7 +277,6 @@ def test_withdrawing_leaves_no_personal_word_in_any_table(room: Room, owner: Per
     )
     token = room.signed_in(zelda)
     room.do(people.set_settings, zelda, {"keys": {"submit": "zeldakey"}})
-    room.do(people.set_name, zelda, "Zelda Quuux")
     room.do(people.withdraw, zelda, actor=zelda.pid)
     text = room.everything()
     for word in ("zelda", "Zelda", "Quux", "example.org", "argon2id", "Firefox"):
@@ -522,7 +521,6 @@ def test_a_link_makes_no_account_and_an_invitation_signs_nobody_in(room: Room, o
 def test_events_hold_no_names(room: Room, owner: Person) -> None:
     room.do(people.create_invite, sha("i"), "annotator", actor=owner.pid, email="q@example.org")
     zed = room.do(people.consume_invite, sha("i"), handle="zedhandle", name="Zed Name", password="zedpass")
-    room.do(people.set_name, zed, "Zed Other")
     room.do(people.set_password, zed, "zedpass2", actor=zed.pid)
     with room.desk.reading() as connection:
         text = repr(connection.execute(tables().events.select()).all())

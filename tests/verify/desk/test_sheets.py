@@ -13,9 +13,9 @@ from proctor.verify.desk.records import MAX_OWN_ANSWERS, MAX_TEXT, InvalidError,
 from proctor.verify.desk.sheets import Cards, check_sheet, is_bad_text
 
 MakeSheet = Callable[..., Sheet]
-THREE = Cards(True, ("a", "b", "c"), (0, 1, 2))
-SETTLED = Cards(False, ("b", "x"), (1, 3), may_add="no")
-OPEN_AGAIN = Cards(True, ("b",), (1,), may_add="if-valid")
+THREE = Cards(True, ("a", "b", "c"), (0, 1, 2), reasons=("unclear", "language"))
+SETTLED = Cards(False, ("b", "x"), (1, 3), may_add="no", reasons=("unclear", "language"))
+OPEN_AGAIN = Cards(True, ("b",), (1,), may_add="if-valid", reasons=("unclear", "language"))
 
 
 def fields(sheet: Sheet, cards: Cards) -> list[str]:

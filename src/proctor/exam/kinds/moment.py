@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from proctor.errors import UserError
+from proctor.exam.card import Exhibited
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.kind import (
     Answer,
@@ -28,7 +29,7 @@ from proctor.exam.kind import (
     ViewOptions,
 )
 from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
-from proctor.exam.kinds.moment_question import FLOOR_NAMES, MOMENT, moment_example, moment_seen
+from proctor.exam.kinds.moment_question import FLOOR_NAMES, JUDGING, MOMENT, moment_example, moment_seen
 from proctor.exam.library import Library, Prompts
 from proctor.exam.lines import Line
 from proctor.exam.measured import Measured, Slices, signature_part
@@ -89,6 +90,12 @@ class _Moment(Kind[View]):
     name = MOMENT
     roles = ("captioner",)
     measured = Measured(cluster="recording")
+    judging = JUDGING
+
+    def card(self, question: Question, library: Library) -> tuple[Exhibited, ...]:
+        """Return the recording up to the moment, and the procedure with what was done of it."""
+        played = (part for part in super().card(question, library) if part.footage is not None)
+        return (*played, Exhibited("Procedure", progress=moment_example(question)))
 
     def slices(self, items: Sequence[Item]) -> Slices:
         """Return clean and noisy recordings, types in their usual order, and activities; what has no items is left out."""

@@ -10,16 +10,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-import msgspec
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
 from proctor.studio.context import desk_of, person_of, read, studio_of, write
 from proctor.studio.markdown import render_markdown
-from proctor.studio.pages.work import cut_ahead
+from proctor.studio.pages.work import cut_ahead, data_of
 from proctor.studio.passwords import check_password
 from proctor.studio.rendering import problem, render, see_other, wants_page
 from proctor.studio.views import (
@@ -42,6 +40,7 @@ from proctor.verify.desk.people import COMMAND_LINE, Invite, Session
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Person, at_least
 from proctor.verify.desk.withdrawal import withdraw_consent
 from proctor.verify.desk.work import find_assignment, is_begun
+from proctor.verify.schema import FIRST_KIND
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -100,16 +99,14 @@ async def first_step(request: Request, person: Person) -> str:
     if person.consent_version < consent:
         return "/consent"
     if guidelines and not person.guidelines:
-        return _guideline_page_of(min(guidelines, key=lambda kind: (kind != MOMENT, kind)))
+        return "/guideline"
     if all(person.guidelines.get(kind, 0) >= version for kind, version in guidelines.items()):
         return ""
     kind = await _next_kind(request, person)
     newer = person.guidelines.get(kind, 0) < guidelines.get(kind, 0)
-    return _guideline_page_of(kind) if newer else ""
-
-
-def _guideline_page_of(kind: str) -> str:
-    return "/guideline" if kind == MOMENT else f"/guideline?{urlencode({'kind': kind})}"
+    if not newer:
+        return ""
+    return "/guideline" if kind == next(iter(guidelines)) else f"/guideline?{urlencode({'kind': kind})}"
 
 
 async def _next_kind(request: Request, person: Person) -> str:
@@ -176,7 +173,7 @@ async def sign_in(request: Request) -> Response:
     except SlowDownError as error:
         text = f"{error.message} Try again in {error.seconds} seconds."
         return _refused(request, handle, address, 429, text, {"Retry-After": str(error.seconds)})
-    response = see_other(address) if wants_page(request) else _data({"person": person.pid, "next": address})
+    response = see_other(address) if wants_page(request) else data_of({"person": person.pid, "next": address})
     auth.set_cookie(response, token)
     return response
 
@@ -421,9 +418,10 @@ async def tick_guideline(request: Request) -> Response:
     form, person, desk = await _form(request), person_of(request), desk_of(request)
     if _text(form, "read") != "1":
         return await _guideline_page(request, "Tick the box when you have read it.")
-    asked, kind = _number(_text(form, "version")), _text(form, "kind") or MOMENT
+    asked = _number(_text(form, "version"))
 
     def work(connection: Connection) -> None:
+        kind = _text(form, "kind") or next(iter(documents.guidelines(connection)), "")
         _check_version(connection, documents.guideline_of(kind), asked)
         people.guideline_ticked(desk, connection, person, asked, kind)
 
@@ -438,7 +436,7 @@ async def _guideline_page(request: Request, error: str = "", status: int = 422) 
 
     def look(connection: Connection) -> GuidelineView:
         there = documents.guidelines(connection)
-        kind = asked if asked in there else MOMENT if MOMENT in there else next(iter(there), MOMENT)
+        kind = asked if asked in there else next(iter(there), "")
         name = documents.guideline_of(kind)
         text = documents.latest(connection, name)
         if text is None or (asked and asked != kind):
@@ -481,7 +479,7 @@ def _check_version(connection: Connection, kind: documents.Kind, asked: int) -> 
 
 def _when(connection: Connection, person: Person, what: str, of: str = "") -> str:
     events = list_events(connection, subject=person.pid, limit=200)
-    mine = (e for e in events if e.kind == what and (not of or e.body.get("of", MOMENT) == of))
+    mine = (e for e in events if e.kind == what and (not of or e.body.get("of", FIRST_KIND) == of))
     return next((date_text(event.at) for event in mine), "an earlier day")
 
 
@@ -635,10 +633,6 @@ def _text(form: FormData, name: str, *, strip: bool = True) -> str:
 
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-
-
-def _data(value: object) -> Response:
-    return Response(msgspec.json.encode(value), media_type="application/json")
 
 
 ROUTES: Final[tuple[tuple[str, Any, Callable[[Request], Awaitable[Response]], Any], ...]] = (

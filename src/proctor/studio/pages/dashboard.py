@@ -36,7 +36,7 @@ from proctor.studio.views import (
 from proctor.verify.desk import items
 from proctor.verify.desk.records import gate_in
 from proctor.verify.desk.snapshot import Look, Snapshot, Snapshots
-from proctor.verify.policy import MachineError, PolicyName, PolicyOutcome, Rate
+from proctor.verify.policy import PolicyName, PolicyOutcome, Rate
 from proctor.verify.schema import tables
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def _policy(outcome: PolicyOutcome, whole: PolicyOutcome | None, active: str) ->
         judgements=f"{outcome.judgements:,}",
         adjudications=f"{outcome.adjudications:,}",
         items="–" if everything else _rate(outcome.changed),
-        error="–" if everything else _error(outcome.machine),
+        error="–" if everything else _rate(outcome.machine.items),
     )
 
 
@@ -394,10 +394,6 @@ def _rate(rate: Rate) -> str:
         return "–"
     ends = "" if rate.low is None or rate.high is None else f" [{rate.low:.1%}, {rate.high:.1%}]"
     return f"{rate.errors:,} of {rate.n:,} · {rate.rate:.1%}{ends}".replace("%", " %")
-
-
-def _error(machine: MachineError) -> str:
-    return _rate(machine.items)
 
 
 def _policy_note(made: Snapshot) -> str:

@@ -17,7 +17,7 @@ from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, 
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
 from proctor.studio.pages.times import clock_text, when_text
-from proctor.studio.pages.work import card_of, clip_state, graph_of, send_clip, send_picture
+from proctor.studio.pages.work import card_of, send_clip, send_picture
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
     Choice,
@@ -317,8 +317,6 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
     stands = standing(desk, connection, item)
     said = latest_verdicts(connection, item.question.id)
     today = [v for v in said if v.candidate_hash in ("", item.candidate_hash)]
-    clip = clip_state(studio, item)
-    address = f"/items/{item.pid}"
     rows = stands.case.rows
     adjudication = stands.adjudication
     before, after = browse.around(connection, item)
@@ -346,11 +344,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
             Event(when_text(e.at), names.get(e.actor, e.actor), words_of(e, names))
             for e in browse.item_events(connection, item, readings)
         ),
-        graph=graph_of(studio, item),
-        card=card_of(studio, item),
-        clip=f"{address}/clip.mp4" if clip is not None else "",
-        poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
-        clip_making=clip is not None and clip.state == "making",
+        card=card_of(studio, item, f"/items/{item.pid}"),
         held=item.reason.removeprefix("dispute: ") if item.state == "held" else "",
         disputed=item.reason.startswith("dispute"),
         returned=tuple(

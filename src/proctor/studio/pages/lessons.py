@@ -221,16 +221,23 @@ async def show_feedback(request: Request) -> Response:
         rows = training.feedback_on(connection, found.item, found.submitted)
         lessons = [lesson.item.id for lesson in training.list_training(connection)]
         following = _following(connection, person)
+        score = training.score_of(connection, person)
         return FeedbackView(
             activity=found.item.title,
             position=lessons.index(found.item.id) + 1,
             total=len(lessons),
             rows=tuple(
-                FeedbackRow(one.label, one.text, _judged(one.yours), _right(one.right), one.why)
+                FeedbackRow(
+                    one.label,
+                    one.text,
+                    _judged(one.yours),
+                    "right" if one.right == "right" else "wrong",
+                    one.why,
+                )
                 for one in rows
             ),
             own=found.submitted.own_answers,
-            score=_score(training.score_of(connection, person)),
+            score=f"You agree with the reference on {score.agreed} of {score.statements} statements so far.",
             next=f"/w/{following}" if following else "/",
             next_label="Next training item" if following else "To your work list",
             again=f"/w/{pid}",
@@ -243,16 +250,8 @@ async def show_feedback(request: Request) -> Response:
     return render(request, "feedback", view) if view is not None else see_other(f"/w/{pid}")
 
 
-def _score(score: training.Score) -> str:
-    return f"You agree with the reference on {score.agreed} of {score.statements} statements so far."
-
-
 def _judged(value: str) -> Judged:
     return "right" if value == "right" else "wrong" if value == "wrong" else ""
-
-
-def _right(value: str) -> Literal["right", "wrong"]:
-    return "right" if value == "right" else "wrong"
 
 
 def _following(connection: Connection, person: Person) -> str | None:

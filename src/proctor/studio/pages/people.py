@@ -75,6 +75,7 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
     rows = []
     for p in found:
         score = scores.get(p.id)
+        managed = p.id != me.id and people.may_manage(me, p.role)
         kept_out = p.state == "active" and bool(flow.closed_kinds(connection, p, protocol))
         done, total = work.get(p.id, (0, 0))
         rows.append(
@@ -84,7 +85,7 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
                 handle=p.handle if p.state != "withdrawn" else "",
                 email=p.email,
                 role=p.role,
-                roles=_roles(me, p.role) if _may_change(me, p) else (),
+                roles=_roles(me, p.role) if managed and p.state == "active" else (),
                 gate=_gate(p, score) if kept_out else "",
                 waits=kept_out and people.may_manage(me, p.role),
                 done=done,
@@ -93,14 +94,10 @@ def _rows(connection: Connection, found: Sequence[Person], me: Person) -> tuple[
                 training=score.agreed / score.statements if score and score.statements else None,
                 state=p.state,
                 me=p.id == me.id,
-                managed=p.id != me.id and people.may_manage(me, p.role),
+                managed=managed,
             )
         )
     return tuple(rows)
-
-
-def _may_change(me: Person, person: Person) -> bool:
-    return person.id != me.id and person.state == "active" and people.may_manage(me, person.role)
 
 
 def _roles(me: Person, chosen: str) -> tuple[Choice, ...]:

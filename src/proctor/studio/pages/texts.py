@@ -199,7 +199,7 @@ async def keep_text(request: Request) -> Response:
             error=error.message,
             status=409,
         )
-    _forget_versions(request)
+    studio_of(request).more.pop("versions", None)  # the next request sees the new one
     return see_other(f"/guidelines?kind={kind}&said={'kept' if made.version != base else 'saved'}")
 
 
@@ -278,11 +278,6 @@ async def freeze_text(request: Request) -> Response:
     change = documents.freeze if stop else documents.unfreeze
     await write(request, lambda c: change(desk, c, kind, actor=me.pid))
     return see_other(f"/guidelines?kind={kind}&said=saved")
-
-
-def _forget_versions(request: Request) -> None:
-    """Let the next request see the new version: versions are remembered for two seconds."""
-    studio_of(request).more.pop("versions", None)
 
 
 def _clean(text: str) -> str:

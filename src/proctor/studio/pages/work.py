@@ -13,22 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.corpus.picture import Picture, PictureError, read_picture
-from proctor.drawing.view import GraphView, view_graph
+from proctor.drawing.view import view_graph
 from proctor.errors import MissingExtraError
-from proctor.exam.card import Exhibited
 from proctor.exam.kind import kind_named
-from proctor.exam.kinds.example import Example
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
 from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
 from proctor.studio.pages.times import clock_text, time_text
 from proctor.studio.rendering import problem, render, see_other
 from proctor.studio.views import (
-    CRITERIA,
     AnswerCard,
+    CardView,
     Choice,
-    CriterionView,
     Field,
     Judged,
     SettledAnswer,
@@ -174,10 +170,9 @@ def _view(
 ) -> WorkView:
     assignment, item, cards = found.assignment, found.item, found.cards
     shown = sheet or _shown(found)
-    graph = graph_of(studio, item)
-    clip = clip_state(studio, item)
+    judging = kind_named(item.question.kind).judging
     frozen = assignment.stage in protocol.frozen_stages or item.state == "gone"
-    address = f"/w/{assignment.pid}"
+    options = isinstance(item.question.form, ChoiceForm)
     return WorkView(
         pid=assignment.pid,
         rev=assignment.rev,
@@ -187,18 +182,15 @@ def _view(
         activity=item.title,
         position=around.position if assignment.stage != "adjudicate" else 0,
         total=around.total if assignment.stage != "adjudicate" else 0,
-        span=_span(item),
-        clip=f"{address}/clip.mp4" if clip is not None else "",
-        poster=f"{address}/poster.jpg" if clip is not None and clip.state == "ready" else "",
-        clip_making=clip is not None and clip.state == "making",
-        graph=graph,
-        card=card_of(studio, item),
-        criteria=_criteria(item.question.kind),
-        moment=item.question.kind == MOMENT,
+        card=card_of(studio, item, f"/w/{assignment.pid}"),
+        criteria=judging.criteria,
+        ask="Does it hold what is meant of each option?" if options else judging.ask,
         question=item.question.text,
         judged=_judged(shown.question),
         question_open=cards.question_open,
-        reasons=_reasons(shown, item.question.kind) if protocol.reasons else (),
+        reasons=tuple(Choice(code, text, code in shown.reasons) for code, text in judging.reasons.items())
+        if protocol.reasons
+        else (),
         answers=_cards(cards, shown, _claims(item, cards)),
         settled=settled,
         own=shown.own_answers,
@@ -216,10 +208,9 @@ def _view(
 _MAY_ADD: Final[Mapping[str, Literal["0", "1", "if-open"]]] = {"yes": "1", "no": "0", "if-valid": "if-open"}
 
 
-def _span(item: Item) -> str:
-    footage = part_of(item.question, Footage)
-    if footage is None or footage.start <= 0:
-        return f"up to {clock_text(item.question.place or (footage.end if footage is not None else 0.0))}"
+def _span(footage: Footage) -> str:
+    if footage.start <= 0:
+        return f"up to {clock_text(footage.end)}"
     return f"from {clock_text(footage.start)} to {clock_text(footage.end)}"
 
 
@@ -233,10 +224,6 @@ def _shown(found: Work) -> Sheet:
 
 def _judged(value: Judgment | None) -> Judged:
     return "" if value is None or value == "unsure" else value
-
-
-def _reasons(sheet: Sheet, kind: str) -> tuple[Choice, ...]:
-    return tuple(Choice(code, text, code in sheet.reasons) for code, text in work.reasons_of(kind).items())
 
 
 def _cards(cards: Cards, sheet: Sheet, claims: tuple[str, ...]) -> tuple[AnswerCard, ...]:
@@ -509,7 +496,7 @@ async def send_picture(request: Request, item: Item) -> Response:
     number, studio = _number(request.query_params.get("part", "")), studio_of(request)
 
     def load() -> Picture | None:
-        card = card_of(studio, item)
+        card = kind_named(item.question.kind).card(item.question, studio.library)
         file = card[number].picture if 0 <= number < len(card) else None
         return read_picture(file) if file is not None else None
 
@@ -544,25 +531,20 @@ def clip_state(studio: Studio, item: Item, *, urgent: bool = True) -> ClipState 
     return studio.clips.ask(video, footage.end, footage.start, urgent=urgent)
 
 
-def graph_of(studio: Studio, item: Item) -> GraphView | None:
-    """Return the procedure of a moment with what was done of it; None for other kinds."""
-    if item.question.kind != MOMENT:
-        return None
-    example = msgspec.convert(item.question.facts, Example)
-    return view_graph(example, studio.library.graphs.get(example.activity_id), studio.layouts)
-
-
-def card_of(studio: Studio, item: Item) -> tuple[Exhibited, ...]:
-    """Return what is shown beside a question of another kind than moments."""
-    if item.question.kind == MOMENT:
-        return ()
-    return kind_named(item.question.kind).card(item.question, studio.library)
-
-
-def _criteria(kind: str) -> tuple[CriterionView, ...]:
-    if kind == MOMENT:
-        return CRITERIA
-    return tuple(CriterionView(c.text, c.example) for c in kind_named(kind).judging.criteria)
+def card_of(studio: Studio, item: Item, address: str) -> CardView:
+    """Return what is shown beside a question of any kind, under an address."""
+    parts = kind_named(item.question.kind).card(item.question, studio.library)
+    footage = next((part.footage for part in parts if part.footage is not None), None)
+    clip = clip_state(studio, item) if footage is not None else None
+    moment = next((part.progress for part in parts if part.progress is not None), None)
+    graphs = studio.library.graphs
+    return CardView(
+        address=address,
+        parts=parts,
+        span=_span(footage) if footage is not None else "",
+        clip=clip.state if clip is not None else "",
+        graph=view_graph(moment, graphs.get(moment.activity_id), studio.layouts) if moment else None,
+    )
 
 
 def _claims(item: Item, cards: Cards) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 from proctor.errors import UserError
 from proctor.verify.desk.desk import Desk
 
-__all__ = ["Beside", "BrokenOffError", "Found", "Work"]
+__all__ = ["Apart", "Beside", "BrokenOffError", "Found", "Work"]
 
 Work = Callable[..., Any]
 """A function of a module, called as ``work(desk, connection, *args)``; what it returns can be pickled."""
@@ -65,6 +65,87 @@ class _DroppedError(Exception):
     """Nobody wants it any more."""
 
 
+class Apart:
+    """Does work in a process of its own, one at a time.
+
+    Args:
+        desk: whose store is read.
+        longest_seconds: until the process counts as hanging.
+    """
+
+    def __init__(self, desk: Desk, longest_seconds: float) -> None:
+        self._desk, self._longest = desk, longest_seconds
+        self._changing = threading.Lock()
+        self._process: Any = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, None while there is none."""
+        with self._changing:
+            return self._process.pid if self._process is not None else None
+
+    def close(self) -> None:
+        """End what is being done."""
+        with self._changing:
+            self._closed = True
+            if self._process is not None:
+                self._process.kill()
+
+    def run(self, work: Work, args: tuple[Any, ...], is_wanted: Callable[[], bool]) -> Any:
+        """Return what came of some work.
+
+        Args:
+            work: see ``Work``.
+            args: of it.
+            is_wanted: asked all the time; the work is broken off when it is not.
+
+        Raises:
+            UserError: that the work raised, or ``BrokenOffError``.
+        """
+        database = self._desk.database
+        url = database.engine.url.render_as_string(hide_password=False)
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(
+            target=_work_apart,
+            args=(theirs, database.place if database.is_sqlite else url, self._desk.seed, work, args),
+            daemon=True,  # whoever ends this process ends that one, too
+        )
+        process.start()
+        theirs.close()
+        try:
+            with self._changing:  # starting takes too long to hold the lock meanwhile: pages look
+                if self._closed:
+                    raise _DroppedError
+                self._process = process
+            return self._receive(ours, is_wanted)
+        finally:
+            with self._changing:
+                self._process = None
+            process.kill()
+            process.join()
+            process.close()
+            ours.close()
+
+    def _receive(self, pipe: Pipe, is_wanted: Callable[[], bool]) -> Any:
+        until = time.monotonic() + self._longest
+        while time.monotonic() < until:
+            if not is_wanted():
+                raise _DroppedError
+            if pipe.poll(_LOOK_SECONDS):
+                try:
+                    fine, answer = pipe.recv()  # what our own process has packed
+                except (EOFError, OSError):
+                    if self._closed:
+                        raise _DroppedError from None
+                    raise BrokenOffError("The process that worked it out ended unexpectedly.") from None
+                if fine:
+                    return answer
+                raise answer
+        raise BrokenOffError(f"It was not ready after {self._longest:g} s, so it was stopped.")
+
+
 @dataclass(slots=True, eq=False)
 class _Job:
     name: str
@@ -97,18 +178,17 @@ class Beside:
         longest_seconds: float = LONGEST_SECONDS,
     ) -> None:
         self._desk = desk
-        self._abandoned, self._kept, self._longest = abandoned_seconds, kept_seconds, longest_seconds
+        self._abandoned, self._kept = abandoned_seconds, kept_seconds
         self._changed = threading.Condition()
         self._turn = threading.Lock()
         self._jobs: dict[str, _Job] = {}
-        self._process: Any = None
+        self._apart = Apart(desk, longest_seconds)
         self._closed = False
 
     @property
     def pid(self) -> int | None:
         """Number of the process that is at work, None while there is none."""
-        with self._changed:
-            return self._process.pid if self._process is not None else None
+        return self._apart.pid
 
     def look(self, name: str) -> Found | None:
         """Return what there is of the work of a name; None when nobody began it, or it was dropped."""
@@ -169,8 +249,7 @@ class Beside:
         """End what is being done; nothing is begun any more."""
         with self._changed:
             self._closed = True
-            if self._process is not None:
-                self._process.kill()
+            self._apart.close()
             self._changed.notify_all()
 
     # -- a job ---------------------------------------------------------------------------------------------------
@@ -207,57 +286,10 @@ class Beside:
             if not self._is_wanted(job):
                 raise _DroppedError
         try:
-            return self._apart(job)
+            job.at = self._desk.now()
+            return self._apart.run(job.work, job.args, lambda: self._is_wanted(job))
         finally:
             self._turn.release()
-
-    def _apart(self, job: _Job) -> Any:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe(duplex=False)
-        job.at = self._desk.now()
-        process = context.Process(
-            target=_work_apart,
-            args=(theirs, self._target(), self._desk.seed, job.work, job.args),
-            daemon=True,  # whoever ends this process ends that one, too
-        )
-        process.start()
-        theirs.close()
-        try:
-            with self._changed:  # starting takes too long to hold the lock meanwhile: pages look
-                if self._closed:
-                    raise _DroppedError
-                self._process = process
-            return self._receive(ours, job)
-        finally:
-            with self._changed:
-                self._process = None
-            process.kill()
-            process.join()
-            process.close()
-            ours.close()
-
-    def _target(self) -> str:
-        database = self._desk.database
-        if database.is_sqlite:
-            return database.place
-        return database.engine.url.render_as_string(hide_password=False)
-
-    def _receive(self, pipe: Pipe, job: _Job) -> Any:
-        until = time.monotonic() + self._longest
-        while time.monotonic() < until:
-            if not self._is_wanted(job):
-                raise _DroppedError
-            if pipe.poll(_LOOK_SECONDS):
-                try:
-                    fine, answer = pipe.recv()  # what our own process has packed
-                except (EOFError, OSError):
-                    if self._closed:
-                        raise _DroppedError from None
-                    raise BrokenOffError("The process that worked it out ended unexpectedly.") from None
-                if fine:
-                    return answer
-                raise answer
-        raise BrokenOffError(f"It was not ready after {self._longest:g} s, so it was stopped.")
 
 
 def _work_apart(pipe: Pipe, target: str, seed: int, work: Work, args: tuple[Any, ...]) -> None:

@@ -146,17 +146,15 @@ def page_items(
     return sorted(map(_listing, rows[:limit]))
 
 
-def count_items_up_to(
-    connection: Connection, narrow: Narrow, strata: Sequence[str], most: int = MOST_COUNTED
-) -> int:
-    """Return how many items a list has; ``most`` + 1 for all that have more."""
+def count_items_up_to(connection: Connection, narrow: Narrow, strata: Sequence[str]) -> int:
+    """Return how many items a list has; ``MOST_COUNTED`` + 1 for all that have more."""
     from sqlalchemy import func, select
 
     t, found = tables().items, 0
     for query in _queries(narrow, strata):
-        some = query.with_only_columns(t.c.id).limit(most + 1 - found).subquery()
+        some = query.with_only_columns(t.c.id).limit(MOST_COUNTED + 1 - found).subquery()
         found += int(connection.execute(select(func.count()).select_from(some)).scalar_one())
-        if found > most:
+        if found > MOST_COUNTED:
             break
     return found
 
@@ -327,21 +325,9 @@ def item_readings(connection: Connection, item: Item) -> list[Reading]:
     )
     rows = connection.execute(query).all()
     revisions = _revisions(connection, [row.id for row in rows])
+    names = Reading._fields[:-1]
     return [
-        Reading(
-            pid=row.pid,
-            person=row.person,
-            stage=row.stage,
-            slot=row.slot,
-            state=row.state,
-            live=bool(row.live),
-            blind_repeat=bool(row.blind_repeat),
-            reason=row.reason,
-            active_ms=row.active_ms,
-            lease_until=row.lease_until,
-            created_at=row.created_at,
-            revisions=tuple(revisions.get(row.id, ())),
-        )
+        Reading(**{name: getattr(row, name) for name in names}, revisions=tuple(revisions.get(row.id, ())))
         for row in rows
     ]
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from proctor.database import fetch_all, known
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.kind import kind_named
 from proctor.records import canonical_json
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.people import COMMAND_LINE
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Stage
-from proctor.verify.schema import tables
+from proctor.verify.schema import FIRST_KIND, tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_CONSENT",
-    "DEFAULT_GUIDELINE",
     "MAX_BODY",
     "DiffLine",
     "Document",
@@ -35,7 +33,6 @@ __all__ = [
     "Protocol",
     "add",
     "at_version",
-    "check_hashes",
     "diff",
     "ensure_defaults",
     "freeze",
@@ -53,7 +50,7 @@ __all__ = [
 ]
 
 Kind: TypeAlias = str
-"""``guideline`` (of questions about moments; of another kind ``guideline/KIND``), ``consent`` or ``protocol``."""
+"""``guideline`` (of the first kind; of another ``guideline/KIND``), ``consent`` or ``protocol``."""
 MAX_BODY: Final = 200_000
 """Characters of one document."""
 _IN_FORCE: Final = "protocol"
@@ -117,56 +114,6 @@ _BOUNDS: Final = (
 _RETIRED: Final = ("store_watched",)
 """Settings that earlier versions wrote and that never had an effect; a project that names one is read without it."""
 
-
-DEFAULT_GUIDELINE: Final = """\
-You see a person carrying out a procedure, for example cooking from a recipe. The recording stops at one moment. At
-that moment the person asks a question. You decide whether the question is a good one, and which answers to it are
-right.
-
-# One item, step by step
-
-1. **Watch the clip to its end.** It stops at the moment of the question. Nothing after that moment counts.
-2. **Read the steps.** The graph shows which steps were done, which one is going on, which are still to come, and
-   where something went wrong. A step may be done only after all steps that lead to it.
-3. **Judge the question.**
-4. If the question is right, **judge each answer** on its own.
-5. **Add answers** that are right and missing.
-6. Submit. You can change what you submitted until the coordinator closes this part of the work.
-
-# A question is right when all of these hold
-
-- **It needs both sources.** Neither the clip alone nor the instructions alone are enough to answer it.
-- **It is about the procedure:** steps, their order, amounts, tools, time, mistakes.
-- **It needs nothing from outside.** Somebody who knows only the clip and the instructions can answer it.
-- **It is natural, clear and grammatical.** A person who is busy with this work could ask it like this.
-
-If one of them fails, the question is wrong. You then need not judge its answers.
-
-# An answer is right when
-
-- it is true at this moment, by the clip and the instructions, and
-- it answers the question that was asked, and
-- a helpful person could say it as it stands.
-
-An answer need not be complete if it is useful: when three steps could come next, each of the three is a right answer.
-An answer that names something true and something false is wrong. Style does not matter as long as you understand it.
-
-When somebody made a mistake, go by what really happened. A step that was done wrongly has been done; whether it must
-be repaired depends on the mistake.
-
-# Your own answers
-
-Write one answer to a line, as a full sentence, as you would say it to the person. Write only answers that are missing.
-Two wordings of the same answer are one answer.
-
-# When you cannot judge
-
-Use *Can't judge* when the clip does not play, a text is broken, or you do not want to see it. The item goes back to
-the coordinator and does not count against you. If you are only unsure, decide for what is more likely.
-
-Work alone. Do not look for the recording or its annotations elsewhere, and do not ask a chat assistant: we need your
-judgement.
-"""
 
 # -- versions ------------------------------------------------------------------------------------------------
 
@@ -264,33 +211,26 @@ def unfreeze(desk: Desk, connection: Connection, kind: Kind, *, actor: str) -> N
     _set_frozen(desk, connection, kind, actor, frozen=False)
 
 
-def check_hashes(connection: Connection) -> list[tuple[str, int]]:
-    """Return (kind, version) of texts that were changed in the database behind our back."""
-    table = tables().documents
-    rows = connection.execute(table.select().order_by(table.c.kind, table.c.version))
-    return [(r.kind, r.version) for r in rows if hashlib.sha256(r.body.encode()).hexdigest() != r.sha256]
-
-
 def guideline_of(kind: str) -> Kind:
     """Return the name of the guideline for a kind of questions."""
-    return "guideline" if kind == MOMENT else f"guideline/{kind}"
+    return "guideline" if kind == FIRST_KIND else f"guideline/{kind}"
 
 
 def guidelines(connection: Connection) -> dict[str, int]:
-    """Return the version in force of every kind's guideline, by kind."""
+    """Return the version in force of every kind's guideline, by kind, that of the first kind first."""
     from sqlalchemy import func
 
     t = tables().documents
     query = t.select().with_only_columns(t.c.kind, func.max(t.c.version)).group_by(t.c.kind)
     found = {str(name): int(version) for name, version in connection.execute(query.order_by(t.c.kind))}
-    names = {name: MOMENT if name == "guideline" else name.removeprefix("guideline/") for name in found}
+    names = {name: FIRST_KIND if name == "guideline" else name.removeprefix("guideline/") for name in found}
     return {kind: found[name] for name, kind in names.items() if name == guideline_of(kind)}
 
 
 def ensure_defaults(
     desk: Desk,
     connection: Connection,
-    texts: Mapping[str, str] = MappingProxyType({MOMENT: DEFAULT_GUIDELINE}),
+    kinds: Iterable[str] = (FIRST_KIND,),
     *,
     actor: str = COMMAND_LINE,
 ) -> None:
@@ -299,12 +239,12 @@ def ensure_defaults(
     Args:
         desk: of the store.
         connection: in a writing transaction.
-        texts: of guidelines to begin with, by kind.
+        kinds: of the questions.
         actor: who asked for it.
     """
-    for kind, text in texts.items():
+    for kind in kinds:
         if latest(connection, guideline_of(kind)) is None:
-            add(desk, connection, guideline_of(kind), text, actor=actor)
+            add(desk, connection, guideline_of(kind), kind_named(kind).judging.guideline, actor=actor)
     if latest(connection, "consent") is None:
         add(desk, connection, "consent", DEFAULT_CONSENT, actor=actor)
     if latest(connection, "protocol") is None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from proctor.database import fetch_one
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.verify.desk.cases import standing
 from proctor.verify.desk.desk import Desk, new_pid
 from proctor.verify.desk.documents import Protocol
@@ -97,7 +96,7 @@ def closed_kinds(connection: Connection, person: Person, protocol: Protocol) -> 
     """Return the kinds of which somebody gets training only, as they have not passed the gate; coordinators need none."""
     if not protocol.training_required or at_least(person.role, "coordinator"):
         return ()
-    kinds = item_kinds(connection) or (MOMENT,)
+    kinds = item_kinds(connection) or tuple(person.gates) or ("",)
     return tuple(kind for kind in kinds if person.gate_of(kind) != "open")
 
 

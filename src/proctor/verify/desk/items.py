@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ITEM_STATES",
-    "Listed",
     "Synced",
     "count_items",
     "find_item",
     "get_item",
     "item_of_assignment",
     "iter_questions",
-    "list_items",
     "load_graphs",
     "load_sources",
     "sync_items",
@@ -67,21 +65,6 @@ class Synced(msgspec.Struct, frozen=True):
     changed: int
     gone: int
     same: int
-
-
-class Listed(NamedTuple):
-    """One line of a list of items."""
-
-    id: int
-    pid: str
-    candidate_id: str
-    stratum: str
-    cluster: str
-    title: str
-    state: str
-    agreement: str
-    reason: str
-    changed_at: float
 
 
 # -- into the store ------------------------------------------------------------------------------------------
@@ -141,7 +124,8 @@ def sync_items(
             if old[1] != row["candidate_hash"]:
                 renamed[old[0]] = (old[1], row)
             if old[2] == "gone":
-                _bring_back(connection, old[0], now)
+                _give_slots_back(connection, old[0])
+                _set_begun(connection, old[0], now)
         if seen is not None:
             seen()
     if fresh:
@@ -239,11 +223,6 @@ def _replace(desk: Desk, connection: Connection, item_id: int, row: Mapping[str,
     _set_begun(connection, item_id, now)
 
 
-def _bring_back(connection: Connection, item_id: int, now: float) -> None:
-    _give_slots_back(connection, item_id)
-    _set_begun(connection, item_id, now)
-
-
 def _give_slots_back(connection: Connection, item_id: int) -> None:
     """Whoever had an item before it was gone has it again, if they are still here."""
     a, p = tables().assignments, tables().people
@@ -324,43 +303,6 @@ def find_item(connection: Connection, pid: str) -> Item:
     """
     t = tables().items
     return to_item(connection.execute(t.select().where(t.c.pid == pid)).first())
-
-
-def list_items(
-    connection: Connection,
-    *,
-    state: str = "",
-    stratum: str = "",
-    agreement: str = "",
-    search: str = "",
-    after: int = 0,
-    limit: int = 50,
-) -> list[Listed]:
-    """Return items in the order of their numbers, a page at a time.
-
-    Args:
-        connection: in a transaction.
-        state: only in this state.
-        stratum: only of this question type.
-        agreement: ``question``, ``answers`` or ``same``; ``differ`` for the first two.
-        search: only whose candidate id begins so.
-        after: only with a larger number (the last one of the page before).
-        limit: at most so many.
-    """
-    t = tables().items
-    columns = [t.c[name] for name in Listed._fields]
-    query = t.select().with_only_columns(*columns).where(t.c.id > after).order_by(t.c.id).limit(limit)
-    if state:
-        query = query.where(t.c.state == state)
-    if stratum:
-        query = query.where(t.c.stratum == stratum)
-    if agreement == "differ":
-        query = query.where(t.c.agreement.in_(("question", "answers")))
-    elif agreement:
-        query = query.where(t.c.agreement == agreement)
-    if search:
-        query = query.where(t.c.candidate_id.startswith(search, autoescape=True))
-    return [Listed(*row) for row in connection.execute(query)]
 
 
 def count_items(connection: Connection) -> dict[str, dict[str, int]]:

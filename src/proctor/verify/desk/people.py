@@ -19,12 +19,11 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.records import canonical_json
 from proctor.verify.desk.desk import new_pid
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import ROLES, ConflictError, GoneError, InvalidError, Person, Role, at_least
-from proctor.verify.schema import tables
+from proctor.verify.schema import FIRST_KIND, tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -70,7 +69,6 @@ __all__ = [
     "renew_hash",
     "revoke_invite",
     "set_gate",
-    "set_name",
     "set_password",
     "set_role",
     "set_settings",
@@ -320,19 +318,6 @@ def set_settings(desk: Desk, connection: Connection, person: Person, settings: M
     _update(desk, connection, _active(connection, person).id, settings=text)
 
 
-def set_name(desk: Desk, connection: Connection, person: Person, name: str) -> None:
-    """Change the display name; the event does not say to what.
-
-    Raises:
-        InvalidError: see ``clean_name``.
-        GoneError: if the person is no longer active.
-    """
-    now = _active(connection, person)
-    if clean_name(name) != now.name:
-        _update(desk, connection, now.id, name=clean_name(name))
-        add_event(desk, connection, "name", now.pid, now.pid)
-
-
 def set_password(desk: Desk, connection: Connection, person: Person, password: str, *, actor: str) -> None:
     """Keep a new hash; all sessions and links of the person end, so the page opens a new session.
 
@@ -412,7 +397,7 @@ def consent_given(desk: Desk, connection: Connection, person: Person, version: i
 
 
 def guideline_ticked(
-    desk: Desk, connection: Connection, person: Person, version: int, kind: str = MOMENT
+    desk: Desk, connection: Connection, person: Person, version: int, kind: str = FIRST_KIND
 ) -> None:
     """Note the version of a kind's guideline that somebody says they have read.
 

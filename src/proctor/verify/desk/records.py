@@ -16,7 +16,6 @@ __all__ = [
     "GATES",
     "MAX_OWN_ANSWERS",
     "MAX_TEXT",
-    "QUESTION_REASONS",
     "ROLES",
     "STAGES",
     "Assignment",
@@ -47,14 +46,6 @@ MAX_TEXT: Final = 4_000
 """Characters of one sentence that somebody writes."""
 MAX_OWN_ANSWERS: Final = 20
 
-QUESTION_REASONS: Final[Mapping[str, str]] = {
-    "one-source": "It can be answered without the recording, or without the instructions",
-    "not-procedural": "It is not about carrying out the procedure",
-    "outside-knowledge": "It needs knowledge from elsewhere",
-    "unclear": "It is unclear or can be read in two ways",
-    "language": "The language is wrong or not natural",
-    "mismatch": "It does not fit this moment of the recording",
-}
 CANT_REASONS: Final[Mapping[str, str]] = {
     "media": "The clip does not play or shows nothing",
     "text": "A text is broken or missing",

@@ -32,7 +32,6 @@ from proctor.verify.store import latest_verdicts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from proctor.verify.verdict import Verdict
 
 __all__ = [
     "Barred",
@@ -142,7 +141,13 @@ def plan_deal(
     rows = _undealt_rows(connection)
     questions = [msgspec.json.decode(row.body, type=Question) for row in rows]
     names = {q.id for q in questions}
-    machine = [] if policy.name == "everything" else _machine_verdicts(connection, names)
+    machine = (
+        []
+        if policy.name == "everything"
+        else [
+            v for v in latest_verdicts(connection) if v.candidate_id in names and v.annotator_kind != "human"
+        ]
+    )
     planned = plan(policy, questions, machine, seed=desk.seed)
     kinds = {q.id: type_of(q) for q in questions if planned[q.id].people}
     skipped = 0
@@ -251,10 +256,6 @@ def _undealt_rows(connection: Connection) -> Sequence[Any]:
     columns = [t.c.id, t.c.candidate_id, t.c.body, t.c.stratum, t.c.topic]
     query = t.select().with_only_columns(*columns).where(t.c.state == "undealt").order_by(t.c.id)
     return connection.execute(query).all()
-
-
-def _machine_verdicts(connection: Connection, names: Collection[str]) -> list[Verdict]:
-    return [v for v in latest_verdicts(connection) if v.candidate_id in names and v.annotator_kind != "human"]
 
 
 def _undealt(connection: Connection) -> dict[str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from proctor.verify.desk.records import MAX_OWN_ANSWERS, MAX_TEXT, QUESTION_REASONS, InvalidError, Sheet
+from proctor.verify.desk.records import MAX_OWN_ANSWERS, MAX_TEXT, InvalidError, Sheet
 from proctor.verify.verdict import Judgment
 
 __all__ = ["Cards", "check_sheet", "is_bad_text"]
@@ -29,7 +29,7 @@ class Cards:
     texts: tuple[str, ...]
     targets: tuple[int, ...]
     may_add: Literal["yes", "no", "if-valid"] = "yes"
-    reasons: Collection[str] = tuple(QUESTION_REASONS)
+    reasons: Collection[str] = ()
 
 
 def check_sheet(sheet: Sheet, cards: Cards) -> Sheet:

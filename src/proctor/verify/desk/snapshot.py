@@ -8,13 +8,10 @@ is never more than one at a time, and one that dies or hangs is told about and t
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection as Pipe
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -23,9 +20,10 @@ from proctor.errors import UserError
 from proctor.exam.question import Question
 from proctor.verify.agreement import AgreementReport, agreement_report
 from proctor.verify.desk import documents, training
+from proctor.verify.desk.beside import Apart
 from proctor.verify.policy import POLICIES, Minutes, PolicyComparison, compare_policies, median_minutes
 from proctor.verify.schema import tables
-from proctor.verify.store import VERDICTS, latest_verdicts
+from proctor.verify.store import latest_verdicts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -44,8 +42,6 @@ LONGEST_SECONDS: Final = 900.0
 _NOT_SHOWN: Final = ("gone", "training", "undealt", "machine")
 """Items in these states were shown to nobody as work: they are not part of the population."""
 _META: Final = "dashboard_snapshot"
-_LOOK_SECONDS: Final = 0.2
-_NICENESS: Final = 10
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -231,21 +227,20 @@ class Snapshots:
         longest_seconds: float = LONGEST_SECONDS,
     ) -> None:
         self._desk = desk
-        self._small, self._again, self._longest = small, again_seconds, longest_seconds
+        self._small, self._again = small, again_seconds
         self._changed = threading.Condition()
         self._last: Snapshot | None = None
         self._loaded = False
         self._running = False
         self._ended = float("-inf")
         self._problem = ""
-        self._process: Any = None
+        self._process = Apart(desk, longest_seconds)
         self._closed = False
 
     @property
     def pid(self) -> int | None:
         """Number of the process that computes, None while there is none."""
-        with self._changed:
-            return self._process.pid if self._process is not None else None
+        return self._process.pid
 
     def look(self, *, wait: float = 0.0, now: bool = False) -> Look:
         """Return the last numbers, and have newer ones computed when something was said since.
@@ -278,8 +273,7 @@ class Snapshots:
         """End what is being computed."""
         with self._changed:
             self._closed = True
-            if self._process is not None:
-                self._process.kill()
+            self._process.close()
 
     def _is_due(self, key: Key, apart: bool) -> bool:
         if self._last is not None and self._last.key == key:
@@ -314,38 +308,8 @@ class Snapshots:
         return self._desk.read(lambda c: compute_snapshot(c, at=at))
 
     def _apart(self) -> Snapshot:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe(duplex=False)
-        target = self._desk.database.engine.url.render_as_string(hide_password=False)
-        if self._desk.database.is_sqlite:
-            target = self._desk.database.place
-        process = context.Process(target=_compute_apart, args=(theirs, target, self._desk.now()), daemon=True)
-        with self._changed:
-            process.start()
-            self._process = process
-        theirs.close()
-        try:
-            return msgspec.json.decode(self._receive(ours), type=Snapshot)
-        finally:
-            with self._changed:
-                self._process = None
-            process.kill()
-            process.join()
-            process.close()
-            ours.close()
-
-    def _receive(self, pipe: Pipe) -> bytes:
-        until = time.monotonic() + self._longest
-        while time.monotonic() < until:
-            if pipe.poll(_LOOK_SECONDS):
-                try:
-                    fine, body = pipe.recv_bytes(1), pipe.recv_bytes()
-                except (EOFError, OSError):
-                    raise UserError("the process that computes the numbers ended unexpectedly.") from None
-                if fine == b"1":
-                    return body
-                raise UserError(body.decode("utf-8", "replace"))
-        raise UserError(f"the numbers were not ready after {self._longest:g} s, so it was stopped.")
+        made: Snapshot = self._process.run(_compute, (self._desk.now(),), lambda: not self._closed)
+        return made
 
     # -- across restarts -----------------------------------------------------------------------------------------
 
@@ -383,24 +347,5 @@ def _judged_twice(connection: Connection, small: int) -> int:
     )
 
 
-def _compute_apart(pipe: Pipe, target: str, at: float) -> None:
-    """Compute in a process of its own, and send what came of it: ``1`` and the snapshot, or ``0`` and why not."""
-    from proctor.database import Database
-
-    with suppress(OSError):
-        os.nice(_NICENESS)
-    parts: Iterable[bytes]
-    try:
-        database = Database.open(VERDICTS, target, create=False, busy_seconds=30.0)
-        try:
-            with database.transaction() as connection:
-                parts = (b"1", msgspec.json.encode(compute_snapshot(connection, at=at)))
-        finally:
-            database.close()
-    except UserError as error:
-        parts = (b"0", error.message.encode("utf-8", "replace"))
-    except Exception as error:  # told on the page; a traceback on the server's terminal helps nobody there
-        parts = (b"0", f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
-    with suppress(BrokenPipeError, OSError):
-        for part in parts:
-            pipe.send_bytes(part)
+def _compute(_desk: Desk, connection: Connection, at: float) -> Snapshot:
+    return compute_snapshot(connection, at=at)

@@ -6,7 +6,7 @@ rows, the verdict, the assignment's state, the event and what became of the item
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -15,7 +15,6 @@ import msgspec
 
 from proctor.database import fetch_all, fetch_one, fetch_together, run
 from proctor.exam.kind import kind_named
-from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import Choice, proposed_texts
 from proctor.records import canonical_json
 from proctor.verify.adjudicate import Case
@@ -28,7 +27,6 @@ from proctor.verify.desk.items import get_item, item_of_assignment, to_item
 from proctor.verify.desk.records import (
     CANT_REASONS,
     MAX_TEXT,
-    QUESTION_REASONS,
     Assignment,
     ConflictError,
     Draft,
@@ -59,7 +57,6 @@ __all__ = [
     "is_begun",
     "load_work",
     "own_assignment",
-    "reasons_of",
     "save_draft",
     "submit",
     "undo",
@@ -128,7 +125,9 @@ def cards_of(desk: Desk, connection: Connection, assignment: Assignment, item: I
     if assignment.stage != "adjudicate":
         texts = proposed_texts(item.question)
         add: Literal["yes", "no"] = "no" if isinstance(item.question.form, Choice) else "yes"
-        return Cards(True, texts, tuple(range(len(texts))), add, reasons_of(item.question.kind))
+        return Cards(
+            True, texts, tuple(range(len(texts))), add, kind_named(item.question.kind).judging.reasons
+        )
     case = standing(desk, connection, item).case
     every = assignment.blind_repeat
     targets = [
@@ -141,13 +140,12 @@ def cards_of(desk: Desk, connection: Connection, assignment: Assignment, item: I
     options = isinstance(item.question.form, Choice)
     may_add: Literal["no", "if-valid"] = "if-valid" if question_open and not options else "no"
     return Cards(
-        question_open, tuple(case.rows[i].text for i in shown), shown, may_add, reasons_of(item.question.kind)
+        question_open,
+        tuple(case.rows[i].text for i in shown),
+        shown,
+        may_add,
+        kind_named(item.question.kind).judging.reasons,
     )
-
-
-def reasons_of(kind: str) -> Mapping[str, str]:
-    """Return why a question of a kind may be wrong, by code."""
-    return QUESTION_REASONS if kind == MOMENT else kind_named(kind).judging.reasons
 
 
 # -- drafts ----------------------------------------------------------------------------------------------------

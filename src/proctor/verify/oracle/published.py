@@ -89,7 +89,7 @@ def answer_rows(
                     group=published.activity_name,
                     label=label,
                     probability=decision.probability,
-                    humans=_humans(published, i),
+                    humans=tuple(j.answers[i] if j.question else None for j in published.verification.judges),
                     lean=ground.lean if ground else None,
                     rule=ground.name if ground else "unreadable",
                     reason=decision.reason,
@@ -99,10 +99,6 @@ def answer_rows(
             )
         step()
     return rows, unsettled
-
-
-def _humans(published: PromqaExample, answer: int) -> tuple[bool | None, ...]:
-    return tuple(j.answers[answer] if j.question else None for j in published.verification.judges)
 
 
 def graphs_by_key(
