@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from anyio import to_thread
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from proctor.errors import UserError
@@ -28,7 +29,6 @@ from proctor.verify.desk.people import Session
 from proctor.verify.desk.records import GoneError, InvalidError, Person
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import to_thread
+from sqlalchemy import Connection
 
 from proctor.drawing.layout import Layouts
 from proctor.exam.library import Library
@@ -17,13 +18,12 @@ from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import Person
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
     from starlette.requests import Request
 
     from proctor.studio.clips import ClipShop
     from proctor.studio.serving import Header
 
-__all__ = ["Settings", "Studio", "desk_of", "person_of", "read", "studio_of", "write"]
+__all__ = ["Settings", "Studio", "desk_of", "number_in", "person_of", "read", "studio_of", "text_in", "write"]
 
 T = TypeVar("T")
 
@@ -88,6 +88,17 @@ def person_of(request: Request) -> Person:
     """Return who is signed in; the route table lets nobody else pass."""
     person: Person = request.state.person
     return person
+
+
+def text_in(form: Mapping[str, Any], name: str) -> str:
+    """Return a field of a form or an address, without spaces around it; "" where it is not there or a file."""
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def number_in(text: str, otherwise: int = 0) -> int:
+    """Return a whole number from 0, or ``otherwise`` for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else otherwise
 
 
 async def read(request: Request, job: Callable[[Connection], T]) -> T:

@@ -10,9 +10,10 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+from sqlalchemy import Connection
 
 from proctor.exam.kinds.moment_question import MOMENT
 from proctor.exam.question import proposed_texts, type_of
@@ -26,9 +27,6 @@ from proctor.verify.desk.items import iter_questions
 from proctor.verify.desk.records import GoneError, InvalidError, gate_in
 from proctor.verify.schema import FIRST_KIND, tables
 from proctor.verify.store import latest_verdicts, unfinished_items
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["EXPORTS", "Export", "ExportKind", "list_exports", "make_export", "write_export"]
 

@@ -78,10 +78,16 @@ __all__ = [
     "Viewer",
     "Week",
     "WorkView",
+    "judged",
 ]
 
 Judged = Literal["right", "wrong", ""]
 """A radio pair; empty is "not judged yet", which is not the same as "wrong"."""
+
+
+def judged(value: object) -> Judged:
+    """Return a judgment or a field of a form as a radio pair has it."""
+    return "right" if value == "right" else "wrong" if value == "wrong" else ""
 
 
 @dataclass(frozen=True, slots=True)

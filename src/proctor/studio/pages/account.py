@@ -7,15 +7,16 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
+from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.studio.auth import Auth, RefusedError, SlowDownError, hash_token
-from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
 from proctor.studio.pages.work import cut_ahead, data_of
 from proctor.studio.passwords import check_password
@@ -41,9 +42,6 @@ from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, 
 from proctor.verify.desk.withdrawal import withdraw_consent
 from proctor.verify.desk.work import find_assignment, is_begun
 from proctor.verify.schema import FIRST_KIND
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES", "StartView", "first_step", "keys_of"]
 
@@ -164,10 +162,10 @@ async def show_signin(request: Request) -> Response:
 async def sign_in(request: Request) -> Response:
     """Check name and password; the dialog above a page asks for data, the page for a redirect."""
     form = await _form(request)
-    handle, address = _text(form, "handle"), _next(_text(form, "next"))
+    handle, address = text_in(form, "handle"), _next(text_in(form, "next"))
     auth = _auth(request)
     try:
-        person, token = await auth.sign_in(request, handle, _text(form, "password", strip=False))
+        person, token = await auth.sign_in(request, handle, str(form.get("password", "")))
     except RefusedError as error:
         return _refused(request, handle, address, 401, error.message, {})
     except SlowDownError as error:
@@ -235,7 +233,7 @@ async def accept_invite(request: Request) -> Response:
     if invite is None:
         return _used_link(request)
     form = await _form(request)
-    handle, name, password = _text(form, "handle"), _text(form, "name"), _text(form, "password", strip=False)
+    handle, name, password = text_in(form, "handle"), text_in(form, "name"), str(form.get("password", ""))
     try:
         person = await _make_account(request, invite, handle, name, password)
     except InvalidError as error:
@@ -370,26 +368,22 @@ def _signed_in_already(request: Request) -> Response:
 # -- consent and guideline -----------------------------------------------------------------------------------
 
 
-async def show_consent(request: Request) -> Response:
-    """Show the text in force."""
-    return await _consent_page(request)
-
-
 async def give_consent(request: Request) -> Response:
     """Note that the person agrees to the version that they were shown."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
-    if _text(form, "agree") != "1":
-        return await _consent_page(request, "Tick the box if you want to take part.")
-    asked = _number(_text(form, "version"))
+    if text_in(form, "agree") != "1":
+        return await show_consent(request, "Tick the box if you want to take part.")
+    asked = number_in(text_in(form, "version"))
 
     def work(connection: Connection) -> None:
         _check_version(connection, "consent", asked)
         people.consent_given(desk, connection, person, asked)
 
-    return await _noted(request, work, _consent_page)
+    return await _noted(request, work, show_consent)
 
 
-async def _consent_page(request: Request, error: str = "", status: int = 422) -> Response:
+async def show_consent(request: Request, error: str = "", status: int = 422) -> Response:
+    """Show the text in force."""
     person = person_of(request)
 
     def look(connection: Connection) -> ConsentView:
@@ -408,31 +402,27 @@ async def _consent_page(request: Request, error: str = "", status: int = 422) ->
     return render(request, "consent", view, status=status if error else 200)
 
 
-async def show_guideline(request: Request) -> Response:
-    """Show the version in force, and what changed since the one that the person has read."""
-    return await _guideline_page(request)
-
-
 async def tick_guideline(request: Request) -> Response:
     """Note that the person has read the version that they were shown."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
-    if _text(form, "read") != "1":
-        return await _guideline_page(request, "Tick the box when you have read it.")
-    asked = _number(_text(form, "version"))
+    if text_in(form, "read") != "1":
+        return await show_guideline(request, "Tick the box when you have read it.")
+    asked = number_in(text_in(form, "version"))
 
     def work(connection: Connection) -> None:
-        kind = _text(form, "kind") or next(iter(documents.guidelines(connection)), "")
+        kind = text_in(form, "kind") or next(iter(documents.guidelines(connection)), "")
         _check_version(connection, documents.guideline_of(kind), asked)
         people.guideline_ticked(desk, connection, person, asked, kind)
 
-    return await _noted(request, work, _guideline_page)
+    return await _noted(request, work, show_guideline)
 
 
-async def _guideline_page(request: Request, error: str = "", status: int = 422) -> Response:
+async def show_guideline(request: Request, error: str = "", status: int = 422) -> Response:
+    """Show the version in force, and what changed since the one that the person has read."""
     person = person_of(request)
     asked = request.query_params.get("kind", "")
     if request.method == "POST":
-        asked = _text(await _form(request), "kind")
+        asked = text_in(await _form(request), "kind")
 
     def look(connection: Connection) -> GuidelineView:
         there = documents.guidelines(connection)
@@ -486,19 +476,14 @@ def _when(connection: Connection, person: Person, what: str, of: str = "") -> st
 # -- one's own settings --------------------------------------------------------------------------------------
 
 
-async def show_my(request: Request) -> Response:
-    """Show settings, sessions, password and the way out."""
-    return await _my_page(request)
-
-
 async def save_settings(request: Request) -> Response:
     """Keep theme and keys; what is not as it should be is said, and nothing is kept."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
-    theme = _text(form, "theme")
+    theme = text_in(form, "theme")
     errors = [] if theme in _THEMES else [("theme", "There is no such theme.")]
     keys: dict[str, list[str]] = {}
     for name, label, usual in _KEYS:
-        key = _text(form, f"key-{name}") if f"key-{name}" in form else usual
+        key = text_in(form, f"key-{name}") if f"key-{name}" in form else usual
         if key and not _KEY.fullmatch(key):
             errors.append(
                 (f"key-{name}", f"“{label}”: write one key, such as y, Mod+Enter or Alt+ArrowLeft.")
@@ -506,11 +491,11 @@ async def save_settings(request: Request) -> Response:
         elif key != usual:
             keys[name] = [key] if key else []
     if errors:
-        return await _my_page(request, errors)
+        return await show_my(request, errors)
     settings: dict[str, object] = {
         **person.settings,
         "theme": theme,
-        "keys": {"single": _text(form, "single_keys") == "1", "map": keys},
+        "keys": {"single": text_in(form, "single_keys") == "1", "map": keys},
     }
     await write(request, lambda c: people.set_settings(desk, c, person, settings))
     return see_other("/my?said=saved")
@@ -519,21 +504,21 @@ async def save_settings(request: Request) -> Response:
 async def change_password(request: Request) -> Response:
     """Set another password, end all sessions and open a new one here."""
     form, person, auth, desk = await _form(request), person_of(request), _auth(request), desk_of(request)
-    new = _text(form, "password", strip=False)
+    new = str(form.get("password", ""))
     if person.has_password:
         try:
             # The same limit as at the door: an unlocked screen is no place to guess from.
-            await auth.check(request, person, _text(form, "current", strip=False))
+            await auth.check(request, person, str(form.get("current", "")))
         except RefusedError:
-            return await _my_page(request, [("current", "The password now is not right.")])
+            return await show_my(request, [("current", "The password now is not right.")])
         except SlowDownError as error:
-            response = await _my_page(request, [("current", error.message)], 429)
+            response = await show_my(request, [("current", error.message)], 429)
             response.headers["Retry-After"] = str(error.seconds)
             return response
     try:
         check_password(new, person.handle, person.name, person.email)
     except InvalidError as error:
-        return await _my_page(request, error.errors)
+        return await show_my(request, error.errors)
     hashed = await auth.passwords.hash(new)
     await write(request, lambda c: people.set_password(desk, c, person, hashed, actor=person.pid))
     response = see_other("/my?said=saved")
@@ -544,12 +529,12 @@ async def change_password(request: Request) -> Response:
 async def withdraw(request: Request) -> Response:
     """Take the consent back; see ``withdraw_consent``."""
     form, person, desk = await _form(request), person_of(request), desk_of(request)
-    if _text(form, "sure") != "1":
-        return await _my_page(request, [("sure", "Tick the box if you are sure: this cannot be undone.")])
+    if text_in(form, "sure") != "1":
+        return await show_my(request, [("sure", "Tick the box if you are sure: this cannot be undone.")])
     try:
         await write(request, lambda c: withdraw_consent(desk, c, person, actor=person.pid))
     except ConflictError as error:
-        return await _my_page(request, [("sure", error.message)], 409)
+        return await show_my(request, [("sure", error.message)], 409)
     request.state.person = None
     view = MessageView(
         "You have withdrawn",
@@ -562,9 +547,10 @@ async def withdraw(request: Request) -> Response:
     return response
 
 
-async def _my_page(
+async def show_my(
     request: Request, errors: list[tuple[str, str]] | None = None, status: int = 422
 ) -> Response:
+    """Show settings, sessions, password and the way out."""
     person, desk = person_of(request), desk_of(request)
     here: Session | None = request.state.session
 
@@ -623,16 +609,6 @@ def _next(address: str) -> str:
 async def _form(request: Request) -> FormData:
     """Return the form; files are refused, for no form here has one."""
     return await request.form(max_files=0, max_fields=100)
-
-
-def _text(form: FormData, name: str, *, strip: bool = True) -> str:
-    value = form.get(name)
-    text = value if isinstance(value, str) else ""
-    return text.strip() if strip else text
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 ROUTES: Final[tuple[tuple[str, Any, Callable[[Request], Awaitable[Response]], Any], ...]] = (

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
+from sqlalchemy import Connection, func, select
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,8 +41,6 @@ from proctor.verify.policy import PolicyName, PolicyOutcome, Rate
 from proctor.verify.schema import tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify import agreement
 
 __all__ = ["ROUTES", "recompute", "show_dashboard", "snapshots_of", "type_words"]
@@ -155,8 +154,6 @@ def _count(connection: Connection) -> Counts:
 
 def _readings(connection: Connection) -> tuple[int, int]:
     """Count open and submitted readings; those states are live ones, so the index alone answers."""
-    from sqlalchemy import func, select
-
     a = tables().assignments
     query = select(a.c.state, func.count()).where(a.c.stage == "judge", a.c.state.in_(("open", "submitted")))
     found = {row[0]: int(row[1]) for row in connection.execute(query.group_by(a.c.state))}

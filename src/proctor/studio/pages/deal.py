@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+from typing import Final, NamedTuple, get_args
 from urllib.parse import urlencode
 
+from sqlalchemy import Connection
 from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.errors import UserError
-from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.context import desk_of, person_of, read, studio_of, text_in, write
 from proctor.studio.pages.aside import beside_of, looking_again
 from proctor.studio.pages.times import when_text
 from proctor.studio.rendering import explain, render, see_other
@@ -29,9 +30,6 @@ from proctor.verify.desk.records import ConflictError, InvalidError, Person
 from proctor.verify.desk.roster import Barred, DealPlan, Over
 from proctor.verify.policy import Policy, PolicyName
 from proctor.verify.schema import tables
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES", "show_deal"]
 
@@ -213,7 +211,7 @@ def _wish_of(form: FormData | QueryParams, *, strict: bool = True) -> _Wish:
     errors: list[tuple[str, str]] = []
 
     def number(name: str, low: float, high: float, default: float, label: str) -> float:
-        text = _text(form, name)
+        text = text_in(form, name)
         try:
             value = float(text) if text else default
         except ValueError:
@@ -223,7 +221,7 @@ def _wish_of(form: FormData | QueryParams, *, strict: bool = True) -> _Wish:
             return default
         return value
 
-    policy = next((p for p in get_args(PolicyName) if p == _text(form, "policy")), None)
+    policy = next((p for p in get_args(PolicyName) if p == text_in(form, "policy")), None)
     if policy is None:
         errors.append(("policy", "Choose what reaches people."))
     wish = _Wish(
@@ -234,17 +232,12 @@ def _wish_of(form: FormData | QueryParams, *, strict: bool = True) -> _Wish:
         per_item=int(number("per_item", 1, 9, usual.per_item, "People for each item")),
         capacity=int(number("capacity", 0, 10_000_000, 0, "At most for each person")),
         limit=int(number("limit", 0, 10_000_000, 0, "Deal at most")),
-        barred=_text(form, "barred")[:_MAX_TEXT],
-        most=_text(form, "most")[:_MAX_TEXT],
+        barred=text_in(form, "barred")[:_MAX_TEXT],
+        most=text_in(form, "most")[:_MAX_TEXT],
     )
     if errors and strict:
         raise InvalidError(errors)
     return wish
-
-
-def _text(form: FormData | QueryParams, name: str) -> str:
-    value = form.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _plan(desk: Desk, connection: Connection, wish: _Wish) -> DealPlan:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import Studio, read, studio_of
+from proctor.studio.context import Studio, number_in, read, studio_of
 from proctor.studio.pages.aside import beside_of, looking_again
 from proctor.studio.pages.times import when_text
 from proctor.studio.rendering import render
@@ -19,9 +20,6 @@ from proctor.verify.desk import people
 from proctor.verify.desk.chain import Checked, check_events, is_short
 from proctor.verify.desk.events import Event, look_back
 from proctor.verify.desk.people import COMMAND_LINE
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES", "check", "show_events", "words_of"]
 
@@ -131,7 +129,7 @@ def _take_in(studio: Studio) -> bool:
 async def _page(request: Request) -> Response:
     query, studio = request.query_params, studio_of(request)
     group = query.get("kind", "") if query.get("kind", "") in _GROUPS else ""
-    who, before = query.get("who", "")[:64], _number(query.get("before", ""))
+    who, before = query.get("who", "")[:64], number_in(query.get("before", "")) or None
 
     def look(connection: Connection) -> EventsView:
         names = {p.pid: p.name for p in people.list_people(studio.desk, connection)}
@@ -250,10 +248,6 @@ def _address(group: str, who: str, before: int | None) -> str:
     values = {"kind": group, "who": who, "before": "" if before is None else str(before)}
     query = urlencode({k: v for k, v in values.items() if v})
     return f"/events?{query}" if query else "/events"
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
 
 
 ROUTES: Final = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from anyio import to_thread
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
@@ -16,9 +17,6 @@ from proctor.studio.rendering import render, see_other
 from proctor.studio.views import Choice, ExportRow, ExportsView
 from proctor.verify.desk import items, people
 from proctor.verify.desk.records import GoneError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES"]
 

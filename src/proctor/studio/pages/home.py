@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
+from sqlalchemy import Connection, func
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,9 +20,6 @@ from proctor.verify.desk.documents import Protocol
 from proctor.verify.desk.flow import StageCount
 from proctor.verify.desk.records import Person, Stage, at_least
 from proctor.verify.schema import tables
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["show_home"]
 
@@ -106,8 +104,6 @@ def _gate(person: Person, closed: Collection[str]) -> str:
 
 def _coordination(connection: Connection, me: Person, protocol: Protocol) -> tuple[NextStep, ...]:
     """Return what a project waits for, in the order of a project's life; the numbers are on the page of progress."""
-    from sqlalchemy import func
-
     i, p = tables().items, tables().people
     items = i.select().with_only_columns(i.c.state, func.count()).group_by(i.c.state)
     states = {row[0]: int(row[1]) for row in connection.execute(items)}

@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
+from sqlalchemy import Connection
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
+from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, write
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
-from proctor.studio.pages.times import clock_text, when_text
+from proctor.studio.pages.times import when_text
 from proctor.studio.pages.work import card_of, send_clip, send_picture
 from proctor.studio.rendering import render, see_other
 from proctor.studio.views import (
@@ -32,6 +33,7 @@ from proctor.studio.views import (
     JudgementAnswer,
     Page,
     RevisionRow,
+    judged,
 )
 from proctor.verify.adjudicate import Case, Merge
 from proctor.verify.desk import browse, documents, items, people, roster
@@ -41,9 +43,6 @@ from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import ConflictError, InvalidError, Item
 from proctor.verify.store import latest_verdicts
 from proctor.verify.verdict import AnswerVerdict, Verdict
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES"]
 
@@ -164,7 +163,7 @@ def _turn(
 ) -> tuple[list[Listing], Page]:
     """Return the page that an address asks for; places are told by the address and only shown."""
     query = request.query_params
-    after, before, first = (_number(query.get(name, "")) for name in ("after", "before", "from"))
+    after, before, first = (number_in(query.get(name, "")) for name in ("after", "before", "from"))
     found = browse.page_items(connection, narrow, strata, after=after, before=before, limit=_LINES + 1)
     further = len(found) > _LINES
     if before:
@@ -198,7 +197,7 @@ def _search(
     connection: Connection, request: Request, text: str, narrow: Narrow
 ) -> tuple[list[Listing], Page]:
     query = request.query_params
-    after, first = _number(query.get("after", "")), max(1, _number(query.get("from", "")))
+    after, first = number_in(query.get("after", "")), max(1, number_in(query.get("from", "")))
     found, reached = browse.search_items(connection, text, narrow, after=after, limit=_LINES)
     last = first + len(found) - 1
     return found, Page(
@@ -292,10 +291,6 @@ def _one_of(query: QueryParams, name: str, known: Any) -> str:
     return value if value in known else ""
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
-
-
 # -- one item --------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +312,7 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
     stands = standing(desk, connection, item)
     said = latest_verdicts(connection, item.question.id)
     today = [v for v in said if v.candidate_hash in ("", item.candidate_hash)]
+    card = card_of(studio, item, f"/items/{item.pid}")
     rows = stands.case.rows
     adjudication = stands.adjudication
     before, after = browse.around(connection, item)
@@ -339,12 +335,12 @@ def _view(studio: Studio, desk: Desk, connection: Connection, item: Item) -> Ite
         adjudication=_column(adjudication, readings, names) if adjudication is not None else None,
         state=items.ITEM_STATES.get(item.state, item.state),
         tone=_TONES.get(item.state, "todo"),
-        facts=_facts(item, readings, names, outdated=len(said) - len(today)),
+        facts=_facts(item, readings, names, card.span, len(said) - len(today)),
         history=tuple(
             Event(when_text(e.at), names.get(e.actor, e.actor), words_of(e, names))
             for e in browse.item_events(connection, item, readings)
         ),
-        card=card_of(studio, item, f"/items/{item.pid}"),
+        card=card,
         held=item.reason.removeprefix("dispute: ") if item.state == "held" else "",
         disputed=item.reason.startswith("dispute"),
         returned=tuple(
@@ -394,9 +390,9 @@ def _people(
                     who=names.get(reading.person, reading.person),
                     kind="person",
                     at=when_text(last.at),
-                    question=JudgementAnswer(_plain(last.sheet.question)),
+                    question=JudgementAnswer(judged(last.sheet.question)),
                     answers=tuple(
-                        JudgementAnswer(_plain(last.answers.get(n))) for n in range(len(last.answers))
+                        JudgementAnswer(judged(last.answers.get(n))) for n in range(len(last.answers))
                     ),
                     own=last.sheet.own_answers,
                     note=last.sheet.note,
@@ -445,10 +441,6 @@ def _answer(said: AnswerVerdict) -> JudgementAnswer:
     return JudgementAnswer(said.value, said.reason, sure)
 
 
-def _plain(value: str | None) -> Literal["right", "wrong", "unsure", ""]:
-    return "right" if value == "right" else "wrong" if value == "wrong" else ""
-
-
 def _minutes(milliseconds: int) -> str:
     return f"{milliseconds / 60_000:.1f} min" if milliseconds else ""
 
@@ -464,20 +456,20 @@ def _final(case: Case, outcome: Merge, adjudication: Verdict | None) -> tuple[Ju
     if outcome.state == "rejected" or not case.annotators:
         return tuple(JudgementAnswer("") for _ in case.rows)
     said = adjudication.answers if adjudication is not None and outcome.state == "accepted" else ()
-    values = [row.init or (_plain(said[n].value) if n < len(said) else "") for n, row in enumerate(case.rows)]
+    values = [row.init or (judged(said[n].value) if n < len(said) else "") for n, row in enumerate(case.rows)]
     if outcome.state == "accepted":
         values = [value or "wrong" for value in values]
     own = adjudication.own_answers if adjudication is not None and outcome.state == "accepted" else ()
-    return tuple(JudgementAnswer(_plain(value)) for value in (*values, *("right" for _ in own)))
+    return tuple(JudgementAnswer(judged(value)) for value in (*values, *("right" for _ in own)))
 
 
 def _facts(
-    item: Item, readings: Sequence[Reading], names: Mapping[str, str], *, outdated: int
+    item: Item, readings: Sequence[Reading], names: Mapping[str, str], span: str, outdated: int
 ) -> tuple[Field, ...]:
     dealt = [names.get(r.person, r.person) for r in readings if r.stage == "judge" and r.live]
     guidelines = sorted({str(rev.guideline) for r in readings for rev in r.revisions if rev.guideline})
     facts = [
-        Field("Recording", f"{item.question.cluster}, up to {clock_text(item.question.place or 0.0)}"),
+        *([Field("Recording", f"{item.question.cluster}, {span}")] if span else []),
         Field("Question type", type_words(item.stratum)),
         Field("Candidate", item.question.id),
         Field("Given to", ", ".join(dealt) or "nobody"),
@@ -532,7 +524,7 @@ def _fate(reading: Reading, revision: browse.Revision) -> str:
 
 def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Mapping[str, str]) -> list[str]:
     """Say how a decision that was asked for blindly a second time compares with what holds."""
-    holds = dict(enumerate(_plain(row.init) for row in case.rows))
+    holds = dict(enumerate(judged(row.init) for row in case.rows))
     told = []
     for reading in readings:
         if not reading.blind_repeat or not reading.revisions:
@@ -540,7 +532,7 @@ def _repeats(readings: Sequence[Reading], outcome: Merge, case: Case, names: Map
         last = reading.revisions[-1]
         compared = [(n, v) for n, v in sorted(last.answers.items()) if holds.get(n)]
         same = sum(holds[n] == v for n, v in compared)
-        on_question = _plain(last.sheet.question) == _question_now(outcome, case)
+        on_question = judged(last.sheet.question) == _question_now(outcome, case)
         told.append(
             f"{names.get(reading.person, reading.person)}, without knowing that it was settled: the question "
             f"{'as it holds' if on_question else 'otherwise'}, {same} of {len(compared)} answers as they hold."

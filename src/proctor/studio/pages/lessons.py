@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final
 
+from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.exam.question import proposed_texts
-from proctor.studio.context import desk_of, person_of, read, write
+from proctor.studio.context import desk_of, person_of, read, text_in, write
 from proctor.studio.rendering import render, see_other
-from proctor.studio.views import FeedbackRow, FeedbackView, Judged, TrainingItem, TrainingView
+from proctor.studio.views import FeedbackRow, FeedbackView, TrainingItem, TrainingView, judged
 from proctor.verify.desk import documents, flow, people, training, work
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.items import find_item
 from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, Item, Person, Sheet
 from proctor.verify.desk.training import Reference
 from proctor.verify.schema import tables
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from proctor.verify.verdict import Judgment
 
 __all__ = ["ROUTES", "show_feedback", "show_training"]
 
@@ -94,12 +90,12 @@ def _shown(item: Item, reference: Reference, counts: tuple[int, int, int], note:
         question=item.question.text,
         activity=item.title,
         kind=item.stratum,
-        reference=_value(sheet.question),
+        reference=judged(sheet.question),
         why=reference.why,
         answers=tuple(
             (
                 text,
-                _value(sheet.answers[n] if n < len(sheet.answers) else None),
+                judged(sheet.answers[n] if n < len(sheet.answers) else None),
                 whys[n] if n < len(whys) else "",
             )
             for n, text in enumerate(proposed_texts(item.question))
@@ -110,13 +106,9 @@ def _shown(item: Item, reference: Reference, counts: tuple[int, int, int], note:
     )
 
 
-def _value(value: Judgment | None) -> Literal["right", "wrong", ""]:
-    return "right" if value == "right" else "wrong" if value == "wrong" else ""
-
-
 async def add(request: Request) -> Response:
     """Look an item up by its code, its address or its candidate's id, and show its reference to be kept."""
-    asked = _text(await request.form(), "item")
+    asked = text_in(await request.form(), "item")
     pid = asked.partition("?")[0].rstrip("/").rpartition("/")[2]
 
     def look(connection: Connection) -> str:
@@ -167,20 +159,15 @@ async def keep(request: Request) -> Response:
 def _reference(form: FormData, item: Item) -> Reference:
     """Return what the form says; the answers of a question that is wrong are not judged."""
     count = len(item.question.proposals)
-    question = _value_of(form, "reference")
-    answers = tuple(_value_of(form, f"answer-{n}") for n in range(count))
-    whys = tuple(_text(form, f"why-{n}") for n in range(count))
+    question = judged(form.get("reference")) or None
+    answers = tuple(judged(form.get(f"answer-{n}")) or None for n in range(count))
+    whys = tuple(text_in(form, f"why-{n}") for n in range(count))
     return Reference(
         sheet=Sheet(question=question, answers=answers if question != "wrong" else ()),
-        why=_text(form, "why"),
+        why=text_in(form, "why"),
         whys=whys,
         candidate_hash=item.candidate_hash,
     )
-
-
-def _value_of(form: FormData, name: str) -> Literal["right", "wrong"] | None:
-    value = form.get(name)
-    return "right" if value == "right" else "wrong" if value == "wrong" else None
 
 
 async def remove(request: Request) -> Response:
@@ -230,7 +217,7 @@ async def show_feedback(request: Request) -> Response:
                 FeedbackRow(
                     one.label,
                     one.text,
-                    _judged(one.yours),
+                    judged(one.yours),
                     "right" if one.right == "right" else "wrong",
                     one.why,
                 )
@@ -250,10 +237,6 @@ async def show_feedback(request: Request) -> Response:
     return render(request, "feedback", view) if view is not None else see_other(f"/w/{pid}")
 
 
-def _judged(value: str) -> Judged:
-    return "right" if value == "right" else "wrong" if value == "wrong" else ""
-
-
 def _following(connection: Connection, person: Person) -> str | None:
     a = tables().assignments
     query = (
@@ -265,11 +248,6 @@ def _following(connection: Connection, person: Person) -> str | None:
     )
     found = connection.execute(query).scalar()
     return str(found) if found is not None else None
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
 
 
 ROUTES: Final = (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from starlette.datastructures import FormData
+from sqlalchemy import Connection, func
 from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.errors import UserError
 from proctor.studio.auth import hash_token, new_token
-from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.context import desk_of, person_of, read, studio_of, text_in, write
 from proctor.studio.pages.aside import beside_of, looking_again
 from proctor.studio.pages.times import when_text
 from proctor.studio.rendering import explain, render, see_other
@@ -25,9 +25,6 @@ from proctor.verify.desk.roster import Change, Outlook
 from proctor.verify.repair import Repair
 from proctor.verify.schema import tables
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 __all__ = ["ROUTES", "change_preview", "show_people"]
 
 _FRESH_SECONDS: Final = 60.0
@@ -39,14 +36,10 @@ _WORN_SECONDS: Final = 15.0
 # -- the list --------------------------------------------------------------------------------------------------
 
 
-async def show_people(request: Request) -> Response:
-    """Show who takes part."""
-    return await _page(request)
-
-
-async def _page(
+async def show_people(
     request: Request, *, link: str = "", link_for: str = "", error: str = "", status: int = 200
 ) -> Response:
+    """Show who takes part, with a link that was just made or what went wrong."""
     desk, me = desk_of(request), person_of(request)
 
     def look(connection: Connection) -> PeopleView:
@@ -119,7 +112,6 @@ def _progress(connection: Connection) -> dict[int, tuple[int, int]]:
 
 
 def _seen(connection: Connection) -> dict[int, float]:
-    from sqlalchemy import func
 
     s = tables().sessions
     query = s.select().with_only_columns(s.c.person_id, func.max(s.c.seen_at)).group_by(s.c.person_id)
@@ -132,7 +124,7 @@ def _seen(connection: Connection) -> dict[int, float]:
 async def invite(request: Request) -> Response:
     """Make an invitation and show its link, this once."""
     form, desk, me = await request.form(), desk_of(request), person_of(request)
-    role, email = _text(form, "role"), _text(form, "email")
+    role, email = text_in(form, "role"), text_in(form, "email")
     token = new_token()
     try:
         await write(
@@ -140,9 +132,9 @@ async def invite(request: Request) -> Response:
             lambda c: people.create_invite(desk, c, hash_token(token), role, actor=me.pid, email=email),
         )
     except InvalidError as error:
-        return await _page(request, error=error.message, status=422)
+        return await show_people(request, error=error.message, status=422)
     link = f"{studio_of(request).settings.origin}/invite/{token}"
-    return await _page(request, link=link, link_for=email or f"a new {role}")
+    return await show_people(request, link=link, link_for=email or f"a new {role}")
 
 
 async def withdraw_invite(request: Request) -> Response:
@@ -161,12 +153,14 @@ async def make_link(request: Request) -> Response:
         return person.name
 
     name = await _change(request, job)
-    return await _page(request, link=f"{studio_of(request).settings.origin}/start/{token}", link_for=name)
+    return await show_people(
+        request, link=f"{studio_of(request).settings.origin}/start/{token}", link_for=name
+    )
 
 
 async def set_role(request: Request) -> Response:
     """Give somebody another role, at most one's own."""
-    desk, role = desk_of(request), _text(await request.form(), "role")
+    desk, role = desk_of(request), text_in(await request.form(), "role")
 
     def job(connection: Connection, person: Person, me: Person) -> None:
         if role not in ROLES:
@@ -178,7 +172,7 @@ async def set_role(request: Request) -> Response:
     try:
         await _change(request, job)
     except (InvalidError, ConflictError) as error:
-        return await _page(request, error=error.message, status=409)
+        return await show_people(request, error=error.message, status=409)
     return see_other("/people?said=saved")
 
 
@@ -247,7 +241,7 @@ def change_preview(kind: Change) -> Callable[[Request], Any]:
 def _change_applied(kind: Change) -> Callable[[Request], Any]:
     async def apply(request: Request) -> Response:
         form, desk = await request.form(), desk_of(request)
-        asked, reason = _text(form, "digest"), _text(form, "reason")[:2_000]
+        asked, reason = text_in(form, "digest"), text_in(form, "reason")[:2_000]
         if kind == "annul" and not reason:
             return await _preview(request, kind, error="Say why, for the record.", status=422)
         repair = await read(request, lambda c: _plan(request, c, kind))
@@ -340,9 +334,11 @@ async def _preview(
     except (GoneError, ConflictError):
         raise
     except BrokenOffError as broken:
-        return await _page(request, error=f"The preview was not worked out. {explain(broken)}", status=503)
+        return await show_people(
+            request, error=f"The preview was not worked out. {explain(broken)}", status=503
+        )
     except UserError as refused:
-        return await _page(request, error=explain(refused), status=409)
+        return await show_people(request, error=explain(refused), status=409)
     action = f"/people/{look.person.pid}/{kind}"
     view = PeopleChangeView(
         kind=kind,
@@ -441,12 +437,8 @@ def _stuck(outlook: Outlook, names: Mapping[str, str]) -> tuple[str, ...]:
 # -- withdrawal ------------------------------------------------------------------------------------------------
 
 
-async def show_withdraw(request: Request) -> Response:
+async def show_withdraw(request: Request, *, error: str = "", status: int = 200) -> Response:
     """Show what withdrawing somebody's consent for them would do."""
-    return await _withdraw_page(request)
-
-
-async def _withdraw_page(request: Request, *, error: str = "", status: int = 200) -> Response:
     person, done = await read(request, lambda c: _to_withdraw(request, c))
     view = PeopleChangeView(
         kind="withdraw",
@@ -474,9 +466,9 @@ def _to_withdraw(request: Request, connection: Connection) -> tuple[Person, int]
 
 async def withdraw(request: Request) -> Response:
     """Forget who somebody is; their judgements stay under the random code, or are void, as they asked."""
-    desk, wish = desk_of(request), _text(await request.form(), "judgements")
+    desk, wish = desk_of(request), text_in(await request.form(), "judgements")
     if wish not in ("keep", "void"):
-        return await _withdraw_page(request, error="Choose what becomes of the judgements.", status=422)
+        return await show_withdraw(request, error="Choose what becomes of the judgements.", status=422)
 
     def job(connection: Connection, person: Person, me: Person) -> None:
         if person.state == "withdrawn":
@@ -490,7 +482,7 @@ async def withdraw(request: Request) -> Response:
     try:
         await _change(request, job)
     except ConflictError as error:
-        return await _withdraw_page(request, error=error.message, status=409)
+        return await show_withdraw(request, error=error.message, status=409)
     return see_other("/people?said=withdrawn")
 
 
@@ -501,11 +493,6 @@ def _forget_only(request: Request, connection: Connection, person: Person, me: P
         repair = _plan(request, connection, "leave")
         roster.apply_person_change(desk, connection, repair, actor=me.pid, reason="withdrawn")
     people.withdraw(desk, connection, person, actor=me.pid)
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
 
 
 ROUTES: Final = (

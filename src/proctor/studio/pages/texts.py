@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import desk_of, person_of, read, studio_of, write
+from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
 from proctor.studio.pages.times import when_text
 from proctor.studio.rendering import render, see_other
@@ -19,9 +20,6 @@ from proctor.verify.desk import documents, people
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.documents import Document, Kind, Protocol, guideline_of
 from proctor.verify.desk.records import STAGES, ConflictError, GoneError, InvalidError, Stage
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["ROUTES", "show_texts"]
 
@@ -89,7 +87,7 @@ async def _page(
     error: str = "",
     status: int = 200,
 ) -> Response:
-    desk, asked = desk_of(request), _number(request.query_params.get("version", ""))
+    desk, asked = desk_of(request), number_in(request.query_params.get("version", ""))
 
     def look(connection: Connection) -> GuidelinesView:
         last = _known(connection, kind)
@@ -174,12 +172,16 @@ def _settings(protocol: Protocol, fields: FormData | None) -> tuple[Setting, ...
 async def keep_text(request: Request) -> Response:
     """Keep a new version of a guideline or consent text, or show what it would look like."""
     form, desk, me = await request.form(), desk_of(request), person_of(request)
-    kind, body, base = _kind(_text(form, "kind")), _text(form, "body"), _number(_text(form, "base"))
+    kind, body, base = (
+        _kind(text_in(form, "kind")),
+        text_in(form, "body"),
+        number_in(text_in(form, "base"), -1),
+    )
     if kind == "protocol":
         return await keep_settings(request)
     if form.get("preview") == "1":
         return await _page(request, kind, body=body, base=base, preview=True)
-    note = " ".join(_text(form, "note").split())
+    note = " ".join(text_in(form, "note").split())
 
     def job(connection: Connection) -> Document:
         _known(connection, kind)
@@ -206,7 +208,7 @@ async def keep_text(request: Request) -> Response:
 async def keep_settings(request: Request) -> Response:
     """Keep a new version of the settings; stages that are closed stay closed."""
     form, desk, me = await request.form(), desk_of(request), person_of(request)
-    base = _number(_text(form, "base"))
+    base = number_in(text_in(form, "base"), -1)
 
     def job(connection: Connection) -> str:
         settings = _protocol_of(form, documents.protocol(connection))
@@ -227,7 +229,7 @@ def _protocol_of(form: FormData, now: Protocol) -> Protocol:
     values: dict[str, Any] = {}
     errors: list[tuple[str, str]] = []
     for name, label, kind, low, high, _, _ in _SETTINGS:
-        text = _text(form, name)
+        text = text_in(form, name)
         if kind == "tick":
             values[name] = text == "1"
         elif kind == "choice":
@@ -251,8 +253,8 @@ def _protocol_of(form: FormData, now: Protocol) -> Protocol:
 async def set_stage(request: Request) -> Response:
     """Close a stage, so that nothing submitted in it changes any more, or open it again."""
     form, desk, me = await request.form(), desk_of(request), person_of(request)
-    stage = next((s for s in STAGES if s == _text(form, "stage")), None)
-    close = _text(form, "closed") == "1"
+    stage = next((s for s in STAGES if s == text_in(form, "stage")), None)
+    close = text_in(form, "closed") == "1"
     if stage is None:
         raise GoneError
 
@@ -274,7 +276,7 @@ async def set_stage(request: Request) -> Response:
 async def freeze_text(request: Request) -> Response:
     """Let the version in force be the last one, or allow new ones again."""
     form, desk, me = await request.form(), desk_of(request), person_of(request)
-    kind, stop = _kind(_text(form, "kind")), _text(form, "frozen") == "1"
+    kind, stop = _kind(text_in(form, "kind")), text_in(form, "frozen") == "1"
     change = documents.freeze if stop else documents.unfreeze
     await write(request, lambda c: change(desk, c, kind, actor=me.pid))
     return see_other(f"/guidelines?kind={kind}&said=saved")
@@ -305,15 +307,6 @@ def _known(connection: Connection, kind: Kind) -> Document | None:
     if found is None and kind.startswith(_OF):
         raise GoneError
     return found
-
-
-def _text(form: FormData, name: str) -> str:
-    value = form.get(name, "")
-    return value if isinstance(value, str) else ""
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 8 else -1
 
 
 ROUTES: Final = (

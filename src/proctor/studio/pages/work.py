@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 from anyio import to_thread
+from sqlalchemy import Connection
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +19,7 @@ from proctor.errors import MissingExtraError
 from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
-from proctor.studio.context import Studio, desk_of, person_of, read, studio_of, write
+from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.pages.times import clock_text, time_text
 from proctor.studio.rendering import problem, render, see_other
 from proctor.studio.views import (
@@ -26,9 +27,9 @@ from proctor.studio.views import (
     CardView,
     Choice,
     Field,
-    Judged,
     SettledAnswer,
     WorkView,
+    judged,
 )
 from proctor.verify.desk import cases, documents, flow, work
 from proctor.verify.desk.desk import Desk
@@ -51,10 +52,7 @@ from proctor.verify.desk.work import Work
 from proctor.verify.queue import card_order
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.studio.clips import ClipState
-    from proctor.verify.verdict import Judgment
 
 __all__ = [
     "cant_judge",
@@ -116,14 +114,10 @@ _DRAFT, _SUBMIT, _CANT = (msgspec.json.Decoder(t) for t in (DraftBody, SubmitBod
 # -- the page --------------------------------------------------------------------------------------------------
 
 
-async def show_work(request: Request) -> Response:
-    """Show an assignment to its person."""
-    return await _page(request)
-
-
-async def _page(
+async def show_work(
     request: Request, *, sheet: Sheet | None = None, errors: tuple[Field, ...] = (), status: int = 200
 ) -> Response:
+    """Show an assignment to its person."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
 
     def look(connection: Connection) -> tuple[Work, Neighbours, Protocol, int, tuple[SettledAnswer, ...]]:
@@ -186,7 +180,7 @@ def _view(
         criteria=judging.criteria,
         ask="Does it hold what is meant of each option?" if options else judging.ask,
         question=item.question.text,
-        judged=_judged(shown.question),
+        judged=judged(shown.question),
         question_open=cards.question_open,
         reasons=tuple(Choice(code, text, code in shown.reasons) for code, text in judging.reasons.items())
         if protocol.reasons
@@ -222,14 +216,10 @@ def _shown(found: Work) -> Sheet:
     return found.draft.sheet if newer and found.draft is not None else found.submitted
 
 
-def _judged(value: Judgment | None) -> Judged:
-    return "" if value is None or value == "unsure" else value
-
-
 def _cards(cards: Cards, sheet: Sheet, claims: tuple[str, ...]) -> tuple[AnswerCard, ...]:
     said = (*sheet.answers, *([None] * len(cards.texts)))
     return tuple(
-        AnswerCard(text, _judged(value), claim)
+        AnswerCard(text, judged(value), claim)
         for text, value, claim in zip(cards.texts, said, claims, strict=False)
     )
 
@@ -330,9 +320,9 @@ async def _submit_form(request: Request) -> Response:
         _, _, following = await _submit(request, sheet, rev, str(form.get("key", "")), 0)
     except InvalidError as error:
         fields = tuple(Field(name, text) for name, text in error.errors)
-        return await _page(request, sheet=sheet, errors=fields, status=422)
+        return await show_work(request, sheet=sheet, errors=fields, status=422)
     except ConflictError as error:
-        return await _page(request, sheet=sheet, errors=(Field("form", error.message),), status=409)
+        return await show_work(request, sheet=sheet, errors=(Field("form", error.message),), status=409)
     return see_other(following)
 
 
@@ -343,9 +333,9 @@ def _sheet_of(form: FormData) -> Sheet:
         for name in form
         if (n := name.removeprefix("answer-")) != name and n.isdecimal() and len(n) < 4
     ]
-    answers = [_radio(form, f"answer-{n}") for n in range(max(numbers, default=-1) + 1)]
+    answers = [judged(form.get(f"answer-{n}")) or None for n in range(max(numbers, default=-1) + 1)]
     return Sheet(
-        question=_radio(form, "question"),
+        question=judged(form.get("question")) or None,
         reasons=tuple(str(r) for r in form.getlist("reason")),
         answers=tuple(answers),
         own_answers=tuple(str(text) for text in form.getlist("own")),
@@ -353,16 +343,11 @@ def _sheet_of(form: FormData) -> Sheet:
     )
 
 
-def _radio(form: FormData, name: str) -> Literal["right", "wrong"] | None:
-    value = form.get(name)
-    return "right" if value == "right" else "wrong" if value == "wrong" else None
-
-
 async def undo(request: Request) -> Response:
     """Take a submitted sheet back."""
     pid, person, desk = request.path_params["pid"], person_of(request), desk_of(request)
     form = await request.form() if _is_form(request) else None
-    rev = _if_match(request) if form is None else _number(form.get("rev"))
+    rev = _if_match(request) if form is None else number_in(text_in(form, "rev"), -1)
 
     def take_back(connection: Connection) -> Submitted:
         protocol = documents.protocol(connection)
@@ -493,7 +478,7 @@ async def send_picture(request: Request, item: Item) -> Response:
 
     What is sent has been decoded, so it is a JPEG, PNG or WebP picture whatever the file is called.
     """
-    number, studio = _number(request.query_params.get("part", "")), studio_of(request)
+    number, studio = number_in(request.query_params.get("part", ""), -1), studio_of(request)
 
     def load() -> Picture | None:
         card = kind_named(item.question.kind).card(item.question, studio.library)
@@ -597,12 +582,7 @@ async def _json(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
 
 
 def _if_match(request: Request) -> int:
-    return _number(request.headers.get("if-match", "").strip().strip('"'))
-
-
-def _number(value: object) -> int:
-    text = str(value)
-    return int(text) if text.isdecimal() and len(text) < 10 else -1
+    return number_in(request.headers.get("if-match", "").strip().strip('"'), -1)
 
 
 def _active(milliseconds: float) -> int:

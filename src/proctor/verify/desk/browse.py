@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, func, select
 
 from proctor.exam.question import Choice, Form, Proposed, Question, Text
 from proctor.verify.desk.events import Event
 from proctor.verify.desk.records import Item, Person, Sheet
 from proctor.verify.schema import tables
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = [
     "MOST_COUNTED",
@@ -148,8 +146,6 @@ def page_items(
 
 def count_items_up_to(connection: Connection, narrow: Narrow, strata: Sequence[str]) -> int:
     """Return how many items a list has; ``MOST_COUNTED`` + 1 for all that have more."""
-    from sqlalchemy import func, select
-
     t, found = tables().items, 0
     for query in _queries(narrow, strata):
         some = query.with_only_columns(t.c.id).limit(MOST_COUNTED + 1 - found).subquery()
@@ -242,7 +238,6 @@ def _queries(narrow: Narrow, strata: Sequence[str]) -> list[Any]:
 
 
 def _narrowed(query: Any, narrow: Narrow) -> Any:
-    from sqlalchemy import func
 
     t, v = tables().items, tables().verdicts
     if narrow.state and (narrow.differ or narrow.pair):

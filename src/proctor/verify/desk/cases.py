@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, bindparam, case
+from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.database import fetch_all, run
 from proctor.verify.adjudicate import Case, Merge, find_adjudication, merge, open_case
@@ -21,9 +24,6 @@ from proctor.verify.queue import repeat_lot
 from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
 from proctor.verify.verdict import Verdict
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["Standing", "human_verdicts", "refresh_item", "standing", "take_over_verdicts"]
 
@@ -193,7 +193,6 @@ def _write_final(connection: Connection, item_id: int, stands: Standing | None) 
 
 @cache
 def _set_state() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().items
     values = {"state": "new", "reason": "why", "agreement": "agree", "changed_at": "now", "repeat_lot": "lot"}
@@ -207,9 +206,6 @@ def _set_state() -> Any:
 @cache
 def _keep_case(is_sqlite: bool) -> Any:
     """The case as it is now; the same one stays open since it was opened."""
-    from sqlalchemy import case
-    from sqlalchemy.dialects import postgresql, sqlite
-
     t = tables().cases
     insert: Any = (sqlite if is_sqlite else postgresql).insert(t)
     new = insert.excluded
@@ -220,7 +216,6 @@ def _keep_case(is_sqlite: bool) -> Any:
 
 @cache
 def _change_case() -> Any:
-    from sqlalchemy import bindparam, case
 
     t = tables().cases
     values: dict[str, Any] = {c.name: bindparam(f"new_{c.name}") for c in t.columns if c.name != "item_id"}
@@ -231,7 +226,6 @@ def _change_case() -> Any:
 
 @cache
 def _forget_case() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().cases
     return t.delete().where(t.c.item_id == bindparam("item"))
@@ -239,7 +233,6 @@ def _forget_case() -> Any:
 
 @cache
 def _forget_final() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().final_answers
     return t.delete().where(t.c.item_id == bindparam("item"))
@@ -252,7 +245,6 @@ def _insert_final() -> Any:
 
 @cache
 def _live_slots() -> Any:
-    from sqlalchemy import bindparam
 
     a = tables().assignments
     return (
@@ -264,7 +256,6 @@ def _live_slots() -> Any:
 
 @cache
 def _adjudicators_of() -> Any:
-    from sqlalchemy import bindparam
 
     a = tables().assignments
     return (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sqlalchemy import Connection, func
+
 from proctor.verify.desk.events import check_chain
 from proctor.verify.schema import tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = ["Checked", "check_events", "is_short"]
@@ -27,8 +27,6 @@ class Checked(NamedTuple):
 
 def is_short(connection: Connection) -> bool:
     """True when the chain can be checked while somebody waits."""
-    from sqlalchemy import func
-
     e = tables().events
     newest = connection.execute(e.select().with_only_columns(func.max(e.c.id))).scalar()
     return int(newest or 0) <= SHORT

@@ -17,14 +17,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from proctor.database import Database, ask_along
 from proctor.verify.desk.writer import Writer
 from proctor.verify.store import BUSY_SECONDS, VERDICTS
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["Desk", "new_pid"]
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
+from sqlalchemy import Connection, Row, func
 
 from proctor.database import fetch_all, known
 from proctor.errors import UserError
@@ -20,8 +21,6 @@ from proctor.verify.desk.records import ConflictError, GoneError, InvalidError, 
 from proctor.verify.schema import FIRST_KIND, tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = [
@@ -218,8 +217,6 @@ def guideline_of(kind: str) -> Kind:
 
 def guidelines(connection: Connection) -> dict[str, int]:
     """Return the version in force of every kind's guideline, by kind, that of the first kind first."""
-    from sqlalchemy import func
-
     t = tables().documents
     query = t.select().with_only_columns(t.c.kind, func.max(t.c.version)).group_by(t.c.kind)
     found = {str(name): int(version) for name, version in connection.execute(query.order_by(t.c.kind))}

@@ -12,14 +12,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, func, or_, select
 
 from proctor.database import fetch_all, known, run
 from proctor.records import canonical_json
 from proctor.verify.schema import tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = ["Event", "add_event", "check_chain", "head", "list_events", "look_back", "note_head"]
@@ -101,8 +100,6 @@ def look_back(
         begins: only those whose kind begins with one of these.
         limit: at most so many.
     """
-    from sqlalchemy import func, or_
-
     table = tables().events
     top = before
     if top is None:
@@ -145,8 +142,6 @@ def _digest(last: str, at: float, *texts: str) -> str:
 @cache
 def head() -> Any:
     """Return the query for the digest of the last event."""
-    from sqlalchemy import select
-
     table = tables().events
     return select(table.c.digest).order_by(table.c.id.desc()).limit(1)
 

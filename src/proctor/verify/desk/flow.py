@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, bindparam, func, select
 
 from proctor.database import fetch_one
 from proctor.verify.desk.cases import standing
@@ -17,9 +18,6 @@ from proctor.verify.desk.items import get_item, to_item
 from proctor.verify.desk.records import STAGES, Assignment, Item, Person, Stage, at_least
 from proctor.verify.queue import Ready, adjudication_order, is_leased, lease_until
 from proctor.verify.schema import tables
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = [
     "Neighbours",
@@ -102,8 +100,6 @@ def closed_kinds(connection: Connection, person: Person, protocol: Protocol) -> 
 
 def pending_training(connection: Connection, person: Person, protocol: Protocol) -> int:
     """Return how many training items a person has still to do, those that they were not given yet included."""
-    from sqlalchemy import func
-
     closed = closed_kinds(connection, person, protocol)
     if not closed:
         return 0
@@ -223,7 +219,6 @@ def _release_expired(desk: Desk, connection: Connection, lease_seconds: float) -
 
 
 def _last_place(connection: Connection, person: Person) -> int:
-    from sqlalchemy import func
 
     a = tables().assignments
     query = a.select().with_only_columns(func.coalesce(func.max(a.c.queue_pos), 0))
@@ -260,8 +255,6 @@ def _assign(
 
 def stage_counts(connection: Connection, person: Person, protocol: Protocol) -> tuple[StageCount, ...]:
     """Return how far a person is in each stage; cases that anybody may take count as waiting for adjudicators."""
-    from sqlalchemy import func
-
     a = tables().assignments
     # These states are those of assignments that stand, a returned case apart; asking for them and not for ``live``, the
     # count is read from an index alone.
@@ -294,8 +287,6 @@ def stage_counts(connection: Connection, person: Person, protocol: Protocol) -> 
 
 def neighbours(connection: Connection, assignment: Assignment) -> Neighbours:
     """Return what stands before and after an assignment in its person's list of the stage."""
-    from sqlalchemy import func
-
     a = tables().assignments
     mine = (a.c.person_id == assignment.person_id, a.c.stage == assignment.stage, a.c.live.is_(True))
     pids = a.select().with_only_columns(a.c.pid)
@@ -336,7 +327,6 @@ def _next_open(connection: Connection, person: Person, stage: Stage, closed: Seq
 
 @cache
 def _first_open() -> Any:
-    from sqlalchemy import bindparam
 
     a = tables().assignments
     return (
@@ -356,8 +346,6 @@ def _first_open() -> Any:
 @cache
 def _served() -> Any:
     """Question types of the latest cases that a person has had, the latest first."""
-    from sqlalchemy import bindparam
-
     a, i = tables().assignments, tables().items
     return (
         a.join(i, i.c.id == a.c.item_id)
@@ -372,8 +360,6 @@ def _served() -> Any:
 @cache
 def _waiting_cases() -> Any:
     """Open cases that nobody works on and that the person did not judge, here or elsewhere."""
-    from sqlalchemy import bindparam
-
     t = tables()
     i, a, k, v = t.items, t.assignments, t.cases, t.verdicts
     taken = (
@@ -402,16 +388,12 @@ def _waiting_cases() -> Any:
 @cache
 def _count_waiting() -> Any:
     """How many cases wait, ``LOOK_AHEAD`` at most; without their order it need not look at all of them."""
-    from sqlalchemy import func, select
-
     return select(func.count()).select_from(_waiting_cases().order_by(None).subquery())
 
 
 @cache
 def _settled_unrepeated() -> Any:
     """Items that people have settled, that nobody repeats, and that the person has never seen."""
-    from sqlalchemy import bindparam
-
     i, a = tables().items, tables().assignments
     seen = (
         a.select()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
+from sqlalchemy import Connection, bindparam, func
 
 from proctor.corpus.source import Source
 from proctor.database import fetch_one
@@ -19,9 +20,6 @@ from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import GoneError, Item
 from proctor.verify.schema import tables
 from proctor.verify.store import note_seen
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = [
     "ITEM_STATES",
@@ -174,8 +172,6 @@ def _rename(connection: Connection, renamed: Mapping[int, tuple[str, Mapping[str
         connection: in a writing transaction.
         renamed: by number of the item the hash that it had, and its new row.
     """
-    from sqlalchemy import bindparam
-
     i, t = tables().items, tables().training
     rows = [{**row, "item": item_id} for item_id, (_, row) in renamed.items()]
     connection.execute(i.update().where(i.c.id == bindparam("item")), rows)
@@ -307,8 +303,6 @@ def find_item(connection: Connection, pid: str) -> Item:
 
 def count_items(connection: Connection) -> dict[str, dict[str, int]]:
     """Return for each question type how many items are in each state."""
-    from sqlalchemy import func
-
     t = tables().items
     query = (
         t.select().with_only_columns(t.c.stratum, t.c.state, func.count()).group_by(t.c.stratum, t.c.state)
@@ -347,7 +341,6 @@ def _from_library(connection: Connection, part: str, type_: type[T]) -> dict[str
 
 @cache
 def _by_id() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().items
     return t.select().where(t.c.id == bindparam("item"))
@@ -356,8 +349,6 @@ def _by_id() -> Any:
 @cache
 def item_of_assignment() -> Any:
     """Return the query for the item of an assignment, by ``assignment_pid``."""
-    from sqlalchemy import bindparam
-
     t, a = tables().items, tables().assignments
     return t.select().where(t.c.id == a.c.item_id, a.c.pid == bindparam("assignment_pid"))
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import msgspec
+from sqlalchemy import Connection, Row, bindparam, select
 
 from proctor.errors import UserError
 from proctor.records import canonical_json
@@ -26,8 +27,6 @@ from proctor.verify.desk.records import ROLES, ConflictError, GoneError, Invalid
 from proctor.verify.schema import FIRST_KIND, tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = [
@@ -813,7 +812,6 @@ def _forget(connection: Connection, person: Person) -> None:
 
 @cache
 def _session_query() -> Any:
-    from sqlalchemy import bindparam, select
 
     people, sessions = tables().people, tables().sessions
     mine = [sessions.c[name].label(f"s_{name}") for name in ("id", "created_at", "seen_at", "agent")]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, bindparam, func, select
 
 from proctor.errors import UserError
 from proctor.exam.question import Question, type_of
@@ -28,10 +29,6 @@ from proctor.verify.queue import Clip, requeue
 from proctor.verify.repair import Repair, Seat, Stuck, annul, apply_repair, join, leave
 from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 __all__ = [
     "Barred",
@@ -208,8 +205,6 @@ def judge_loads(connection: Connection) -> dict[str, int]:
 
 def count_readings(connection: Connection) -> dict[int, dict[str, int]]:
     """Return for each person (by number) who has any how many readings of the first stage are in each live state."""
-    from sqlalchemy import func, select
-
     a, p = tables().assignments, tables().people
 
     def count(state: str) -> Any:
@@ -224,8 +219,6 @@ def count_readings(connection: Connection) -> dict[int, dict[str, int]]:
 
 def count_undealt(connection: Connection) -> int:
     """Return how many items nobody was asked about yet."""
-    from sqlalchemy import func, select
-
     t = tables().items
     counted = select(func.count()).select_from(t).where(t.c.state == "undealt")
     return int(connection.execute(counted).scalar_one())
@@ -339,7 +332,6 @@ def apply_deal(desk: Desk, connection: Connection, dealt: DealPlan, *, actor: st
 
 
 def _set_states(connection: Connection, ids: Sequence[int], state: str, wanted: int, now: float) -> None:
-    from sqlalchemy import bindparam
 
     t = tables().items
     if ids:
@@ -351,8 +343,6 @@ def _set_states(connection: Connection, ids: Sequence[int], state: str, wanted: 
 
 def put_in_order(desk: Desk, connection: Connection, person_id: int, pid: str) -> tuple[str, ...]:
     """Order a person's open items: clusters shuffled, inside each by rising place; return who has seen the future."""
-    from sqlalchemy import bindparam
-
     t, a = tables().items, tables().assignments
     query = (
         a.join(t, t.c.id == a.c.item_id)
@@ -508,8 +498,6 @@ def outlook_of(repair: Repair, event: int = 0) -> Outlook:
 
 def is_small(connection: Connection) -> bool:
     """True when a change can be planned while somebody waits."""
-    from sqlalchemy import func, select
-
     a = tables().assignments
     some = select(a.c.id).where(a.c.stage == "judge", a.c.state.in_(_LIVE_STATES)).limit(SMALL + 1)
     return int(connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()) <= SMALL
@@ -566,8 +554,6 @@ def is_deal_fresh(connection: Connection, event: int) -> bool:
 
 def newest_event(connection: Connection) -> int:
     """Return the number of the last event, 0 before the first."""
-    from sqlalchemy import func, select
-
     return int(connection.execute(select(func.max(tables().events.c.id))).scalar() or 0)
 
 
@@ -651,8 +637,6 @@ def _move_untouched(
     desk: Desk, connection: Connection, moves: Sequence[tuple[str, int, int, int | None]], why: str
 ) -> list[tuple[str, int, int, int | None]]:
     """Move open slots that go to somebody, all at once: their items stay as they are. Returns the other moves."""
-    from sqlalchemy import bindparam
-
     t, a = tables().items, tables().assignments
     query = (
         a.join(t, t.c.id == a.c.item_id)

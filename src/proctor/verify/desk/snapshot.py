@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, func, select
 
 from proctor.errors import UserError
 from proctor.exam.question import Question
@@ -26,8 +27,6 @@ from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = ["Key", "Look", "Snapshot", "Snapshots", "compute_snapshot", "current_key"]
@@ -105,8 +104,6 @@ class Look(NamedTuple):
 
 def current_key(connection: Connection) -> Key:
     """Return what numbers of this moment would depend on; looks at the ends of indexes, whatever the size."""
-    from sqlalchemy import func, select
-
     t = tables()
 
     def number(query: Any) -> int:
@@ -338,8 +335,6 @@ class Snapshots:
 
 def _judged_twice(connection: Connection, small: int) -> int:
     """Count the items that two people judged, as far as it matters."""
-    from sqlalchemy import func, select
-
     t = tables().items
     some = t.select().with_only_columns(t.c.id).where(t.c.agreement.in_(("same", "question", "answers")))
     return int(

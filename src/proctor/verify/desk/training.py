@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, func
 
 from proctor.exam.question import proposed_texts
 from proctor.verify.desk import people
@@ -23,8 +24,6 @@ from proctor.verify.schema import tables
 from proctor.verify.store import latest_verdicts
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify.verdict import Verdict
 
 __all__ = [
@@ -320,8 +319,6 @@ def open_gate(desk: Desk, connection: Connection, person: Person, protocol: Prot
 
 def _returned(connection: Connection, person: Person, kind: str) -> int:
     """Count the training items that somebody could not judge: they are done with them."""
-    from sqlalchemy import func
-
     a, i = tables().assignments, tables().items
     query = a.join(i, i.c.id == a.c.item_id).select().with_only_columns(func.count())
     mine = (a.c.person_id == person.id, a.c.stage == "training", a.c.live.is_(True), a.c.state == "returned")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+
 from proctor.errors import UserError
 from proctor.verify.desk import people
 from proctor.verify.desk.cases import refresh_item
@@ -12,8 +14,6 @@ from proctor.verify.desk.roster import apply_person_change, list_seats, plan_per
 from proctor.verify.schema import tables
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from proctor.verify.desk.desk import Desk
 
 __all__ = ["withdraw_consent"]

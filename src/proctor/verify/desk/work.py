@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
+from sqlalchemy import Connection, bindparam, select
 
 from proctor.database import fetch_all, fetch_one, fetch_together, run
 from proctor.exam.kind import kind_named
@@ -44,9 +45,6 @@ from proctor.verify.queue import card_order, lease_until
 from proctor.verify.schema import tables
 from proctor.verify.store import append_verdicts
 from proctor.verify.verdict import AnswerVerdict, Verdict
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = [
     "Cards",
@@ -641,7 +639,6 @@ def _submitted_sheet(connection: Connection, assignment: Assignment) -> Sheet | 
 
 @cache
 def _by_pid() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().assignments
     return t.select().where(t.c.pid == bindparam("pid"))
@@ -649,7 +646,6 @@ def _by_pid() -> Any:
 
 @cache
 def _draft_of() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().drafts
     return t.select().where(t.c.assignment_id == bindparam("assignment"))
@@ -657,7 +653,6 @@ def _draft_of() -> Any:
 
 @cache
 def _update_draft() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().drafts
     names = ("sheet", "client_id", "seq", "active_ms", "saved_at", "version")
@@ -666,7 +661,6 @@ def _update_draft() -> Any:
 
 @cache
 def _by_key() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().responses
     return t.select().where(t.c.assignment_id == bindparam("assignment"), t.c.idem_key == bindparam("key"))
@@ -674,7 +668,6 @@ def _by_key() -> Any:
 
 @cache
 def _last_response() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().responses
     return t.select().where(t.c.assignment_id == bindparam("assignment")).order_by(t.c.rev.desc()).limit(1)
@@ -682,7 +675,6 @@ def _last_response() -> Any:
 
 @cache
 def _draft_of_pid() -> Any:
-    from sqlalchemy import bindparam
 
     t, a = tables().drafts, tables().assignments
     return t.select().where(t.c.assignment_id == a.c.id, a.c.pid == bindparam("assignment_pid"))
@@ -691,8 +683,6 @@ def _draft_of_pid() -> Any:
 @cache
 def _slots_beside() -> Any:
     """The first readings of the item of an assignment, its own among them."""
-    from sqlalchemy import bindparam
-
     t = tables().assignments
     own = t.alias()
     query = t.select().with_only_columns(t.c.id, t.c.state, t.c.reason)
@@ -707,8 +697,6 @@ def _slots_beside() -> Any:
 @cache
 def _queue_around() -> Any:
     """The first two open assignments of the person and stage of an assignment: one of them may be itself."""
-    from sqlalchemy import bindparam
-
     t = tables().assignments
     own = t.alias()
     mine = own.select().where(own.c.pid == bindparam("assignment_pid"))
@@ -730,8 +718,6 @@ def _queue_around() -> Any:
 @cache
 def _insert_of_response(table: str, *columns: str) -> Any:
     """Return an INSERT of a row that belongs to the response of an assignment and revision."""
-    from sqlalchemy import bindparam, select
-
     t, r = getattr(tables(), table), tables().responses
     values = [bindparam(name, type_=t.c[name].type).label(name) for name in columns]
     response = select(r.c.id, *values).where(
@@ -742,7 +728,6 @@ def _insert_of_response(table: str, *columns: str) -> Any:
 
 @cache
 def _set_started() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().assignments
     values: dict[str, Any] = {"guideline_version": bindparam("guideline"), "started_at": bindparam("now")}
@@ -756,7 +741,6 @@ def _insert(table: str) -> Any:
 
 @cache
 def _set_submitted() -> Any:
-    from sqlalchemy import bindparam
 
     t = tables().assignments
     values: dict[str, Any] = {
@@ -770,8 +754,6 @@ def _set_submitted() -> Any:
 @cache
 def _adjudicators() -> Any:
     """Somebody has decided the item as an adjudicator, or is about to."""
-    from sqlalchemy import bindparam
-
     t = tables().assignments
     return (
         t.select()

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from proctor.database import Database, NoTurnError, forget_known
 from proctor.errors import UserError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 __all__ = ["Writer"]
 
@@ -153,7 +153,6 @@ class Writer:
 
 
 def _in_savepoint(connection: Connection, job: _Job) -> tuple[_Job, Any, Exception | None]:
-    from sqlalchemy.exc import DBAPIError, IntegrityError
 
     connection.exec_driver_sql("SAVEPOINT proctor_job")
     try:
