@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from proctor.llm.attempt import NO_USAGE, AttemptRecord, outcome_kind, usage_of
+from proctor.llm.attempt import NO_USAGE, AttemptRecord, outcome_kind
 from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Refusal, Reply, Truncated, Usage
 
 USAGE = Usage(input=3, output=4, cached=1, reasoning=2)
@@ -20,7 +20,7 @@ USAGE = Usage(input=3, output=4, cached=1, reasoning=2)
 )
 def test_every_outcome_has_a_word_and_its_tokens(outcome: Outcome, kind: str) -> None:
     assert outcome_kind(outcome) == kind
-    assert usage_of(outcome) == USAGE
+    assert outcome.usage == USAGE
     record = AttemptRecord.of(2, 1.5, 0.25, outcome)
     assert (record.number, record.started, record.seconds, record.outcome) == (2, 1.5, 0.25, kind)
     assert record.usage == USAGE

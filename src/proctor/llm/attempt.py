@@ -8,7 +8,7 @@ import msgspec
 
 from proctor.llm.outcome import FAILURE_KINDS, Failure, FailureKind, Outcome, Reply, Truncated, Usage
 
-__all__ = ["NO_USAGE", "AttemptOutcome", "AttemptRecord", "outcome_kind", "usage_of"]
+__all__ = ["NO_USAGE", "AttemptOutcome", "AttemptRecord", "outcome_kind"]
 
 AttemptOutcome = Literal["reply", "truncated", "refusal"] | FailureKind
 
@@ -75,8 +75,3 @@ def outcome_kind(outcome: Outcome) -> AttemptOutcome:
     if isinstance(outcome, Reply):
         return "reply"
     return "truncated" if isinstance(outcome, Truncated) else "refusal"
-
-
-def usage_of(outcome: Outcome) -> Usage:
-    """Return the tokens of an outcome; failures have some where they are paid for."""
-    return outcome.usage

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from proctor.llm.attempt import AttemptRecord, outcome_kind, usage_of
+from proctor.llm.attempt import AttemptRecord, outcome_kind
 from proctor.llm.budget import BudgetReached, Need, Reservation
 from proctor.llm.outcome import FAILURE_KINDS, Failure, Outcome, Usage, is_final
 from proctor.llm.store import attempt_row, decode_outcome
@@ -329,7 +329,7 @@ class Call:
         if is_final(outcome):
             outcome, text = self._storable(outcome)
         last = self._records[-1]
-        usage = usage_of(outcome)
+        usage = outcome.usage
         return outcome, {
             "key": self._ask.key,
             "model": self._ask.request.model,

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.llm.attempt import NO_USAGE, AttemptRecord, outcome_kind, usage_of
+from proctor.llm.attempt import NO_USAGE, AttemptRecord, outcome_kind
 from proctor.llm.outcome import Outcome, is_final
 from proctor.llm.store import EVERYTHING, CallStore, Selection, StoredCall
 from proctor.records import atomic_write, canonical_json, decode
@@ -272,7 +272,7 @@ def _exported(call: StoredCall, attempts: Sequence[AttemptRecord]) -> Exported:
 
 def _stored(call: Exported) -> StoredCall:
     final = call.outcome is not None and is_final(call.outcome)
-    usage = usage_of(call.outcome) if call.outcome is not None else NO_USAGE
+    usage = call.outcome.usage if call.outcome is not None else NO_USAGE
     kind: Any = outcome_kind(call.outcome) if call.outcome is not None else "connection"
     if call.outcome is None and call.attempts:
         kind = call.attempts[-1].outcome

@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 
 from proctor.errors import UserError
-from proctor.llm.attempt import AttemptRecord, usage_of
+from proctor.llm.attempt import AttemptRecord
 from proctor.llm.gate import EndpointState, FlowEvent, Gate, GateRules, Limits, asked_pause
 from proctor.llm.outcome import Failure, Outcome
 
@@ -294,7 +294,7 @@ class Flow:
 def _used(outcome: Outcome | None) -> int | None:
     if outcome is None:
         return None
-    usage = usage_of(outcome)
+    usage = outcome.usage
     if usage.input is None and usage.output is None:
         return None
     return (usage.input or 0) + (usage.output or 0)

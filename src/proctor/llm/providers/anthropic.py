@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -16,9 +17,9 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image, Message, Parameters, Part, Request, Text
+from proctor.llm.message import Image, Parameters, Part, Request, Text
 from proctor.llm.model import Model, ModelName, leaves_out
-from proctor.llm.outcome import Failure, Outcome, Usage
+from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
     Said,
@@ -26,10 +27,13 @@ from proctor.llm.providers.wire import (
     count,
     decode_reply,
     encode,
+    given,
     merge_extra,
+    message_pieces,
     not_a_reply,
     object_body,
     split_system,
+    text_content,
 )
 
 __all__ = [
@@ -81,10 +85,14 @@ def render_anthropic(request: Request, media: MediaStore, model: str) -> Body:
         fields["system"] = instruction
     if not request.media:
         fields["messages"] = [
-            {"role": message.role, "content": _text_content(message)} for message in messages
+            {"role": message.role, "content": text_content(message)} for message in messages
         ]
         return [encode(fields)]
-    return object_body(fields, "messages", (_message(message, media) for message in messages))
+    return object_body(
+        fields,
+        "messages",
+        (message_pieces(message, _WHO, partial(_part, media=media)) for message in messages),
+    )
 
 
 def _fields(request: Request, model: str) -> dict[str, Any]:
@@ -94,12 +102,8 @@ def _fields(request: Request, model: str) -> dict[str, Any]:
         "max_tokens": DEFAULT_MAX_TOKENS if wanted.max_tokens is None else wanted.max_tokens,
     }
     if takes_sampling(model):
-        if wanted.temperature is not None:
-            fields["temperature"] = wanted.temperature
-        if wanted.top_p is not None:
-            fields["top_p"] = wanted.top_p
-    if wanted.stop:
-        fields["stop_sequences"] = wanted.stop
+        fields |= given(temperature=wanted.temperature, top_p=wanted.top_p)
+    fields |= given(stop_sequences=wanted.stop or None)
     output: dict[str, Any] = {}
     if wanted.reasoning == "none":
         fields["thinking"] = {"type": "disabled"}
@@ -118,28 +122,6 @@ def _fields(request: Request, model: str) -> dict[str, Any]:
     if wanted.extra:
         merge_extra(fields, wanted.extra, ours=_OURS, inside=frozenset({"output_config"}))
     return fields
-
-
-def _text_content(message: Message) -> str | list[dict[str, str]]:
-    if len(message.parts) == 1:
-        return message.text
-    return [{"type": "text", "text": part.text} for part in message.parts if isinstance(part, Text)]
-
-
-def _message(message: Message, media: MediaStore) -> Iterable[bytes]:
-    yield b'{"role":"' + message.role.encode("ascii") + b'","content":'
-    if not message.media:
-        yield encode(_text_content(message))
-        yield b"}"
-        return
-    if message.role != "user":
-        raise UserError(f"{_WHO} takes images only in user messages.")
-    yield b"["
-    for number, part in enumerate(message.parts):
-        if number:
-            yield b","
-        yield from _part(part, media)
-    yield b"]}"
 
 
 def _part(part: Part, media: MediaStore) -> Iterable[bytes]:
@@ -186,11 +168,11 @@ def parse_anthropic(status: int, headers: Mapping[str, str], body: bytes) -> Out
     text = "".join(block.text or "" for block in reply.content if block.type == "text")
     said = Said.of(status, parse_usage(reply.usage), reply.model, reply.stop_reason, reply.id)
     if said.stop in {"end_turn", "stop_sequence"}:
-        return said.reply(text)
+        return said.ended(Reply, text)
     if said.stop in {"max_tokens", "model_context_window_exceeded"}:
-        return said.truncated(text)
+        return said.ended(Truncated, text)
     if said.stop == "refusal":
-        return said.refusal(text or _explanation(reply.stop_details))
+        return said.ended(Refusal, text or _explanation(reply.stop_details))
     return said.unended()
 
 

@@ -14,7 +14,7 @@ from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Message, Part, Request, Text
 from proctor.llm.model import Model, ModelName
-from proctor.llm.outcome import Failure, Outcome, Usage
+from proctor.llm.outcome import Failure, Outcome, Reply, Truncated, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
     Said,
@@ -22,10 +22,12 @@ from proctor.llm.providers.wire import (
     count,
     decode_reply,
     encode,
+    given,
     merge_extra,
     not_a_reply,
     object_body,
     only_text,
+    separated,
     split_system,
 )
 
@@ -86,17 +88,13 @@ def render_google(request: Request, media: MediaStore, model: str) -> Body:
 
 def _fields(request: Request, model: str) -> dict[str, Any]:
     wanted = request.parameters
-    config: dict[str, Any] = {}
-    if wanted.temperature is not None:
-        config["temperature"] = wanted.temperature
-    if wanted.max_tokens is not None:
-        config["maxOutputTokens"] = wanted.max_tokens
-    if wanted.top_p is not None:
-        config["topP"] = wanted.top_p
-    if wanted.seed is not None:
-        config["seed"] = wanted.seed
-    if wanted.stop:
-        config["stopSequences"] = wanted.stop
+    config = given(
+        temperature=wanted.temperature,
+        maxOutputTokens=wanted.max_tokens,
+        topP=wanted.top_p,
+        seed=wanted.seed,
+        stopSequences=wanted.stop or None,
+    )
     if wanted.json_schema is not None:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = wanted.json_schema
@@ -128,10 +126,7 @@ def _content(message: Message, media: MediaStore) -> Iterable[bytes]:
     if message.role != "user":
         only_text(message, _WHO)
     yield b'{"role":"' + _ROLES[message.role].encode("ascii") + b'","parts":['
-    for number, part in enumerate(message.parts):
-        if number:
-            yield b","
-        yield from _part(part, media)
+    yield from separated(_part(part, media) for part in message.parts)
     yield b"]}"
 
 
@@ -197,9 +192,9 @@ def parse_google(status: int, headers: Mapping[str, str], body: bytes) -> Outcom
     parts = candidate.content.parts if candidate.content is not None and candidate.content.parts else []
     text = "".join(part.text for part in parts if part.text is not None and not part.thought)
     if said.stop == "STOP":
-        return said.reply(text)
+        return said.ended(Reply, text)
     if said.stop in {"MAX_TOKENS", "CONTINUATION"}:
-        return said.truncated(text)
+        return said.ended(Truncated, text)
     if said.stop in _BLOCKED:
         return said.filtered(f"the provider blocked the reply ({said.stop})")
     return said.unended()

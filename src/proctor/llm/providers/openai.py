@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -12,9 +13,9 @@ from proctor.errors import UserError
 from proctor.llm.http import Body
 from proctor.llm.keys import find_base_url, find_key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Audio, Image, Message, Parameters, Part, Request, Text
+from proctor.llm.message import Audio, Image, Parameters, Part, Request, Text
 from proctor.llm.model import Model, ModelName, leaves_out
-from proctor.llm.outcome import Failure, Outcome, Usage
+from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
 from proctor.llm.providers.wire import (
     HttpModel,
     Said,
@@ -23,9 +24,12 @@ from proctor.llm.providers.wire import (
     data_url,
     decode_reply,
     encode,
+    given,
     merge_extra,
+    message_pieces,
     not_a_reply,
     object_body,
+    text_content,
 )
 
 __all__ = [
@@ -99,11 +103,12 @@ def render_chat(request: Request, media: MediaStore, model: str, dialect: Dialec
     fields, detail = _fields(request, model, dialect)
     if not request.media:  # the usual case, and the fastest: one call of the encoder
         fields["messages"] = [
-            {"role": message.role, "content": _text_content(message)} for message in request.messages
+            {"role": message.role, "content": text_content(message)} for message in request.messages
         ]
         return [encode(fields)]
+    part = partial(_part, media=media, detail=detail, dialect=dialect)
     return object_body(
-        fields, "messages", (_message(message, media, detail, dialect) for message in request.messages)
+        fields, "messages", (message_pieces(message, dialect.who, part) for message in request.messages)
     )
 
 
@@ -111,18 +116,9 @@ def _fields(request: Request, model: str, dialect: Dialect) -> tuple[dict[str, A
     wanted = request.parameters
     fields: dict[str, Any] = {"model": model}
     if not dialect.strict or takes_sampling(model, wanted.reasoning):
-        if wanted.temperature is not None:
-            fields["temperature"] = wanted.temperature
-        if wanted.top_p is not None:
-            fields["top_p"] = wanted.top_p
-    if wanted.max_tokens is not None:
-        fields[dialect.max_tokens] = wanted.max_tokens
-    if wanted.seed is not None:
-        fields["seed"] = wanted.seed
-    if wanted.stop:
-        fields["stop"] = wanted.stop
-    if wanted.reasoning is not None:
-        fields["reasoning_effort"] = wanted.reasoning
+        fields |= given(temperature=wanted.temperature, top_p=wanted.top_p)
+    fields |= given(**{dialect.max_tokens: wanted.max_tokens}, seed=wanted.seed, stop=wanted.stop or None)
+    fields |= given(reasoning_effort=wanted.reasoning)
     if wanted.json_schema is not None:
         fields["response_format"] = {
             "type": "json_schema",
@@ -176,28 +172,6 @@ def can_be_strict(schema: Any) -> bool:
         if not can_be_strict(list(value.values()) if named_schemas else value):
             return False
     return True
-
-
-def _text_content(message: Message) -> str | list[dict[str, str]]:
-    if len(message.parts) == 1:
-        return message.text
-    return [{"type": "text", "text": part.text} for part in message.parts if isinstance(part, Text)]
-
-
-def _message(message: Message, media: MediaStore, detail: str, dialect: Dialect) -> Iterable[bytes]:
-    yield b'{"role":"' + message.role.encode("ascii") + b'","content":'
-    if not message.media:
-        yield encode(_text_content(message))
-        yield b"}"
-        return
-    if message.role != "user":
-        raise UserError(f"{dialect.who} takes images only in user messages.")
-    yield b"["
-    for number, part in enumerate(message.parts):
-        if number:
-            yield b","
-        yield from _part(part, media, detail, dialect)
-    yield b"]}"
 
 
 def _part(part: Part, media: MediaStore, detail: str, dialect: Dialect) -> Iterable[bytes]:
@@ -274,13 +248,13 @@ def parse_chat(status: int, headers: Mapping[str, str], body: bytes, dialect: Di
         return not_a_reply(status, headers, body, "the reply holds something other than text.")
     said = Said.of(status, parse_usage(reply.usage), reply.model, choice.finish_reason, reply.id)
     if choice.message.refusal:
-        return said.refusal(choice.message.refusal)
+        return said.ended(Refusal, choice.message.refusal)
     if said.stop in _LIMITS:
-        return said.truncated(text)
+        return said.ended(Truncated, text)
     if said.stop == "content_filter":
         return said.filtered("the provider's content filter stopped the reply")
     if said.stop in _ENDS or not (said.stop or dialect.strict):
-        return said.reply(text if dialect.strict else without_thought(text))
+        return said.ended(Reply, text if dialect.strict else without_thought(text))
     return said.unended()
 
 

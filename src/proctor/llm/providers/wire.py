@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -12,7 +12,7 @@ from proctor.errors import UserError
 from proctor.llm.http import Body, HttpReply, Lease
 from proctor.llm.keys import Key
 from proctor.llm.media import MediaStore
-from proctor.llm.message import Image, Media, Message, Request, Text
+from proctor.llm.message import Image, Media, Message, Part, Request, Text
 from proctor.llm.model import ModelName
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated, Usage
 from proctor.llm.providers.failures import failure, malformed, parse_error_body
@@ -29,11 +29,15 @@ __all__ = [
     "data_url",
     "decode_reply",
     "encode",
+    "given",
     "merge_extra",
+    "message_pieces",
     "not_a_reply",
     "object_body",
     "only_text",
+    "separated",
     "split_system",
+    "text_content",
     "together",
 ]
 
@@ -144,15 +148,50 @@ def object_body(fields: dict[str, Any], name: str, items: Iterable[Iterable[byte
         name: of the list.
         items: each as pieces of its JSON text.
     """
-    pieces: list[bytes] = [encode(fields)[:-1], b',"', name.encode("ascii"), b'":[']
-    first = True
-    for item in items:
-        if not first:
-            pieces.append(b",")
-        first = False
-        pieces.extend(item)
-    pieces.append(b"]}")
-    return together(pieces)
+    head = (encode(fields)[:-1], b',"', name.encode("ascii"), b'":[')
+    return together((*head, *separated(items), b"]}"))
+
+
+def separated(items: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield the pieces of the items of a list, with commas between the items."""
+    for number, item in enumerate(items):
+        if number:
+            yield b","
+        yield from item
+
+
+def text_content(message: Message) -> str | list[dict[str, str]]:
+    """Return the content of a message without media, as OpenAI and Anthropic take it."""
+    if len(message.parts) == 1:
+        return message.text
+    return [{"type": "text", "text": part.text} for part in message.parts if isinstance(part, Text)]
+
+
+def message_pieces(message: Message, who: str, part: Callable[[Part], Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield a message as OpenAI and Anthropic take it.
+
+    Args:
+        message: with or without media.
+        who: of the protocol.
+        part: to the pieces of one part of it.
+
+    Raises:
+        UserError: for media in a message that is not the user's.
+    """
+    yield b'{"role":"' + message.role.encode("ascii") + b'","content":'
+    if not message.media:
+        yield encode(text_content(message)) + b"}"
+        return
+    if message.role != "user":
+        raise UserError(f"{who} takes images only in user messages.")
+    yield b"["
+    yield from separated(map(part, message.parts))
+    yield b"]}"
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that have a value, in order."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 _OWN_PIECE: Final = 2**14
@@ -287,6 +326,9 @@ def not_a_reply(status: int, headers: Mapping[str, str], body: bytes, why: str =
     return malformed(status, body, why or "the reply is not what the protocol promises.")
 
 
+Ended = TypeVar("Ended", Reply, Truncated, Refusal)
+
+
 class Said(NamedTuple):
     """What a reply says beside its text."""
 
@@ -307,21 +349,9 @@ class Said(NamedTuple):
             provider_id[:200] if isinstance(provider_id, str) else "",
         )
 
-    def reply(self, text: str) -> Reply:
-        """Return a reply that ended by itself."""
-        return Reply(
-            text=text, usage=self.usage, model=self.model, stop=self.stop, provider_id=self.provider_id
-        )
-
-    def truncated(self, text: str) -> Truncated:
-        """Return a reply that a limit cut off."""
-        return Truncated(
-            text=text, usage=self.usage, model=self.model, stop=self.stop, provider_id=self.provider_id
-        )
-
-    def refusal(self, text: str) -> Refusal:
-        """Return that the model declined."""
-        return Refusal(
+    def ended(self, kind: type[Ended], text: str) -> Ended:
+        """Return how it ended: a reply by itself, one that a limit cut off, or that the model declined."""
+        return kind(
             text=text, usage=self.usage, model=self.model, stop=self.stop, provider_id=self.provider_id
         )
 
