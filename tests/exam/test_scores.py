@@ -7,7 +7,8 @@ from proctor.errors import UserError
 from proctor.exam.kinds.moment import KIND
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.scores import score_run
-from proctor.exam.table import Resampling, ScoreTable, compare_tables
+from proctor.exam.table import Resampling, ScoreTable, compare_tables, rows_of
+from proctor.metrics.score import Signature
 
 QUICK = Resampling(resamples=10)
 
@@ -62,6 +63,16 @@ def test_values_are_points(release):
     assert table.row("all").value == pytest.approx(sum(marks) / len(marks))
     assert table.row("all").low <= table.row("all").value <= table.row("all").high
     assert table.item_marks == {i.id: m for i, m in zip(release, marks, strict=True)}
+
+
+def test_intervals_draw_whole_clusters():
+    ids = [f"{cluster}{n}" for cluster in "abcd" for n in range(10)]
+    (row,) = rows_of(
+        {"all": ("all", ids)}, {id_: 100.0 * (id_[0] in "ab") for id_ in ids}, {id_: id_[0] for id_ in ids},
+        lambda name: Signature("mean_score", {"slice": name}), "judge", resampling=Resampling(resamples=500),
+    )  # fmt: skip
+    assert (row.value, row.n) == (50.0, 40)
+    assert row.high - row.low > 60  # about 30 if items were drawn one by one
 
 
 def test_types_are_sliced_by_type(release):

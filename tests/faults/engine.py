@@ -366,7 +366,7 @@ FAULTS: Final = (
         _RUNS,
     ),
     Fault(
-        "a failed call counts as stored",
+        "a dry run takes a failed call for paid",
         "llm/store.py",
         "calls.c.key.in_(some), calls.c.outcome.is_not(None))",
         "calls.c.key.in_(some))",

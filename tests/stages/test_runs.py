@@ -8,10 +8,13 @@ import msgspec
 import pytest
 from tests.taking import judge, predict
 
+from proctor.errors import UserError
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Question, Text
 from proctor.records import read_json, read_jsonl, write_jsonl
+from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.predict import RunInfo
+from proctor.stages.score import score
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Standin
 
@@ -59,7 +62,7 @@ def test_only_what_is_missing_failed_or_changed_is_asked(bench: Path) -> None:
     assert [asked(), asked()] == [5, 0]
 
 
-def test_who_sees_nothing_is_a_floor_and_the_first_repetition_is_scored(bench: Path) -> None:
+def test_a_blind_model_is_a_floor_and_its_first_marks_are_scored_while_they_fit(bench: Path) -> None:
     write_items(bench, WORDS)
     with Standin(answer=lambda call: Answer(text='{"reason": "r", "consistent": "yes"}')) as server:
         model = f"compat/m@{server.url}/v1"
@@ -72,3 +75,9 @@ def test_who_sees_nothing_is_a_floor_and_the_first_repetition_is_scored(bench: P
     (mark,) = read_jsonl(bench / "runs/blind/judgements.jsonl", Judgement)
     assert "repeat" not in mark.details
     assert len(list((bench / "runs/blind/judgements").iterdir())) == 3
+    how = ScoreSettings(runs=("blind",), resamples=100)
+    assert score(bench, how).tables["blind"].row().value == 1.0
+    made = list(read_jsonl(bench / "runs/blind/predictions.jsonl", Prediction))
+    write_jsonl(bench / "runs/blind/predictions.jsonl", [msgspec.structs.replace(made[0], answer="another")])
+    with pytest.raises(UserError, match="was judged before"):
+        score(bench, how)
