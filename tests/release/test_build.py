@@ -13,8 +13,8 @@ from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example
 from proctor.exam.kinds.moment_question import moment_example, moment_seen
-from proctor.exam.question import Gold, Question, Text, gold_texts
-from proctor.records import content_hash
+from proctor.exam.question import Choice, Gold, Pick, Proposed, Question, Text, gold_texts
+from proctor.records import Dropped, content_hash
 from proctor.release.build import RULES, BuildRules, build_items, parse_rules
 from proctor.release.promqa import PromqaRecords
 from proctor.verify.adjudicate import Acceptance, open_case
@@ -104,6 +104,35 @@ def test_an_item_holds_what_was_accepted_and_where_it_came_from() -> None:
             approved_by="annotator",
         ),
     )
+
+
+def test_an_option_that_is_rightly_called_wrong_is_no_gold() -> None:
+    options = tuple(Proposed(value=Pick(option=n), claim="right" if n == 1 else "wrong") for n in range(3))
+    question = Question(
+        id="q", kind="clip", text="What is poured?", form=Choice(options=("Milk", "Tea", "Soup")),
+        proposals=options,
+    )  # fmt: skip
+    right = AnswerVerdict("right")
+    upheld = [
+        Verdict(
+            candidate_id="q", annotator=who, annotator_kind="human", at="2026-01-01T00:00:00Z", question=right,
+            answers=(right,) * 3,
+        )
+        for who in "ab"
+    ]  # fmt: skip
+    (item,), dropped = build_items([question], upheld)
+    assert ([gold.value for gold in item.golds], dropped) == ([Pick(option=1)], [])
+
+
+def test_what_people_are_still_at_waits() -> None:
+    about = candidate()
+    given = [says(about, "ana", "+ ++"), says(about, "ben", "+ ++")]
+    items, dropped = build_items(asked([about]), given, unfinished={"c1": "case"})
+    assert (items, dropped) == ([], [Dropped("c1", "not-finished", "case")])
+    items, dropped = build_items(
+        asked([about]), given, BuildRules(conflict="drop"), unfinished={"c1": "case"}
+    )
+    assert ([item.id for item in items], dropped) == (["c1"], [])
 
 
 def test_conflicts_wait_for_an_adjudicator() -> None:
