@@ -305,8 +305,8 @@ def captaincook_counts(data: Data) -> Iterator[Finding]:
 
 
 def localization(data: Data) -> Iterator[Finding]:
-    from proctor.stages.scoring.localization import LocalizationSettings
-    from proctor.stages.scoring.localization.score import score_localization
+    from proctor.stages.scoring.localization import score_localization
+    from proctor.stages.scoring.options import LocalizationSettings
 
     folder = data.path("msl")
     predictions = folder / "preds_omnivore_4s_60sub_environment_error_videos.csv.gz"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from tests.patience import effort
 
-from proctor.metrics.answer_text import (
+from proctor.metrics.answer import (
     METRICS,
     Overlap,
     best_constant_answer,

@@ -36,9 +36,9 @@ from proctor.metrics.bootstrap import (
     interval_tails,
     iter_draws,
 )
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import wilson_interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import bootstrap_mean_intervals
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError, require_texts
 from proctor.metrics.interval import Interval
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling, resampled_interval
 from proctor.metrics.bootstrap import Floats
+from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.metric import Metric
 from proctor.metrics.score import Score
 from proctor.metrics.temporal import temporal_ious
 

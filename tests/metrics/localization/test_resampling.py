@@ -9,7 +9,7 @@ from proctor.metrics.localization import (
     score_intervals,
     weighted_scores,
 )
-from proctor.metrics.localization.resampling import centred_intervals
+from proctor.metrics.localization.scores import centred_intervals
 from proctor.metrics.localization.segments import Segments
 
 

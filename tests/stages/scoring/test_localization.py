@@ -14,13 +14,13 @@ from proctor.cli.scoring.families import table_as_json
 from proctor.errors import UserError
 from proctor.metrics.figure import Bars, IntervalPlot
 from proctor.metrics.localization import METRICS, Segments
-from proctor.stages.scoring.localization.files import (
+from proctor.stages.scoring.localization import (
+    parse_tiou,
     read_ground_truth,
     read_label_map,
     read_predictions,
     write_segments,
 )
-from proctor.stages.scoring.localization.score import parse_tiou
 
 score_localization = family("localization", "gt", "pred")
 
