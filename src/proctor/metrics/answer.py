@@ -16,7 +16,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, get_args
@@ -35,7 +35,6 @@ __all__ = [
     "Overlap",
     "StyleOverlap",
     "Tokeniser",
-    "answer_signature",
     "best_constant_answer",
     "is_exact_match",
     "lost_words",
@@ -47,7 +46,6 @@ __all__ = [
     "rouge_1_overlap",
     "rouge_l_overlap",
     "rouge_tokens",
-    "slice_scores",
     "style_overlap",
     "token_overlap",
 ]
@@ -203,34 +201,6 @@ def _style_matrix(true: Sequence[str], claims: Sequence[frozenset[str]]) -> Matr
     )
 
 
-def answer_signature(
-    *,
-    benchmark: str,
-    judge: str,
-    slice_: str = "all",
-    method: BootstrapMethod = "bca",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    cluster: str = "recording",
-) -> Signature:
-    """Signature of a mean score: all that changes the number or its interval."""
-    return Signature(
-        "mean_score",
-        {
-            "benchmark": benchmark,
-            "cluster": cluster,
-            "interval": f"{method}-{100 * confidence:g}",
-            "judge": judge,
-            "resamples": str(resamples),
-            "scale": "0-50-100",
-            "seed": str(seed),
-            "slice": slice_,
-            "weighting": "item",
-        },
-    )
-
-
 def mean_score(
     values: Sequence[float | None],
     clusters: Sequence[str],
@@ -285,39 +255,6 @@ def mean_score(
         skipped=skipped,
         note=interval.note,
     )
-
-
-def slice_scores(
-    values: Sequence[float | None],
-    clusters: Sequence[str],
-    slices: Mapping[str, Sequence[bool]],
-    signature: Signature,
-    *,
-    method: BootstrapMethod = "bca",
-    confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> dict[str, Score]:
-    """Mean of each slice; a slice is a mask over the items, slices may overlap.
-
-    Raises:
-        ValueError: if a mask is not as long as the values.
-    """
-    scores = {}
-    for name, mask in slices.items():
-        if len(mask) != len(values):
-            raise ValueError(f"slice {name!r} has {len(mask)} marks for {len(values)} items")
-        chosen = [i for i, inside in enumerate(mask) if inside]
-        scores[name] = mean_score(
-            [values[i] for i in chosen],
-            [clusters[i] for i in chosen],
-            signature.having(slice=name),
-            method=method,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-        )
-    return scores
 
 
 def pooled_mean(means: Sequence[float], counts: Sequence[int]) -> float:

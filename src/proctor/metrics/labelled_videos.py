@@ -19,7 +19,6 @@ __all__ = [
     "Integers",
     "Label",
     "Runs",
-    "Segments",
     "Timeline",
     "Videos",
     "changes",
@@ -28,7 +27,6 @@ __all__ = [
     "label_array",
     "plain_score",
     "require_rate",
-    "segments_from_frames",
     "share_of",
     "timeline",
 ]
@@ -200,43 +198,6 @@ def share_of(part: float, whole: float, undefined: str) -> float:
 
 _ROUNDING: Final = 1e-6
 """Frames: times that are this near to the begin of a frame are meant to be it (0.1 s * 30 is not quite 3)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Segments:
-    """Maximal runs of one label, in the order of time.
-
-    Attributes:
-        start: first frame of each segment.
-        end: first frame after it.
-        label: of each segment.
-    """
-
-    start: Integers
-    end: Integers
-    label: tuple[Label, ...]
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-
-def segments_from_frames(labels: ArrayLike, *, background: Collection[Label] = ()) -> Segments:
-    """Return the segments of one video: maximal runs of one label, half-open in frames.
-
-    Args:
-        labels: one a frame; shape (frames,).
-        background: labels whose runs are no segments.
-
-    Raises:
-        MetricInputError: if the labels are no 1-D array of texts or whole numbers.
-    """
-    values = label_array(labels, "the video")
-    start = changes(values)
-    end = np.append(start[1:], len(values)) if len(start) else start
-    names: list[Label] = values[start].tolist()
-    hidden = {str(label) for label in background}
-    keep = [i for i, name in enumerate(names) if str(name) not in hidden]
-    return Segments(start[keep], end[keep].astype(np.int64), tuple(names[i] for i in keep))
 
 
 def frames_from_segments(

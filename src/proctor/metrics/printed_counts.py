@@ -11,16 +11,14 @@ nothing was called positive. Source: Peddi et al. 2024 (Tables 2 and 11, and tho
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
 
-__all__ = ["Misprint", "consistent_counts", "implied_f1", "implied_prevalence", "single_misprints"]
+__all__ = ["Misprint", "consistent_counts", "single_misprints"]
 
 _SLACK = 1e-9
 """For printed values that are not exact in binary."""
@@ -124,53 +122,6 @@ def single_misprints(
             }
             out.append(Misprint(name, printed, (hits, false), true[name]))
     return tuple(out)
-
-
-def implied_prevalence(
-    accuracy: float, precision: float, recall: float, *, digits: int | tuple[int, int, int] = 2
-) -> tuple[float, float]:
-    """Return the range of the share of positives that these printed percentages imply, from 0 to 1.
-
-    From ``1 - accuracy = p (1 - recall) + p · recall (1 - precision) / precision``, with every value anywhere
-    between the borders of its rounding. The expression is monotone in each of them, so the borders are enough.
-
-    Args:
-        accuracy: in per cent; the same for the other two.
-        precision: of the positive class.
-        recall: of the positive class.
-        digits: decimal places in print, one for all or one each.
-
-    Returns:
-        Lower and upper end; above 1 where the numbers contradict each other.
-
-    Raises:
-        MetricInputError: if precision or recall is 0 (nothing follows then) or a value is out of range.
-    """
-    places = (digits,) * 3 if isinstance(digits, int) else digits
-    for value in (accuracy, precision, recall):
-        if not 0 <= value <= 100:
-            raise MetricInputError(f"a percentage lies between 0 and 100, got {value}")
-    if precision == 0 or recall == 0:
-        raise MetricInputError("with precision or recall 0 the share of positives does not follow")
-    shares = []
-    for a, p, r in product(*map(_range, (accuracy, precision, recall), places)):
-        below = (1 - r) + r * (1 - p) / p if p > 0 else math.inf
-        shares.append((1 - a) / below if below > 0 else math.inf)
-    return min(shares), max(shares)
-
-
-def implied_f1(precision: float, recall: float, *, digits: int = 2) -> tuple[float, float]:
-    """Return the range of F1, in per cent, that belongs to a printed precision and recall (in per cent).
-
-    Raises:
-        MetricInputError: if a value is out of range.
-    """
-    for value in (precision, recall):
-        if not 0 <= value <= 100:
-            raise MetricInputError(f"a percentage lies between 0 and 100, got {value}")
-    ends = zip(_range(precision, digits), _range(recall, digits), strict=True)
-    low, high = (200 * p * r / (p + r) if p + r else 0.0 for p, r in ends)
-    return low, high
 
 
 def _half(digits: int) -> float:

@@ -39,7 +39,6 @@ from proctor.metrics.score import Score
 from proctor.metrics.temporal import temporal_ious
 
 __all__ = [
-    "DETECTION_THRESHOLDS",
     "METRICS",
     "Boundary",
     "Missing",
@@ -57,7 +56,6 @@ TimedStep = tuple[str, float, float]
 Missing = Literal["zero", "skip"]
 Boundary = Literal["start", "end", "both"]
 
-DETECTION_THRESHOLDS: Final = (0.1, 0.25, 0.5)
 _NO_PAIR: Final = "no recording was marked by two annotators"
 _BLOCK: Final = 2_000_000
 """Errors held in memory at a time while resampling (about 16 MB, several times over)."""

@@ -11,8 +11,6 @@ from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, matc
 from proctor.metrics.localization.protocol import PREDICTED, PROTOCOLS, Prepared, Protocol, apply_protocol
 from proctor.metrics.localization.scores import (
     LocalizationScores,
-    difference_intervals,
-    interpolated_average_precision,
     localization_scores,
     macro_mean,
     score_intervals,
@@ -36,8 +34,6 @@ __all__ = [
     "Protocol",
     "Segments",
     "apply_protocol",
-    "difference_intervals",
-    "interpolated_average_precision",
     "localization_scores",
     "macro_mean",
     "match_segments",

@@ -14,19 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import FEW_CLUSTERS, FEW_CLUSTERS_NOTE, interval_tails
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence
 from proctor.metrics.localization.matching import MULTIPLES, TIOU, Matches, match_segments
-from proctor.metrics.localization.segments import Floats, Integers, Name, Segments, sorted_names
+from proctor.metrics.localization.segments import Floats, Integers, Segments
 
 __all__ = [
     "LocalizationScores",
     "centred_intervals",
-    "difference_intervals",
-    "interpolated_average_precision",
     "localization_scores",
     "macro_mean",
     "score_intervals",
@@ -42,40 +40,6 @@ _CELLS = 4_000_000
 """Numbers held in memory at a time by one step of the resampling."""
 _DENSE = 75
 """A product of matrices does about so many multiplications in the time that one scattered addition takes."""
-
-
-def interpolated_average_precision(precision: ArrayLike, recall: ArrayLike) -> float:
-    """Area under the precision envelope: Σ (rise of recall) × (highest precision at this or any later recall).
-
-    The curve starts at recall 0 and is not carried on behind its last point (precision 0 at recall 1).
-
-    Args:
-        precision: after each prediction, 0 to 1, shape (n,).
-        recall: after each prediction, 0 to 1, never falling, shape (n,).
-
-    Returns:
-        0 to 1; 0 without any prediction.
-
-    Raises:
-        MetricInputError: if the lists are not parallel, leave 0 to 1, or recall falls.
-    """
-    p, r = np.asarray(precision, dtype=np.float64), np.asarray(recall, dtype=np.float64)
-    if p.shape != r.shape or p.ndim != 1:
-        raise MetricInputError(
-            f"precision and recall must be parallel lists, got shapes {p.shape} and {r.shape}"
-        )
-    if not p.size:
-        return 0.0
-    if (
-        not (np.isfinite(p).all() and np.isfinite(r).all())
-        or min(p.min(), r.min()) < 0
-        or max(p.max(), r.max()) > 1
-    ):
-        raise MetricInputError("precision and recall must lie between 0 and 1")
-    if (np.diff(r) < 0).any():
-        raise MetricInputError("recall must never fall", "sort the points by falling score first")
-    envelope = np.maximum.accumulate(p[::-1])[::-1]
-    return float(np.sum(np.diff(r, prepend=0.0) * envelope))
 
 
 def segment_average_precisions(matches: Matches) -> Floats:
@@ -428,65 +392,6 @@ def score_intervals(
     return centred_intervals(
         estimate, weighted_scores(matches, drawn), confidence=confidence, clusters=videos
     )
-
-
-def difference_intervals(
-    first: Matches, second: Matches, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0
-) -> tuple[tuple[float, Interval], ...]:
-    """How much the second system lies above the first in every headline score, both on the same resamples.
-
-    Two systems find the same videos hard, so the difference moves less than each of them.
-
-    Args:
-        first: matches of one system.
-        second: matches of the other one with the same ground truth, thresholds and multiples.
-        resamples: draws of videos.
-        confidence: coverage aimed at.
-        seed: of the draws.
-
-    Returns:
-        Difference and interval of each column of ``weighted_scores``, from −1 to 1.
-
-    Raises:
-        MetricInputError: if the two do not have the same ground truth, or an option is out of range.
-    """
-    if resamples < 1:
-        raise MetricInputError(f"resamples must be positive, got {resamples}")
-    _require_same(first, second)
-    videos = sorted_names({*first.videos, *second.videos})
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(videos), np.full(len(videos), 1.0 / len(videos)), size=resamples)
-    weights = np.concatenate([np.ones((1, len(videos))), drawn.astype(np.float64)])
-    place = {name: k for k, name in enumerate(videos)}
-    scores = [weighted_scores(m, weights[:, [place[name] for name in m.videos]]) for m in (first, second)]
-    difference = scores[1] - scores[0]
-    if len(videos) < 2:
-        _require(confidence)
-        note = "one video was scored: variation between videos is unknown"
-        return tuple((float(d), Interval(None, None, _method(confidence), note)) for d in difference[0])
-    intervals = centred_intervals(
-        difference[0], difference[1:], confidence=confidence, clusters=len(videos), low=-1.0
-    )
-    return tuple(zip(difference[0].tolist(), intervals, strict=True))
-
-
-def _require_same(first: Matches, second: Matches) -> None:
-    """Compare what the record says about the ground truth: settings, classes, and segments by class and video."""
-    if (first.tiou, first.multiples) != (second.tiou, second.multiples):
-        raise MetricInputError(
-            "the two systems were matched at different thresholds or multiples", "match both alike"
-        )
-
-    def segments(m: Matches) -> list[tuple[Name, Name]]:
-        pairs = zip(m.truth_class.tolist(), m.truth_video.tolist(), strict=True)
-        return [(m.classes[label], m.videos[video]) for label, video in pairs]
-
-    if sorted(segments(first), key=repr) != sorted(segments(second), key=repr):
-        raise MetricInputError(
-            f"the two systems were matched with different ground truth ({len(first.truth_class)} and "
-            f"{len(second.truth_class)} segments)",
-            "score both on the same videos: name them in a list",
-        )
 
 
 def centred_intervals(

@@ -36,7 +36,6 @@ from proctor.metrics.ordering.measures import (
     order_by_scores,
     perfect_match_ratio,
     position_accuracy,
-    ranks_in_reference,
 )
 from proctor.metrics.ordering.orders import (
     DecodingMethod,
@@ -130,7 +129,6 @@ __all__ = [
     "perfect_match_ratio",
     "position_accuracy",
     "precedence_f1",
-    "ranks_in_reference",
     "ranks_to_order",
     "reference_counts",
     "reference_table",

@@ -37,7 +37,6 @@ __all__ = [
     "order_by_scores",
     "perfect_match_ratio",
     "position_accuracy",
-    "ranks_in_reference",
 ]
 
 
@@ -217,20 +216,6 @@ def measure_arrays(references: ArrayLike, predictions: ArrayLike) -> OrderMeasur
             part = slice(begin, begin + size)
             _measure_chunk(reference[part], prediction[part], first, values[part], begin)
     return OrderMeasures(values, np.full(count, steps, dtype=np.int64))
-
-
-def ranks_in_reference(references: ArrayLike, predictions: ArrayLike) -> Integers:
-    """Return q, shape [M, N]: the place in the reference of the step that the prediction puts at each place.
-
-    Raises:
-        MetricInputError: see ``measure_arrays``.
-    """
-    reference, prediction = _matrix(references, "references"), _matrix(predictions, "predictions")
-    if reference.shape != prediction.shape:
-        raise MetricInputError(
-            f"references have shape {list(reference.shape)} and predictions {list(prediction.shape)}"
-        )
-    return _ranks_of_any_ids(reference, prediction, 0)
 
 
 def measure_ranks(ranks: ArrayLike) -> OrderMeasures:

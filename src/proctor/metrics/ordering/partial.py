@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.ordering.measures import MEASURES, Floats, Integers, Order, OrderMeasures, measure_orders
-from proctor.metrics.ordering.orders import can_be_id, named, require_order, require_reordering
+from proctor.metrics.ordering.measures import MEASURES, Integers, Order, OrderMeasures, measure_orders
+from proctor.metrics.ordering.orders import Floats, can_be_id, named, require_order, require_reordering
 from proctor.metrics.score import Score, Signature
 
 __all__ = [
@@ -162,11 +162,6 @@ class PartialOrder:
     def _pairs(self, before: Sequence[int]) -> tuple[Pair, ...]:
         found = [(j, i) for i, bits in enumerate(before) for j in _bits(bits)]
         return tuple((self.steps[j], self.steps[i]) for j, i in sorted(found))
-
-    @property
-    def is_total(self) -> bool:
-        """True if the constraints leave one order only."""
-        return len(self.relations) == comb(len(self.steps), 2)
 
     def linear_extensions(self, limit: int = 1_000) -> list[tuple[Hashable, ...]]:
         """Return the orders that the constraints admit, at most ``limit`` of them, first those that keep the steps' order.

@@ -18,8 +18,6 @@ from proctor.metrics.activitynet import (
     parse_ground_truth,
     parse_results,
     render_csv,
-    render_ground_truth,
-    render_results,
     subsets,
 )
 from proctor.metrics.bootstrap import Floats, bootstrap_interval, cluster_sums
@@ -39,7 +37,7 @@ from proctor.metrics.localization import (
 from proctor.metrics.localization.segments import Name, sorted_names
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow, ScoreTable
-from proctor.records import atomic_write, read_bytes, write_json
+from proctor.records import atomic_write, read_bytes
 from proctor.stages.scoring.files import Table, explained, read_json_document, read_table
 from proctor.stages.scoring.options import LocalizationSettings
 from proctor.stages.scoring.settings import ScoreSettings
@@ -53,7 +51,6 @@ __all__ = [
     "read_videos",
     "score_localization",
     "write_matches",
-    "write_segments",
 ]
 
 
@@ -142,26 +139,6 @@ def read_predictions(path: Path, *, label_key: str | None = None) -> Segments:
     with explained(path):
         key = label_key if label_key and _has_key(document, label_key) else "label"
         return parse_results(document, label_key=key)
-
-
-def write_segments(path: Path, segments: Segments) -> None:
-    """Write segments as ActivityNet JSON (``.json``) or CSV (``.csv``); those with scores are predictions.
-
-    Raises:
-        UserError: if the name has another ending or the file cannot be written.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in (".json", ".csv"):
-        raise UserError(
-            "segments are written as .json (ActivityNet) or .csv.", where=str(path), hint="choose one of them"
-        )
-    with explained(path):
-        if suffix == ".csv":
-            with atomic_write(path) as stream:
-                stream.write(render_csv(segments).encode("utf-8"))
-        else:
-            scored = segments.score is not None
-            write_json(path, render_results(segments) if scored else render_ground_truth(segments))
 
 
 def write_matches(path: Path, scores: LocalizationScores, prepared: Prepared) -> None:
