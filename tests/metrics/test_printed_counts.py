@@ -1,7 +1,7 @@
+"""The published rows of error recognition, solved for whole numbers (Peddi et al. 2024)."""
+
 import math
 from itertools import product
-
-"""The published rows of error recognition, solved for whole numbers (Peddi et al. 2024)."""
 
 import pytest
 from hypothesis import given, settings

@@ -221,14 +221,10 @@ def _label(annotation: Mapping[str, Any], key: str, where: str) -> str:
 
 def _further(annotation: Mapping[str, Any], label_key: str) -> dict[str, str]:
     return {
-        key: _text(value)
+        key: str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in annotation.items()
         if key not in _OWN and key != label_key and isinstance(value, str | int | float | bool)
     } | ({_LABEL_TEXT: str(annotation["label"])} if label_key != "label" and "label" in annotation else {})
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _kind(value: object) -> str:

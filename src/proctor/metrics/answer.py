@@ -483,11 +483,10 @@ def rouge_l_overlap(
     Reference: Lin 2004.
     """
     found = rouge_tokens(_text(prediction), tokeniser)
-    return _best(_order_overlap(_reference_tokens(r, tokeniser), found) for r in _alternatives(references))
-
-
-def _order_overlap(reference: Sequence[str], prediction: Sequence[str]) -> Overlap:
-    return Overlap.of(_longest_common(reference, prediction), len(reference), len(prediction))
+    return _best(
+        Overlap.of(_longest_common(words, found), len(words), len(found))
+        for words in (_reference_tokens(r, tokeniser) for r in _alternatives(references))
+    )
 
 
 def _longest_common(a: Sequence[str], b: Sequence[str]) -> int:

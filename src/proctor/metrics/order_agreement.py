@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling
 from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.inversions import count_inversions
 from proctor.metrics.krippendorff import krippendorff_alpha
+from proctor.metrics.ordering.orders import count_inversions
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

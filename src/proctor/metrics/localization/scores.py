@@ -187,11 +187,11 @@ def weighted_scores(matches: Matches, weights: Floats) -> Floats:
     steps = _Steps.of(matches, curve.position)
     rows = max(1, _CELLS // max(1, matches.found_by.size, len(matches.classes) * len(matches.tiou)))
     parts = [_weighted(matches, curve, steps, weights[k : k + rows]) for k in range(0, len(weights), rows)]
-    return np.concatenate(parts) if parts else np.zeros((0, _columns(matches)))
-
-
-def _columns(matches: Matches) -> int:
-    return len(matches.tiou) * (1 + 2 * len(matches.multiples)) + 1
+    return (
+        np.concatenate(parts)
+        if parts
+        else np.zeros((0, len(matches.tiou) * (1 + 2 * len(matches.multiples)) + 1))
+    )
 
 
 def _weighted(matches: Matches, curve: _Curve, steps: _Steps, weights: Floats) -> Floats:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from proctor.metrics.errors import MetricInputError
-from proctor.metrics.inversions import count_inversions
-from proctor.metrics.ordering.orders import Floats, named, require_order, require_reordering
+from proctor.metrics.ordering.orders import Floats, count_inversions, named, require_order, require_reordering
 from proctor.metrics.score import Score, Signature
 
 __all__ = [

@@ -86,7 +86,7 @@ class PartialOrder:
             unknown = [step for step in pair if not can_be_id(step) or step not in self.place]
             if unknown:
                 raise MetricInputError(
-                    f"{place}the constraint {_arrow(pair)} has the unknown {named(unknown)}",
+                    f"{place}the constraint {pair[0]!r} before {pair[1]!r} has the unknown {named(unknown)}",
                     f"the steps are {named(self.steps)}",
                 )
             if pair[0] == pair[1]:
@@ -254,10 +254,6 @@ def _bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-def _arrow(pair: Sequence[object]) -> str:
-    return f"{pair[0]!r} before {pair[1]!r}"
 
 
 def partial_order_from_references(

@@ -30,13 +30,13 @@ from proctor.metrics.errors import MetricInputError
 from proctor.metrics.interval import Interval, require_confidence, wilson_interval
 from proctor.metrics.ordering.measures import (
     MEASURES,
-    Floats,
     Integers,
     Order,
     OrderMeasures,
     measure_arrays,
     measure_ranks,
 )
+from proctor.metrics.ordering.orders import Floats
 from proctor.metrics.ordering.partial import (
     UNDEFINED,
     PartialMeasures,

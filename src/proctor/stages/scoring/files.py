@@ -447,7 +447,7 @@ def _require_header(path: Path, head: Sequence[str]) -> None:
 
 
 def _read_jsonl(path: Path, data: bytes) -> Table:
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     lines: list[int] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
@@ -491,7 +491,7 @@ def missing_note(what: str, lacks: str, names: Iterable[str], counted: bool = Fa
     return f"{len(known):,} {what} without a {lacks} {fate}: {some_names(known)}."
 
 
-def _record(value: Any, where: str) -> dict[str, Any]:
+def _record(value: Any, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise UserError(f"an object was expected, got {_kind(value)}.", where=where)
     return value
@@ -502,6 +502,6 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def _of_records(path: Path, rows: Sequence[dict[str, Any]], lines: Sequence[int], unit: str) -> Table:
+def _of_records(path: Path, rows: Sequence[dict[str, object]], lines: Sequence[int], unit: str) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row))
     return Table(path, {name: [row.get(name) for row in rows] for name in names}, lines, unit)

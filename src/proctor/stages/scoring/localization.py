@@ -331,17 +331,6 @@ def _difference(sums: Floats) -> Floats:
     return _recall(sums[:, 2:]) - _recall(sums[:, :2])
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What every signature of one run shares."""
-
-    parameters: Mapping[str, str]
-
-    def signature(self, name: str, **further: str) -> Signature:
-        """Return the signature of one score."""
-        return Signature(name, {**self.parameters, **further})
-
-
 def _score(
     value: float, signature: Signature, counts: tuple[int, int, int], interval: Interval | None
 ) -> Score:
@@ -364,7 +353,7 @@ def _score(
 def threshold_rows(
     scores: LocalizationScores,
     prepared: Prepared,
-    choices: Choices,
+    choices: Mapping[str, str],
     intervals: Sequence[Interval] = (),
     *,
     chance: bool = False,
@@ -383,25 +372,28 @@ def threshold_rows(
     first = len(tiou) + 1
     for t, threshold in enumerate(tiou):
         line, at = f"tIoU {threshold:g}", {"tiou": f"{threshold:g}"}
-        signature = choices.signature("mean_average_precision", average="macro", matching="greedy", **at)
+        signature = Signature(
+            "mean_average_precision", {**choices, "average": "macro", "matching": "greedy", **at}
+        )
         add(line, "mAP", float(scores.mean_ap[t]), signature, t)
         for table, name, average, offset in (
             (scores.mean_recall, "recall_at_kx", "macro", first),
             (scores.micro_recall, "micro_recall_at_kx", "micro", first + len(ks) * len(tiou)),
         ):
             for j, k in enumerate(ks):
-                signature = choices.signature(name, average=average, k=str(k), **at)
+                signature = Signature(name, {**choices, "average": average, "k": str(k), **at})
                 column = f"R@{k}x" if average == "macro" else f"micro R@{k}x"
                 add(line, column, float(table[k][t]), signature, offset + j * len(tiou) + t)
-    signature = choices.signature(
-        "average_map", average="macro", matching="greedy", tiou=",".join(f"{t:g}" for t in tiou)
+    signature = Signature(
+        "average_map",
+        {**choices, "average": "macro", "matching": "greedy", "tiou": ",".join(f"{t:g}" for t in tiou)},
     )
     add("average", "mAP", scores.average_map, signature, len(tiou))
     return rows
 
 
 def chance_rows(
-    scores: LocalizationScores, prepared: Prepared, choices: Choices, seed: int
+    scores: LocalizationScores, prepared: Prepared, choices: Mapping[str, str], seed: int
 ) -> list[ScoreRow]:
     """What the same segments get when their labels are shuffled: times, scores and frequencies of labels are kept."""
     given, matches = prepared.predictions, scores.matches
@@ -413,18 +405,25 @@ def chance_rows(
     shuffled = localization_scores(
         prepared.truth, replace(given, label=label), tiou=matches.tiou, multiples=matches.multiples
     )
-    knowing = Choices({**choices.parameters, "predictor": "shuffled-labels", "seed": str(seed)})
+    knowing = {**choices, "predictor": "shuffled-labels", "seed": str(seed)}
     return threshold_rows(shuffled, prepared, knowing, chance=True)
 
 
-def slice_rows(parts: Sequence[Part], choices: Choices) -> list[ScoreRow]:
+def slice_rows(parts: Sequence[Part], choices: Mapping[str, str]) -> list[ScoreRow]:
     """One line a slice and threshold; the difference comes last."""
     rows = []
     labels = list(dict.fromkeys(part.label for part in parts))
     for part in sorted(parts, key=lambda p: (labels.index(p.label), p.tiou, p.k)):
         name = "micro_recall_at_kx_difference" if part.difference else "micro_recall_at_kx"
-        signature = choices.signature(
-            name, average="micro", k=str(part.k), slice=part.label.replace("|", "/"), tiou=f"{part.tiou:g}"
+        signature = Signature(
+            name,
+            {
+                **choices,
+                "average": "micro",
+                "k": str(part.k),
+                "slice": part.label.replace("|", "/"),
+                "tiou": f"{part.tiou:g}",
+            },
         )
         score = _score(part.value, signature, (part.n, part.unpredicted, part.left_out), part.interval)
         rows.append(
@@ -496,7 +495,7 @@ def score_localization(settings: LocalizationSettings) -> ScoreTable:
         write_matches(settings.matches, scores, prepared)
     dropping = (("duplicates", settings.drop_duplicates), ("empty", settings.drop_empty))
     dropped = [name for name, drop in dropping if drop]
-    choices = Choices(
+    choices = (
         {"failed": "not-found", "protocol": prepared.protocol}
         | ({"dropped": ",".join(dropped)} if dropped else {})
         | ({"subset": subset.replace("|", "/")} if subset else {})

@@ -384,7 +384,7 @@ def reference_rows(system: System, options: OrderingSettings) -> list[ScoreRow]:
     return rows
 
 
-def reference_headline(system: System) -> dict[str, Any]:
+def reference_headline(system: System) -> dict[str, object]:
     """Return the published table of several references, in printed units, and how many references there are."""
     assert system.best is not None
     counts = reference_counts(system.best.references)
@@ -414,7 +414,7 @@ def _in_printed_units(means: Mapping[str, float]) -> dict[str, float]:
     return {name: as_percent(value) if name in percent else value for name, value in means.items()}
 
 
-def violations_headline(system: System, orders: Mapping[str, PartialOrder]) -> dict[str, Any]:
+def violations_headline(system: System, orders: Mapping[str, PartialOrder]) -> dict[str, object]:
     """Which constraints each item violates, and which are violated most often."""
     found = {}
     often: Counter[tuple[object, object]] = Counter()
@@ -525,7 +525,7 @@ def comparison_rows(
     return rows
 
 
-def comparison_headline(found: Mapping[str, Comparison]) -> dict[str, Any]:
+def comparison_headline(found: Mapping[str, Comparison]) -> dict[str, object]:
     """Return all of each comparison in printed units, with p corrected over the measures (Holm)."""
     from proctor.metrics.hypothesis_tests import holm
 
@@ -655,7 +655,7 @@ def score_ordering(settings: OrderingSettings) -> ScoreTable:
     rows: list[ScoreRow] = []
     for system in systems:
         rows += system_rows(system, options, slices if system is main else ())
-    headline: dict[str, Any] = {
+    headline: dict[str, object] = {
         row.score.signature.name: row.shown.value for row in rows if row.slice == names[0]
     }
     chance = chance_rows(main, orders, options)
