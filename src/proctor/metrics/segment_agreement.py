@@ -29,7 +29,6 @@ from itertools import combinations
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from proctor.metrics.agreement import bootstrap_signature, ratio_score, require_resampling, resampled_interval
 from proctor.metrics.bootstrap import Floats
@@ -277,16 +276,13 @@ def detection_agreement(
     """
     if not 0.0 < threshold <= 1.0:
         raise MetricInputError(f"the threshold must lie above 0 and not above 1, got {threshold}")
-    hits = [2.0 * _most_matches(c.overlap >= threshold) for c in comparisons]
+    reached = [c.overlap >= threshold for c in comparisons]
+    hits = [2.0 * sum(int(one[pair]) for pair in _assign(one.astype(np.float64))) for one in reached]
     sizes = [float(sum(c.overlap.shape)) for c in comparisons]
     return _ratio_over_recordings(
         "detection_agreement", comparisons, np.array([hits, sizes]), int(sum(sizes)), 0, _NO_PAIR,
         confidence, resamples, seed, tiou=f"{threshold:g}",
     )  # fmt: skip
-
-
-def _most_matches(possible: NDArray[np.bool_]) -> int:
-    return sum(int(possible[pair]) for pair in _assign(possible.astype(np.float64)))
 
 
 def boundary_error(

@@ -156,7 +156,7 @@ def score_labels(judged: Judged[Label], drawn: AgreementSettings) -> ScoreTable:
     ]
     pairs = list(judged.pairs())
     of_pairs = drawn if len(pairs) <= MANY_PAIRS else msgspec.structs.replace(drawn, resamples=0)
-    by_pair = {(a, b): _pair_rows(judged, a, b, both, level, of_pairs) for a, b, both in pairs}
+    by_pair = {(a, b): _main_rows(judged, both, name_of_pair(a, b), level, of_pairs) for a, b, both in pairs}
     if len(pairs) > 1:
         rows += _mean_rows(judged, level, drawn)
         if len(pairs) <= MANY_PAIRS:
@@ -220,19 +220,12 @@ def _label_rows(
     a, b, units = _pooled_pairs(said)
     clusters = units if judged.cluster_of is None else [judged.cluster_of[u] for u in units]
     choice = {"cluster": judged.cluster_name, "pairs": "pooled"}
-    rows = [
-        ScoreRow("raw", named_score(raw_agreement(a, b, confidence=drawn.confidence), pairs="pooled"), name)
-    ]
+    rows = _main_rows(judged, said, name, level, drawn, pairs="pooled")
     if judged.cluster_of is not None or len(set(units)) < len(units):
         clustered = raw_agreement(a, b, clusters=clusters, **options)
-        rows.append(ScoreRow("raw, clustered", named_score(clustered, **choice), name))
-    for metric, weights in _kappas(level).items():
-        kappa = cohen_kappa(a, b, weights=weights, values=judged.values, clusters=clusters, **options)
-        rows.append(ScoreRow(metric, named_score(kappa, **choice), name))
-    ratings, groups = _rating_rows(judged, said)
-    alpha = krippendorff_alpha(ratings, level=level, values=judged.values, clusters=groups, **options)
-    rows.append(ScoreRow("α", named_score(alpha, cluster=judged.cluster_name), name))
+        rows.insert(1, ScoreRow("raw, clustered", named_score(clustered, **choice), name))
     if level == "nominal" and any(len(by) > 2 for by in said.values()):
+        ratings, groups = _rating_rows(judged, said)
         fleiss = fleiss_kappa(ratings, clusters=groups, **options)
         rows.append(ScoreRow("Fleiss κ", named_score(fleiss, cluster=judged.cluster_name), name))
     known = _known(judged)
@@ -270,27 +263,28 @@ def _known(judged: Judged[Label]) -> tuple[Label, ...]:
     return tuple(sorted(seen))
 
 
-def _pair_rows(
+def _main_rows(
     judged: Judged[Label],
-    a: str,
-    b: str,
-    both: Mapping[str, Mapping[str, Label]],
+    said: Mapping[str, Mapping[str, Label]],
+    name: str,
     level: Level,
     drawn: ScoreSettings,
+    **pairs: str,
 ) -> list[ScoreRow]:
-    """Raw agreement, kappa and alpha of two annotators on the units that both labelled."""
-    units, options = sorted(both), drawn.resampling
-    one, two = [both[u][a] for u in units], [both[u][b] for u in units]
+    """Raw agreement, kappa and alpha of these units: of all pairs pooled, or of two annotators."""
+    a, b, units = _pooled_pairs(said)
     clusters = units if judged.cluster_of is None else [judged.cluster_of[u] for u in units]
-    name, drawn_from = name_of_pair(a, b), {"cluster": judged.cluster_name}
-    rows = [ScoreRow("raw", named_score(raw_agreement(one, two, confidence=drawn.confidence)), name)]
-    for label, weights in _kappas(level).items():
-        kappa = cohen_kappa(one, two, weights=weights, values=judged.values, clusters=clusters, **options)
-        rows.append(ScoreRow(label, named_score(kappa, **drawn_from), name))
+    rows = [ScoreRow("raw", named_score(raw_agreement(a, b, confidence=drawn.confidence), **pairs), name)]
+    for metric, weights in _kappas(level).items():
+        kappa = cohen_kappa(
+            a, b, weights=weights, values=judged.values, clusters=clusters, **drawn.resampling
+        )
+        rows.append(ScoreRow(metric, named_score(kappa, cluster=judged.cluster_name, **pairs), name))
+    ratings, groups = _rating_rows(judged, said)
     alpha = krippendorff_alpha(
-        list(zip(one, two, strict=True)), level=level, values=judged.values, clusters=clusters, **options
+        ratings, level=level, values=judged.values, clusters=groups, **drawn.resampling
     )
-    return [*rows, ScoreRow("α", named_score(alpha, **drawn_from), name)]
+    return [*rows, ScoreRow("α", named_score(alpha, cluster=judged.cluster_name), name)]
 
 
 def _mean_rows(judged: Judged[Label], level: Level, drawn: ScoreSettings) -> list[ScoreRow]:

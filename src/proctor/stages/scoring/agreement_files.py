@@ -131,14 +131,15 @@ def judged_units(
 
 def _of_units(table: Table, units: Sequence[str], column: str) -> dict[str, str]:
     """One value of a column for each unit."""
-    found: dict[str, str] = {}
-    for row, (unit, value) in enumerate(zip(units, table.texts(column), strict=True)):
-        if found.setdefault(unit, value) != value:
-            raise table.wrong(
-                row, column, f"unit {unit!r} has {value!r} here and {found[unit]!r} further up.",
-                "one unit belongs to one; repair the column",
-            )  # fmt: skip
-    return found
+    return table.one_each(
+        column,
+        units,
+        table.texts(column),
+        lambda unit, here, before: (
+            f"unit {unit!r} has {here!r} here and {before!r} further up.",
+            "one unit belongs to one; repair the column",
+        ),
+    )
 
 
 def _sliced(table: Table, units: Sequence[str], columns: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -291,13 +292,15 @@ def read_alternatives(
         for row, value in enumerate(table.lists(column))
     ]
     golds = [_as_order(table, row, "gold", v, semantics) for row, v in enumerate(_order_cells(table, "gold"))]
-    of_unit: dict[str, Order] = {}
-    for row, (unit, gold) in enumerate(zip(table.names(*_UNIT), golds, strict=True)):
-        if of_unit.setdefault(unit, gold) != gold:
-            raise table.wrong(
-                row, "gold", f"unit {unit!r} has another authored order further up ({' '.join(map(str, of_unit[unit]))}).",
-                "all rows of a unit name the same one",
-            )  # fmt: skip
+    of_unit = table.one_each(
+        "gold",
+        table.names(*_UNIT),
+        golds,
+        lambda unit, _, before: (
+            f"unit {unit!r} has another authored order further up ({' '.join(map(str, before))}).",
+            "all rows of a unit name the same one",
+        ),
+    )
     return Alternatives(judged_units(table, series, cluster, slices), of_unit)
 
 

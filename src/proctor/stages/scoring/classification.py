@@ -491,13 +491,12 @@ def _notes(
             "mistakes of other kinds count as false alarms"
         )
     yield from _below_chance(rules, rows)
-    seen = dict.fromkeys(f"{row.slice}: {row.metric}: {row.score.note}" for row in rows if _said(row))
+    seen = dict.fromkeys(
+        f"{row.slice}: {row.metric}: {row.score.note}"
+        for row in rows  # zeros by convention and undefined values
+        if row.score.note and not row.chance and (not row.score.value or math.isnan(row.score.value))
+    )
     yield from seen
-
-
-def _said(row: ScoreRow) -> bool:
-    """Whether the note of a score belongs under the table: zeros by convention and undefined values."""
-    return bool(row.score.note) and not row.chance and (not row.score.value or math.isnan(row.score.value))
 
 
 def _below_chance(rules: Mapping[str, Rule | None], rows: Sequence[ScoreRow]) -> Iterator[str]:

@@ -233,16 +233,18 @@ class _Reference:
         return group_steps(labels, self.rows.recordings, self.rows.steps, self.segments, repeated=repeated)
 
     def _of_steps(self, name: str) -> list[str]:
-        out: dict[int, str] = {}
-        for row, (step, value) in enumerate(zip(self.steps.index.tolist(), self.slices[name], strict=True)):
-            if out.setdefault(step, value) != value:
-                raise self.rows.table.wrong(
-                    row,
-                    name,
-                    f"step {self.keys[step][1]!r} of {self.keys[step][0]!r} has {out[step]!r} and {value!r}.",
+        out = self.rows.table.one_each(
+            name,
+            self.steps.index.tolist(),
+            self.slices[name],
+            lambda step, here, before: (
+                f"step {self.keys[step][1]!r} of {self.keys[step][0]!r} has {before!r} and {here!r}.",
+                (
                     "a slice must be the same in all rows of a step; to compare several predictions of one step, give the "
-                    "labels by themselves (--gt)",
-                )
+                    "labels by themselves (--gt)"
+                ),
+            ),
+        )
         return [out[k] for k in range(len(self.keys))]
 
 

@@ -178,7 +178,17 @@ def _read(path: Path, group: str | None, names: Sequence[str]) -> _Frames:
         for video, members in rows.items():
             rows[video] = _in_order(table, frame or "", video, members, numbers)
             keys[video] = [f"{numbers[k]:.10g}" for k in rows[video]]
-    groups = _groups(table, videos, group) if group is not None else {}
+    groups = {}
+    if group is not None:
+        groups = table.one_each(
+            group,
+            videos,
+            table.texts(group),
+            lambda video, here, before: (
+                f"{video!r} is in {before!r} and in {here!r}.",
+                "a video has one group",
+            ),
+        )
     return _Frames({video: [labels[k] for k in members] for video, members in rows.items()}, keys, groups)
 
 
@@ -196,16 +206,6 @@ def _in_order(
                 "every frame has one label",
             )
     return order
-
-
-def _groups(table: Table, videos: Sequence[str], column: str) -> dict[str, str]:
-    groups: dict[str, str] = {}
-    for row, (video, name) in enumerate(zip(videos, table.texts(column), strict=True)):
-        if groups.setdefault(video, name) != name:
-            raise table.wrong(
-                row, column, f"{video!r} is in {groups[video]!r} and in {name!r}.", "a video has one group"
-            )
-    return groups
 
 
 def _require_same_frames(truth: _Frames, found: _Frames, gt: Path, pred: Path) -> None:

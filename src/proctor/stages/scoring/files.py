@@ -29,6 +29,7 @@ from proctor.spreadsheet import wide_cells
 
 __all__ = ["Table", "explained", "read_json_document", "read_lines", "read_table", "some_names"]
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 _SHOWN: Final = 60
@@ -148,6 +149,32 @@ class Table:
             if first.setdefault(name, row) != row:
                 raise self.wrong(row, column, *twice(name, first[name]))
         return ids
+
+    def one_each(
+        self,
+        column: str,
+        keys: Iterable[K],
+        values: Iterable[T],
+        wrong: Callable[[K, T, T], tuple[str, str]],
+        known: dict[K, T] | None = None,
+    ) -> dict[K, T]:
+        """Return the one value of each key, where several rows have a key.
+
+        Args:
+            column: the name of the values' column.
+            keys: of the rows.
+            values: of the rows.
+            wrong: from a key, its value here and its value before to the message and the hint.
+            known: values of keys that were read before; it is added to.
+
+        Raises:
+            UserError: if a key has two values.
+        """
+        found: dict[K, T] = {} if known is None else known
+        for row, (key, value) in enumerate(zip(keys, values, strict=True)):
+            if found.setdefault(key, value) != value:
+                raise self.wrong(row, column, *wrong(key, value, found[key]))
+        return found
 
     def _text(self, row: int, column: str, value: Any) -> str:
         if value in _MISSING:

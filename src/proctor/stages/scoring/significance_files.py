@@ -165,10 +165,10 @@ def read_marks(
         raise UserError("no file was given.", hint="name one or more tables of marks")
     gathered = _Gathered()
     tables = [read_table(path) for path in paths]
-    groupings = [
-        _grouping(tables, cluster, CLUSTER, gathered.clusters, "cluster"),
-        _grouping(tables, stratum, STRATUM, gathered.strata, "stratum"),
-    ]
+    groupings = {
+        "cluster": (_grouping(tables, cluster, CLUSTER), gathered.clusters),
+        "stratum": (_grouping(tables, stratum, STRATUM), gathered.strata),
+    }
     for table in tables:
         value = table.find(*VALUE)
         if value is not None and (table.find(*SYSTEM) or len(tables) > 1):
@@ -176,17 +176,16 @@ def read_marks(
         elif len(tables) > 1:
             table.require(*VALUE)
         else:
-            _read_wide(table, [name for name, _ in groupings if name is not None], systems, gathered)
-        for _, read in groupings:
-            read(table)
+            _read_wide(table, [name for name, _ in groupings.values() if name is not None], systems, gathered)
+        for what, (column, known) in groupings.items():
+            if column is not None:
+                table.one_each(column, table.names(*ITEM), table.texts(column), _grouped(what), known)
     where = ", ".join(str(path) for path in paths)
     chosen = _chosen(gathered.systems, systems, where)
     items = sorted({item for marks in chosen.values() for item in marks})
     names = [
         column.replace("|", "/") if into and column else default
-        for (column, _), into, default in zip(
-            groupings, (gathered.clusters, gathered.strata), ("item", "none"), strict=True
-        )
+        for (column, into), default in zip(groupings.values(), ("item", "none"), strict=True)
     ]
     return Marks(where, chosen, tuple(items), gathered.clusters or None, gathered.strata or None, *names)
 
@@ -270,29 +269,18 @@ def read_mark(table: Table, row: int, column: str) -> float | None:
     return number
 
 
-def _grouping(
-    tables: Sequence[Table], asked: str | None, usual: Sequence[str], into: dict[str, str], what: str
-) -> tuple[str | None, Callable[[Table], None]]:
-    """Return the column of clusters (or strata) and a function that reads it from a table into ``into``."""
+def _grouping(tables: Sequence[Table], asked: str | None, usual: Sequence[str]) -> str | None:
+    """Return the column of clusters (or strata), which one of the tables has."""
     names = (asked,) if asked is not None else tuple(usual)
     column = next((found for table in tables if (found := table.find(*names))), None)
-    if asked is not None and column is None:
-        tables[0].require(asked)
+    return tables[0].require(asked) if asked is not None and column is None else column
 
-    def read(table: Table) -> None:
-        if column is None:
-            return
-        items = table.names(*ITEM)
-        for row, (item, name) in enumerate(zip(items, table.texts(column), strict=True)):
-            if into.setdefault(item, name) != name:
-                raise table.wrong(
-                    row,
-                    column,
-                    f"the item {item!r} has the {what} {name!r}, but {into[item]!r} before.",
-                    f"an item has one {what}",
-                )
 
-    return column, read
+def _grouped(what: str) -> Callable[[str, str, str], tuple[str, str]]:
+    return lambda item, here, before: (
+        f"the item {item!r} has the {what} {here!r}, but {before!r} before.",
+        f"an item has one {what}",
+    )
 
 
 # -- people's marks ------------------------------------------------------------------------------------------------
