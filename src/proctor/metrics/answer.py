@@ -42,7 +42,6 @@ __all__ = [
     "normalise_answer",
     "parse_judge_score",
     "points",
-    "pooled_mean",
     "rouge_1_overlap",
     "rouge_l_overlap",
     "rouge_tokens",
@@ -255,21 +254,6 @@ def mean_score(
         skipped=skipped,
         note=interval.note,
     )
-
-
-def pooled_mean(means: Sequence[float], counts: Sequence[int]) -> float:
-    """Mean over all items from the means of disjoint slices: weights are item counts (ProMQA).
-
-    Slices without items are left out whatever their mean.
-
-    Raises:
-        ValueError: if lengths differ, a count is negative or all are zero.
-    """
-    if len(means) != len(counts):
-        raise ValueError(f"{len(means)} means for {len(counts)} counts")
-    if any(n < 0 for n in counts) or not sum(counts):
-        raise ValueError(f"counts must not be negative nor all zero, got {list(counts)}")
-    return math.fsum(m * n for m, n in zip(means, counts, strict=True) if n) / sum(counts)
 
 
 # Overlap of a written answer with the reference answers: exact match, token F1, ROUGE-1 and ROUGE-L.

@@ -341,15 +341,13 @@ def _share(part: Integers, whole: Integers) -> Floats:
     return shares
 
 
-def measure_partial_order(
-    reference: PartialOrder, prediction: Sequence[Hashable], *, where: str = ""
-) -> PartialMeasures:
+def measure_partial_order(reference: PartialOrder, prediction: Sequence[Hashable]) -> PartialMeasures:
     """Measure one predicted order against a partial order: ``PartialMeasures`` of length 1.
 
     Raises:
         MetricInputError: if the prediction does not hold the same steps, each once.
     """
-    return measure_partial_orders([reference], [prediction], names=[where] if where else None)
+    return measure_partial_orders([reference], [prediction])
 
 
 def measure_partial_orders(

@@ -106,7 +106,6 @@ def judged_units(
     cluster: str | None,
     slices: Sequence[str],
     *,
-    unit_columns: Sequence[str] = _UNIT,
     missing: int = 0,
     order: tuple[str, ...] | None = None,
 ) -> Judged[T]:
@@ -115,7 +114,7 @@ def judged_units(
     Raises:
         UserError: if an annotator judged a unit twice, or a unit has two clusters or two values of a slice.
     """
-    units, annotators = table.names(*unit_columns), table.names(*_ANNOTATOR)
+    units, annotators = table.names(*_UNIT), table.names(*_ANNOTATOR)
     said: dict[str, dict[str, T]] = {}
     for row, (unit, who, value) in enumerate(zip(units, annotators, values, strict=True)):
         if who in said.setdefault(unit, {}):
@@ -124,7 +123,7 @@ def judged_units(
                 "keep one of the rows; a later judgement does not replace an earlier one by itself",
             )  # fmt: skip
         said[unit][who] = value
-    column = cluster if cluster is not None else table.find(*(c for c in _CLUSTER if c not in unit_columns))
+    column = cluster if cluster is not None else table.find(*_CLUSTER)
     cluster_of = None if column is None else _of_units(table, units, column)
     return Judged(said, cluster_of, column or "unit", _sliced(table, units, slices), missing, order)
 

@@ -265,8 +265,8 @@ class Table:
             out.append(words[text.strip().lower()])
         return np.array(out, dtype=np.bool_)
 
-    def lists(self, *names: str, separator: str = "|") -> list[list[Any]]:
-        """Return a column whose values are lists: JSON arrays, or texts split at ``separator`` in CSV.
+    def lists(self, *names: str) -> list[list[Any]]:
+        """Return a column whose values are lists: JSON arrays, or texts split at ``|`` in CSV.
 
         Raises:
             UserError: if the column is missing or a value is neither.
@@ -280,7 +280,7 @@ class Table:
                 out.append([])
             elif isinstance(value, str):
                 found = _json_list(value)
-                out.append([part.strip() for part in value.split(separator)] if found is None else found)
+                out.append([part.strip() for part in value.split("|")] if found is None else found)
             else:
                 raise self.wrong(row, column, f"a list was expected, got {_shown(value)}.")
         return out

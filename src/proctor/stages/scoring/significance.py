@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -42,7 +42,6 @@ __all__ = ["score_significance"]
 
 Test = Literal["sign-flip", "mcnemar", "mcnemar-mid-p", "permutation", "mann-whitney", "fisher"]
 
-TESTS: Final[tuple[Test, ...]] = get_args(Test)
 
 UNPAIRED: Final = ("permutation", "mann-whitney", "fisher")
 
