@@ -1,4 +1,4 @@
-"""ActivityNet's JSON and a plain CSV, to and from segments: values in, values out, no files.
+"""ActivityNet's JSON read as segments, and segments written as a plain CSV: values in, values out, no files.
 
 Ground truth: ``{"database": {video: {"subset": …, "annotations": [{"label": …, "segment": [start, end]}]}}}``.
 Predictions: ``{"results": {video: [{"label": …, "score": …, "segment": [start, end]}]}}``. Times are seconds. Labels
@@ -159,13 +159,6 @@ def _require_columns(segments: Segments) -> None:
     wrong = [name for name in segments.columns if name in ("label", "segment", "score", *_CSV)]
     if wrong:
         raise MetricInputError(f"a column is called {wrong[0]!r}, which is taken", "rename it")
-
-
-def _annotation(segments: Segments, row: int) -> dict[str, Any]:
-    return {
-        "segment": [float(segments.start[row]), float(segments.end[row])],
-        "label": segments.labels[segments.label[row]],
-    }
 
 
 def _entries(document: Any, key: str) -> Iterator[tuple[str, Any]]:

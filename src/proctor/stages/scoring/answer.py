@@ -167,9 +167,6 @@ def reading_notes(data: AnswerData, missing: Missing) -> list[str]:
     return notes
 
 
-_ALL: Final = "all"
-
-
 def score_row(
     measured: Measured, name: str, indices: Sequence[int], data: AnswerData, settings: AnswerSettings
 ) -> ScoreRow:
