@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from proctor.verify.llm_prompt import CRITERIA
+from proctor.verify.llm_prompt import OF_MOMENTS
 from proctor_rehearsal.standin import Standin
 
 PAIRS = "* Is it time?\n    * Yes.\n* Did I forget it?\n    * No.\n* What now?\n    * Go on.\n"
 REVIEW = json.dumps(
     {
-        "question": {"reason": "r"} | dict.fromkeys(CRITERIA, "yes"),
+        "question": {"reason": "r"} | dict.fromkeys(OF_MOMENTS.names, "yes"),
         "answers": [{"reason": "r", "verdict": "right"}],
         "own_answers": [],
     }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
-from proctor.exam.clip_question import ClipQuestion
+import msgspec
+
+from proctor.ask.clip.question import choice_question, pair_question
+from proctor.ask.clip.record import ChoiceItem, InstructionalPair, ShownClip, ShownStep
+from proctor.exam.question import Gold, Item
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
 
@@ -23,6 +26,46 @@ def clip(name: str = "v1", dataset: str = "youcook2", start: float = 0.0, end: f
     return ShownClip(
         id=name, dataset=dataset, video_id=name, task="bake a cake", start=start, end=end, steps=steps
     )
+
+
+class ClipQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about a clip in few words."""
+
+    id: str
+    question: str
+    answer: str
+    options: tuple[str, ...] = ()
+    letter: str = ""
+    clip: ShownClip | None = None
+    video_id: str = ""
+    dataset: str = ""
+    level: str = ""
+    category: str = ""
+    position: str = ""
+    origins: tuple[str, ...] = ()
+
+
+def clip_items(questions: Iterable[ClipQuestion]) -> list[Item]:
+    """Questions about clips as items under their own ids: what is proposed as right counts as right."""
+    found = []
+    for q in questions:
+        about = InstructionalPair(
+            id=q.id, clip_id=q.clip.id if q.clip else "", dataset=q.dataset, video_id=q.video_id, level=q.level,  # type: ignore[arg-type]
+            category=q.category, question=q.question, answer=q.answer, step_ids=(), position=q.position,  # type: ignore[arg-type]
+        )  # fmt: skip
+        clips = {q.clip.id: q.clip} if q.clip else {}
+        made = pair_question(about, clips)
+        if q.options:
+            item = ChoiceItem(id=q.id, question=q.question, options=q.options, letter=q.letter)
+            made = msgspec.structs.replace(choice_question(item, about, clips), id=q.id, parent="")
+            origins = q.origins or ("",) * len(q.options)
+            proposals = [
+                msgspec.structs.replace(p, origin=o) for p, o in zip(made.proposals, origins, strict=True)
+            ]
+            made = msgspec.structs.replace(made, proposals=tuple(proposals))
+        golds = tuple(Gold(value=p.value) for p in made.proposals if p.claim == "right")
+        found.append(Item(question=made, golds=golds))
+    return found
 
 
 def question(number: int = 0, *, letter: str = "", options: tuple[str, ...] = OPTIONS) -> ClipQuestion:

@@ -5,12 +5,12 @@ from collections import Counter
 
 import msgspec
 import pytest
-from tests.exam.clip_set import question
+from tests.exam.clip_set import clip_items, question
 
 from proctor.errors import UserError
 from proctor.exam import choice_floors
 from proctor.exam.choice_floors import CHOICE_FLOORS
-from proctor.exam.kinds.clip import KIND, clip_items
+from proctor.exam.kinds.clip import KIND
 from proctor.exam.predict import predict_items
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling

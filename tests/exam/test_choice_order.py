@@ -4,6 +4,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.exam.clip_set import ClipQuestion
 
 from proctor.exam.choice import (
     parse_order,
@@ -13,7 +14,6 @@ from proctor.exam.choice import (
     shown_order,
     spell_order,
 )
-from proctor.exam.clip_question import ClipQuestion
 
 OPTIONS = ("a", "b", "c", "d", "e")
 

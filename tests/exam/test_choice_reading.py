@@ -5,13 +5,12 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.exam.clip_set import ClipQuestion, clip_items
 from tests.exam.letter_replies import COMPLETIONS, OPTIONS, REPLIES
 from tests.metrics.choice import test_reading
 
 from proctor.errors import UserError
 from proctor.exam.choice import CUT_OFF, choice_of, read_choice, rotations, shown_order, spell_order
-from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.kinds.clip import clip_items
 from proctor.exam.prediction import Prediction
 from proctor.metrics.choice.letters import LETTERS
 from proctor.metrics.choice.reading import parse_letter

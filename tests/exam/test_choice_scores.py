@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.exam.clip_set import question
+from tests.exam.clip_set import clip_items, question
 
 from proctor.errors import UserError
 from proctor.exam.choice_scores import CREDIT
-from proctor.exam.kinds.clip import KIND, clip_items
+from proctor.exam.kinds.clip import KIND
 from proctor.exam.prediction import Prediction
 from proctor.exam.scores import score_run
 from proctor.exam.table import Resampling, ScoreTable, compare_tables
@@ -78,7 +78,7 @@ def test_intervals_draw_whole_videos() -> None:
     made = [said(q, q.letter if int(q.video_id[1:]) % 2 else "none") for q in QUESTIONS]
     row = score(made, resampling=Resampling(resamples=2_000, seed=4)).row()
     marks = [float(int(q.video_id[1:]) % 2) for q in QUESTIONS]
-    sums = cluster_sums([marks, [1.0] * 40], [q.cluster for q in QUESTIONS])
+    sums = cluster_sums([marks, [1.0] * 40], [item.question.cluster for item in clip_items(QUESTIONS)])
     wanted = bootstrap_interval(sums, resamples=2_000, seed=4)
     assert (row.low, row.high) == (wanted.low, wanted.high)
     assert row.clusters == 10

@@ -42,13 +42,13 @@ from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
-from proctor.verify.llm_prompt import CRITERIA, read_review, review_prompt, verification_prompts
+from proctor.verify.llm_prompt import OF_MOMENTS, read_review, review_prompt, verification_prompts
 
 SECRET = FenceSecret(b"the secret of the injection suite")
 EVALUATE, GENERATE, VERIFY = evaluation_prompts(), generation_prompts(), verification_prompts()
 SEEN = "0123456789abcdef"  # a token of a prompt that was published
 REVIEW = json.dumps(
-    {"question": {"reason": "", **dict.fromkeys(CRITERIA, "yes")}, "answers": [{"verdict": "right"}]}
+    {"question": {"reason": "", **dict.fromkeys(OF_MOMENTS.names, "yes")}, "answers": [{"verdict": "right"}]}
 )
 
 HOSTILE: dict[str, str] = {
@@ -460,7 +460,7 @@ def test_a_json_reply_that_holds_the_answer_is_never_read_as_its_verdict(attack:
 def test_a_verifier_that_quotes_the_text_is_read_by_its_own_object(attack: str) -> None:
     text = HOSTILE[attack]
     own = {
-        "question": {"reason": text[:500], **dict.fromkeys(CRITERIA, "no")},
+        "question": {"reason": text[:500], **dict.fromkeys(OF_MOMENTS.names, "no")},
         "answers": [{"reason": "no", "verdict": "wrong"}],
         "own_answers": [],
     }

@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
-from tests.exam.clip_set import question
+from tests.exam.clip_set import clip_items, question
 
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
-from proctor.exam.kinds.clip import KIND, clip_items
+from proctor.exam.kinds.clip import KIND
 from proctor.exam.kinds.clip_marker import CONSISTENCY_MARKER
 from proctor.exam.library import Library, Prompts
 from proctor.exam.marker import ModelMarker

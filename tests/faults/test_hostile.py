@@ -271,10 +271,10 @@ def test_generator_and_verifier_ask_and_read_hostile_texts(built: Path, tmp_path
         found = re.search(r"one object for each of the (\d+) answers", outside)
         assert found is not None
         word, verdict = ("yes", "right") if obeys else ("no", "wrong")
-        from proctor.verify.llm_prompt import CRITERIA
+        from proctor.verify.llm_prompt import OF_MOMENTS
 
         review = {
-            "question": {"reason": "r", **dict.fromkeys(CRITERIA, word)},
+            "question": {"reason": "r", **dict.fromkeys(OF_MOMENTS.names, word)},
             "answers": [{"reason": "r", "verdict": verdict}] * int(found[1]),
             "own_answers": [],
         }

@@ -109,13 +109,14 @@ def test_filters_are_annotators_and_majority_builds(bench: Path) -> None:
     """They judge questions alone, which no rule but two could read when the store was made; they have no vote on answers."""
     workspace = Workspace(bench)
     said = load_verdicts(workspace)
-    asked = {question.id for question in workspace_questions(workspace)}
+    questions = workspace_questions(workspace)
+    asked = {question.id for question in questions}
     by_id: dict[str, list[Any]] = {}
     for verdict in said:
         by_id.setdefault(verdict.item_id, []).append(verdict)
-    results = [FilterResult(name, tuple(given)) for name, given in by_id.items()]
-    assert store_filters(workspace, results) > 0
-    assert store_filters(workspace, results) == 0  # said before in the same way
+    results = [FilterResult(name, tuple(given)) for name, given in by_id.items() if name in asked]
+    assert store_filters(workspace, results, questions) > 0
+    assert store_filters(workspace, results, questions) == 0  # said before in the same way
     with VerdictStore.open(bench / "verification.sqlite") as store:
         kept = {v.candidate_id: v.question.value for v in store.latest() if v.annotator == ALL_FILTERS}
         assert {v.voice for v in store.latest() if v.annotator.startswith("filter:")} == {"filter"}

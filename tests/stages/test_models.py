@@ -36,7 +36,7 @@ from proctor.stages.models import CALLS, Limits
 from proctor.stages.read import read
 from proctor.stages.settings import GenerateSettings
 from proctor.stages.verify import estimate_verification, open_store, verify, verify_with_model
-from proctor.verify.llm_prompt import CRITERIA
+from proctor.verify.llm_prompt import OF_MOMENTS
 from proctor.workspace import Workspace
 from proctor_rehearsal.standin import Answer, Call, Standin
 
@@ -65,7 +65,7 @@ def _review(call: Call) -> Answer:
     assert found is not None
     if call.draw("kind") < 0.15 and len(call.content.turns) == 1:
         return Answer(text="It all looks right to me.")
-    question = {"reason": "r"} | {c: "no" if call.draw(c) < 0.1 else "yes" for c in CRITERIA}
+    question = {"reason": "r"} | {c: "no" if call.draw(c) < 0.1 else "yes" for c in OF_MOMENTS.names}
     answers = [
         {"reason": "r", "verdict": "right" if call.draw("answer", n) < 0.8 else "wrong"}
         for n in range(int(found[1]))
@@ -146,7 +146,7 @@ def test_the_whole_experiment_runs_and_running_it_again_sends_nothing(bench: Pat
     assert funnel["repaired"] > 0
     assert told["generate"]["candidates"] == funnel["picked"]
     reviewed = told["verify"]["funnel"]
-    steps = ("asked", "replied", "parsed", "picked", "reviewed", *CRITERIA, "kept")
+    steps = ("asked", "replied", "parsed", "picked", "reviewed", *OF_MOMENTS.names, "kept")
     assert [reviewed[step] for step in steps] == sorted((reviewed[step] for step in steps), reverse=True)
     assert reviewed["reviewed"] == reviewed["candidates"] == funnel["picked"]
     assert told["build"]["items"] == reviewed["kept"] > 0

@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.documents import document, items_of
-from tests.exam.clip_set import question
+from tests.exam.clip_set import clip_items, question
 
 from proctor.errors import UserError
-from proctor.exam.kinds.clip import clip_items
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Item
 from proctor.exam.table import ScoreTable

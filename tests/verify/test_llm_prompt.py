@@ -18,8 +18,7 @@ from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
 from proctor.records import content_hash
 from proctor.verify.llm_prompt import (
-    CRITERIA,
-    REVIEW_FORM,
+    OF_MOMENTS,
     Review,
     read_review,
     review_prompt,
@@ -67,7 +66,7 @@ QUESTION = moment_question(CANDIDATE, EXAMPLE)
 
 
 def reply(*verdicts: str, own=(), **criteria: str) -> str:
-    question = {"reason": "why"} | dict.fromkeys(CRITERIA, "yes") | criteria
+    question = {"reason": "why"} | dict.fromkeys(OF_MOMENTS.names, "yes") | criteria
     return json.dumps(
         {
             "question": question,
@@ -86,10 +85,10 @@ def test_the_model_sees_what_annotators_see_and_no_target() -> None:
     assert "1 at 1.00 s (frame 30)" in text
     assert "61.50 s" in text
     assert "HIDDEN TARGET" not in text
-    for criterion in CRITERIA:
+    for criterion in OF_MOMENTS.names:
         assert f'"{criterion}"' in text
         assert f"- {criterion}:" in text
-        assert criterion in REVIEW_FORM
+        assert criterion in OF_MOMENTS.form
     assert text.rindex("<<<END answer 2") < text.index("Reply with one JSON object")
 
 
@@ -112,7 +111,7 @@ def test_a_good_reply_is_read_and_becomes_a_verdict() -> None:
     assert isinstance(review, Review)
     verdict = to_verdict(review, QUESTION, annotator="m", at="2026-01-01T00:00:00+00:00")
     assert verdict.question.value == "right"
-    assert dict(verdict.question.evidence) == dict.fromkeys(CRITERIA, "yes")
+    assert dict(verdict.question.evidence) == dict.fromkeys(OF_MOMENTS.names, "yes")
     assert [a.value for a in verdict.answers] == ["right", "wrong"]
     assert [a.reason for a in verdict.answers] == ["r1", "r2"]
     assert verdict.own_answers == ("Let it draw.",)
@@ -120,7 +119,7 @@ def test_a_good_reply_is_read_and_becomes_a_verdict() -> None:
     assert verdict.candidate_hash == content_hash(CANDIDATE)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", OF_MOMENTS.names)
 def test_every_criterion_can_reject_the_question(criterion: str) -> None:
     rejected = to_verdict(
         read_review(reply("right", "right", own=["x"], **{criterion: "no"}), 2),

@@ -8,27 +8,46 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.exam.outside.proctor_pictures import KIND as PICTURES
 
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.model_generator import Attached
 from proctor.ask.moment.question import moment_question
+from proctor.corpus.collection import Corpus
+from proctor.corpus.source import text_source
 from proctor.errors import UserError
 from proctor.exam.kinds.example import Example, Performed
-from proctor.exam.question import Question, version_of
+from proctor.exam.library import Library
+from proctor.exam.question import (
+    Choice,
+    Footage,
+    Open,
+    Pick,
+    Picture,
+    Proposed,
+    Question,
+    Source,
+    version_of,
+)
+from proctor.exam.question import Text as Said
 from proctor.llm.fence import FenceSecret
 from proctor.llm.media import MediaStore
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
+from proctor.media.paint import encode_png
 from proctor.procedure.graph import Step, TaskGraph
-from proctor.verify.llm_prompt import CRITERIA, verification_prompts
-from proctor.verify.model_verifier import FUNNEL_STEPS, ModelVerifier, acceptance_funnel
+from proctor.verify.llm_prompt import IN_GENERAL, OF_MOMENTS, verification_prompts
+from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.store import VerdictStore
 from proctor.verify.verdict import AnswerVerdict, Verdict
 
 GRAPH = TaskGraph("g", "tea", (Step("1", "Boil the water"), Step("2", "Pour the water")), (("1", "2"),))
+LIBRARY = Library(media=MediaStore(), graphs={"g": GRAPH})
+CRITERIA = OF_MOMENTS.names
 SECRET = FenceSecret(b"0" * 32)
 PROMPTS = verification_prompts()
 MODEL = "compat/toy@http://127.0.0.1:1/v1"
@@ -60,7 +79,7 @@ def review(*answers: str, own: tuple[str, ...] = (), **criteria: str) -> str:
 
 
 def verifier(form: str = "text", model: str = MODEL) -> ModelVerifier:
-    return ModelVerifier(model, PROMPTS, SECRET, {"g": GRAPH}, form=form, now=lambda: NOW)  # type: ignore[arg-type]
+    return ModelVerifier(model, PROMPTS, SECRET, LIBRARY, form=form, now=lambda: NOW)  # type: ignore[arg-type]
 
 
 class Port:
@@ -91,7 +110,7 @@ def test_a_review_becomes_a_verdict_beside_those_of_people() -> None:
     assert [a.value for a in verdict.answers] == ["right", "wrong"]
     assert verdict.own_answers == ("Pour the water.",)
     assert verdict.at == "2026-01-02T03:04:05+00:00"
-    assert verdict.note == verifier().how
+    assert verdict.note == verifier().how("moment")
 
 
 def test_the_verifier_sees_what_annotators_see_and_not_the_target() -> None:
@@ -120,7 +139,7 @@ def test_structured_output_is_asked_for_where_it_is_wanted() -> None:
     schema = port.asked[0].parameters.json_schema
     assert schema is not None
     assert set(schema["properties"]) == {"question", "answers", "own_answers"}
-    assert verifier("json").how != verifier().how
+    assert verifier("json").how("moment") != verifier().how("moment")
 
 
 def test_candidates_that_share_a_request_share_its_call_and_order_does_not_matter() -> None:
@@ -197,7 +216,7 @@ def test_whatever_a_model_writes_every_candidate_has_a_verdict_or_a_reason(reply
 
 
 def test_questions_without_graph_are_an_error() -> None:
-    lost = ModelVerifier(MODEL, PROMPTS, SECRET, {})
+    lost = ModelVerifier(MODEL, PROMPTS, SECRET, Library(media=MediaStore()))
     with pytest.raises(UserError, match="no task graph"):
         lost.verify([candidate()], Port(review("right")))
     with pytest.raises(UserError, match="no form"):
@@ -253,7 +272,7 @@ def test_the_funnel_counts_those_that_passed_everything_before() -> None:
         "candidates": 6, "reviewed": 5, "needs_both": 4, "procedural": 3, "no_outside_knowledge": 3,
         "well_formed": 2, "kept": 1,
     }  # fmt: skip
-    assert tuple(acceptance_funnel(0, [])) == FUNNEL_STEPS
+    assert tuple(acceptance_funnel(0, [])) == ("candidates", "reviewed", *CRITERIA, "kept")
 
 
 # -- frames ------------------------------------------------------------------------------------------------------
@@ -266,12 +285,12 @@ def test_frames_are_attached_and_told_of_and_what_cannot_be_shown_gets_no_verdic
         for n in range(2)
     )
 
-    def attach(example: Example, _: TaskGraph) -> Attached:
-        if example.id == "lost":
+    def attach(question: Question) -> Attached:
+        if question.facts["id"] == "lost":
             raise UserError("there is no video.")
         return Attached(images, ("1 at 0.00 s", "2 at 5.00 s"))
 
-    seeing = ModelVerifier(MODEL, PROMPTS, SECRET, {"g": GRAPH}, attach=attach, view="frames-2f")
+    seeing = ModelVerifier(MODEL, PROMPTS, SECRET, LIBRARY, attach=attach, view="frames-2f")
     many = [candidate("a"), candidate("b", example="lost")]
     port = Port(lambda r: Reply(text=review("right") if len(r.messages) > 2 else "?"))
     made = seeing.verify(many, port)
@@ -279,7 +298,99 @@ def test_frames_are_attached_and_told_of_and_what_cannot_be_shown_gets_no_verdic
     assert [(d.id, d.reason, d.detail) for d in made.dropped] == [("b", "not_shown", "there is no video.")]
     assert [request.media for request in port.asked] == [images, images]  # the second round sees them as well
     assert "2 at 5.00 s" in port.asked[0].messages[-1].text
-    assert seeing.how == verifier().how + ", frames-2f"
+    assert seeing.how("moment") == verifier().how("moment") + ", frames-2f"
     assert list(seeing.requests(many)) == port.asked[:1]
     with pytest.raises(ValueError, match="name for their view"):
-        ModelVerifier(MODEL, PROMPTS, SECRET, {"g": GRAPH}, attach=attach)
+        ModelVerifier(MODEL, PROMPTS, SECRET, LIBRARY, attach=attach)
+
+
+# -- other kinds -------------------------------------------------------------------------------------------------
+
+
+def general(*answers: str, **criteria: str) -> str:
+    question = {"reason": "because"} | dict.fromkeys(IN_GENERAL.names, "yes") | criteria
+    said = [{"reason": "so", "verdict": value} for value in answers]
+    return json.dumps({"question": question, "answers": said, "own_answers": ["My own."]})
+
+
+CLIP = Question(
+    id="q.choice", kind="clip", text="What comes second?", form=Choice(options=("Rinse", "Chop")),
+    proposals=(
+        Proposed(value=Pick(option=0), claim="wrong"),
+        Proposed(value=Pick(option=1)),
+    ),
+    evidence=(Footage(recording="v", end=9),),
+    facts={"steps": ["s1 | 0.0-4.0 s | rinse it", "s2 | 4.0-9.0 s | chop it"], "goal": "make a salad"},
+)  # fmt: skip
+DOCUMENT = Question(
+    id="d", kind="documents", text="How old is it?", form=Open(need="all"), evidence=(Source(id="t"),),
+    proposals=(Proposed(value=Said(text="800 years")),),
+)  # fmt: skip
+
+
+def test_questions_of_any_kind_are_reviewed_by_the_lines_of_their_kind() -> None:
+    library = Library(
+        media=MediaStore(),
+        graphs={"g": GRAPH},
+        corpus=Corpus([text_source("t", "Arlen", "It is 800 years old.")]),
+    )
+    who = ModelVerifier(MODEL, PROMPTS, SECRET, library, now=lambda: NOW)
+
+    def answer(request: Request) -> Outcome:
+        text = request.messages[-1].text
+        if "The options (2)" in text:
+            return Reply(text=general("right", "right"))
+        return Reply(
+            text=general("right", one_meaning="no")
+            if "The answers (1)" in text and "entries" in text
+            else review("right")
+        )
+
+    port = Port(answer)
+    made = who.verify([candidate(), CLIP, DOCUMENT], port)
+    assert made.dropped == ()
+    moment, clip, document = made.verdicts
+    assert moment.question.evidence == dict.fromkeys(CRITERIA, "yes")
+    assert clip.question.evidence == dict.fromkeys(IN_GENERAL.names, "yes")
+    assert [a.value for a in clip.answers] == ["right", "right"]
+    assert clip.own_answers == ()  # nobody writes a further option
+    assert (document.question.value, document.answers) == ("wrong", ())
+    assert {v.candidate_hash for v in made.verdicts} == {version_of(q) for q in (candidate(), CLIP, DOCUMENT)}
+    assert clip.note == who.how("clip") != who.how("moment") == moment.note
+    texts = {r.messages[-1].text for r in port.asked}
+    for told in (
+        (
+            "make a salad",
+            "s1: 0.0 to 4.0 s: rinse it",
+            "claimed to be wrong: Rinse",
+            "claimed to be right: Chop",
+        ),
+        ("t: Arlen: It is 800 years old.", "800 years", "How old is it?"),
+    ):
+        assert any(all(fact in text for fact in told) for text in texts)
+
+
+def test_pictures_of_a_kind_of_another_package_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.verify.model_verifier.kind_named", lambda _name: PICTURES)
+    (tmp_path / "red.png").write_bytes(encode_png(np.full((24, 32, 3), 200, np.uint8)))
+    question = Question(
+        id="p", kind="picture", text="Which colour?", form=Open(), facts={"seen": ["SECRET"]},
+        evidence=(Picture(path="red.png", caption="A wall."),), proposals=(Proposed(value=Said(text="red")),),
+    )  # fmt: skip
+    library = Library(media=MediaStore(), root=tmp_path)
+    port = Port(general("right"))
+    (verdict,) = ModelVerifier(MODEL, PROMPTS, SECRET, library).verify([question], port).verdicts
+    assert (verdict.question.value, verdict.own_answers) == ("right", ("My own.",))
+    (request,) = port.asked
+    assert len(request.media) == 1
+    assert "red.png: A wall. (an attached picture)" in request.messages[-1].text
+    assert "SECRET" not in request.messages[-1].text
+
+
+def test_what_is_not_there_costs_that_question_alone() -> None:
+    who = ModelVerifier(MODEL, PROMPTS, SECRET, Library(media=MediaStore()))
+    made = who.verify([DOCUMENT, CLIP], Port(general("right", "wrong")))
+    assert [v.candidate_id for v in made.verdicts] == [CLIP.id]
+    assert [(d.id, d.reason) for d in made.dropped] == [("d", "not_shown")]

@@ -114,7 +114,10 @@ def verify(
     text = table(rows, ("annotator", "of", *values))
     if "funnel" in result:
         dropped = ", ".join(f"{n} {reason}" for reason, n in result["dropped"].items()) or "none"
-        text += "\n\n" + table(result["funnel"].items(), ("funnel", "candidates"))
+        funnels = {"": result["funnel"], **result.get("funnels", {})}
+        for kind, funnel in funnels.items():
+            if funnel:
+                text += "\n\n" + table(funnel.items(), (f"funnel {kind}".strip(), "candidates"))
         text += f"\n\nwithout a verdict: {dropped}\n{closing_text(result['calls'])}"
     emit(result, text + f"\n\nnext: proctor build {workspace}", as_json=as_json)
     end_with_status(result.get("calls"))

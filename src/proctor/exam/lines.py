@@ -24,11 +24,25 @@ class Line(NamedTuple):
         id: unique among the lines of a question; what is cited.
         text: what is known; may have several lines.
         picture: its pixels, where they are shown beside the text.
+        start: seconds, where a rule goes by its time.
+        end: seconds, exclusive.
+        is_step: it was performed or belongs to the procedure: wrong answers may be made of it.
+        note: what is said meanwhile or noted; shown, and never made a wrong answer of.
     """
 
     id: str
     text: str
     picture: Image | None = None
+    start: float | None = None
+    end: float | None = None
+    is_step: bool = False
+    note: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The line as those who write options and vote on them read it."""
+        when = "" if self.start is None or self.end is None else f" ({self.start:g} s to {self.end:g} s)"
+        return f"{self.id}{when}: {self.text}{f' [{self.note}]' if self.note else ''}"
 
 
 def evidence_lines(question: Question, library: Library) -> tuple[Line, ...]:

@@ -38,6 +38,7 @@ __all__ = [
     "gold_texts",
     "part_of",
     "proposed_texts",
+    "right_texts",
     "seen_hash",
     "type_of",
     "version_of",
@@ -251,6 +252,11 @@ def proposed_texts(question: Question) -> tuple[str, ...]:
         ('milk',)
     """
     return _texts((proposal.value for proposal in question.proposals), question.form)
+
+
+def right_texts(question: Question) -> tuple[str, ...]:
+    """Return what is proposed as right, in words and in order."""
+    return _texts((p.value for p in question.proposals if p.claim == "right"), question.form)
 
 
 def gold_texts(item: Item) -> tuple[str, ...]:

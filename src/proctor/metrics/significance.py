@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.metrics.bootstrap import Floats, cluster_sums, require_sizes
-from proctor.metrics.catalogue import Metric
 from proctor.metrics.errors import MetricInputError
 from proctor.metrics.hypothesis_tests import (
     PValue,
@@ -31,6 +30,7 @@ from proctor.metrics.hypothesis_tests import (
     sign_flip_tests,
 )
 from proctor.metrics.interval import Interval
+from proctor.metrics.metric import Metric
 from proctor.metrics.power import detectable_difference
 from proctor.metrics.score import Signature, require_comparable
 

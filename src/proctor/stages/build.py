@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,13 @@ import msgspec
 
 from proctor.errors import UserError
 from proctor.exam.kinds.moment_question import MOMENT
-from proctor.exam.question import Item
+from proctor.exam.question import Item, Question
 from proctor.llm.media import MediaStore
 from proctor.records import write_jsonl
 from proctor.release.build import BuildRules, build_items, parse_rules
 from proctor.release.folder import write_release
 from proctor.release.manifest import ReleaseInfo, Source
+from proctor.stages.clip.pairs import PAIRS, load_pairs
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.questions import ASKED, required_questions
@@ -80,6 +81,8 @@ def build(
     if has_store(workspace) or any(question.kind == MOMENT for question in questions):
         with open_store(workspace, create=False) as store:
             verdicts, unfinished = store.latest_on(questions), store.unfinished()
+        gone = _dropped_pairs(workspace, questions)
+        verdicts = [verdict for verdict in verdicts if verdict.candidate_id not in gone]
     items, dropped = build_items(questions, verdicts, rules, seed=settings["seed"], unfinished=unfinished)
     items = [*_brought(workspace, {question.kind for question in questions}), *items]
     reasons = workspace.write_dropped("build", dropped)
@@ -119,6 +122,12 @@ def build(
     inputs = [name for name in ASKED if is_there(workspace.file(name))]
     workspace.record("build", settings=settings, counts=counts, inputs=inputs, outputs=("items.jsonl",))
     return {**counts, "release": str(release)}
+
+
+def _dropped_pairs(workspace: Workspace, questions: Sequence[Question]) -> set[str]:
+    """Return the ids of pairs that filters dropped for good; what they said of them is no verdict on an unknown question."""
+    pairs = load_pairs(workspace) if is_there(workspace.file(PAIRS)) else []
+    return {pair.id for pair in pairs} - {question.id for question in questions}
 
 
 def _brought(workspace: Workspace, asked: Collection[str]) -> list[Item]:

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
+from proctor.ask.clip.question import choice_question, pair_question
 from proctor.ask.clip.record import InstructionalPair, ShownClip
 from proctor.ask.moment.question import moment_question
 from proctor.errors import UserError
-from proctor.exam.clip_question import choice_questions, open_questions
 from proctor.exam.kind import Kind, kind_named
-from proctor.exam.kinds.clip import clip_question
 from proctor.exam.library import Library
 from proctor.exam.question import Gold, Item, Question, check_questions
 from proctor.llm.media import MediaStore
@@ -45,19 +44,23 @@ ASKED: Final = (
 """Files that questions of all kinds are read from; no workspace has all of them."""
 
 
-def workspace_questions(workspace: Workspace) -> list[Question]:
+def workspace_questions(workspace: Workspace, *, clips: bool = True) -> list[Question]:
     """Return the questions of a workspace, of every kind, with what is proposed as their answers.
 
     Those about moments come first, then those about clips (open-ended, with options), about documents (generated, of the data
     set), and those from elsewhere. A question with options that were made for another one is called ``<its id>.choice`` and
     names that one as its parent. Of the data set's questions about documents those are left out of which not all sources are known.
 
+    Args:
+        workspace: that holds them.
+        clips: False leaves out those that were made of pairs.
+
     Raises:
         UserError: if a file is broken, two questions have one id, or one cannot be asked at all.
     """
     found = [
         *_moments(workspace),
-        *_clips(workspace),
+        *(_clips(workspace) if clips else ()),
         *_documents(workspace),
         *_imported(workspace),
     ]
@@ -84,13 +87,14 @@ def _moments(workspace: Workspace) -> Iterator[Question]:
 
 
 def _clips(workspace: Workspace) -> Iterator[Question]:
-    clips: list[ShownClip] = load_clips(workspace) if is_there(workspace.file(CLIPS)) else []
+    clips: dict[str, ShownClip] = (
+        {clip.id: clip for clip in load_clips(workspace)} if is_there(workspace.file(CLIPS)) else {}
+    )
     if is_there(workspace.file(KEPT)):
-        yield from map(clip_question, open_questions(load_kept(workspace), clips))
+        yield from (pair_question(pair, clips) for pair in load_kept(workspace))
     if is_there(workspace.file(CHOICES)):
-        for question in choice_questions(load_choices(workspace), pairs_of_choices(workspace), clips):
-            made = clip_question(question)
-            yield msgspec.structs.replace(made, id=f"{made.id}.choice", parent=made.id)
+        pairs = {pair.id: pair for pair in pairs_of_choices(workspace)}
+        yield from (choice_question(item, pairs.get(item.id), clips) for item in load_choices(workspace))
 
 
 def pairs_of_choices(workspace: Workspace) -> list[InstructionalPair]:

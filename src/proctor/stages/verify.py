@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,25 +14,25 @@ import msgspec
 
 from proctor.ask.clip.funnel import FilterResult
 from proctor.ask.moment.model_generator import Attached
-from proctor.ask.moment.promqa_prompt import TemplateNeeds
 from proctor.compute import HERE, Place, batches, map_items
 from proctor.errors import UserError
-from proctor.exam.kinds.example import Example
-from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.frames import ShownFrame
+from proctor.exam.kinds.clip import clip_times
+from proctor.exam.kinds.moment import shown_frames, step_times, video_of
+from proctor.exam.kinds.moment_question import MOMENT, moment_example
 from proctor.exam.library import Library
-from proctor.exam.question import Question, version_of
+from proctor.exam.question import Footage, Item, Question, part_of, version_of
 from proctor.exam.view import View
 from proctor.llm.estimate import Estimate
 from proctor.llm.media import MediaStore
-from proctor.procedure.graph import TaskGraph
+from proctor.llm.prompt import frame_labels
+from proctor.stages.exam_library import exam_library
 from proctor.stages.models import Limits, Models, open_models
 from proctor.stages.naming import file_name
-from proctor.stages.pictures import ExamplePictures
-from proctor.stages.questions import required_questions, workspace_questions
+from proctor.stages.questions import ASKED, required_questions
 from proctor.stages.spread import Packed, pack_graphs, unpack_graphs
-from proctor.stages.videos import workspace_videos
 from proctor.verify.filter_verdict import filter_verdicts, funnel_verdicts
-from proctor.verify.llm_prompt import verification_prompts
+from proctor.verify.llm_prompt import criteria_of, verification_prompts
 from proctor.verify.model_verifier import ModelVerifier, acceptance_funnel
 from proctor.verify.oracle.annotator import DEFAULT_THRESHOLD, Oracle
 from proctor.verify.store import VerdictStore, split_stale, verdict_key
@@ -53,6 +54,7 @@ __all__ = [
 DEFAULTS: dict[str, Any] = {"store": "verification.sqlite", "threshold": DEFAULT_THRESHOLD}
 
 _SAVE_EVERY: Final = 200
+_ORACLE_READS: Final = ("candidates.jsonl", "examples.jsonl")
 
 
 def open_store(
@@ -119,9 +121,7 @@ def verify(
                     seen()
         latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
     counts = {"candidates": len(questions), **count_verdicts(latest)}
-    workspace.record(
-        "verify", settings=settings, counts=counts, inputs=("candidates.jsonl", "examples.jsonl")
-    )
+    workspace.record("verify", settings=settings, counts=counts, inputs=_ORACLE_READS)
     return {**counts, "judged_now": len(todo)}
 
 
@@ -168,47 +168,64 @@ def verify_with_model(
     """
     _require_model(model)
     workspace = Workspace(root)
-    questions = _of_moments(workspace, required_questions(workspace))
-    graphs = workspace.graphs()
+    questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     stage = f"verify/{file_name(model)}"
     with open_store(workspace, settings) as verdicts, open_models(workspace, options.get("limits")) as models:
-        who = model_verifier(models, workspace, model, graphs, **options)
+        who = model_verifier(models, workspace, model, questions, **options)
         models.expect(stage, model, who.parameters)
         todo = _unreviewed(questions, who, verdicts)[: options.get("limit")]
         reviewed = who.verify(todo, models.ask(stage, seen))
         verdicts.append_many(reviewed.verdicts)
         calls, remarks = models.closing(), models.remarks()
         latest, _ = split_stale(verdicts.latest_on(questions), {q.id: q for q in questions})
-    mine = [v for v in latest if v.annotator == who.name and v.role == "annotator" and v.note == who.how]
     counts = {
         "candidates": len(questions),
-        "funnel": {**_generated(workspace), **acceptance_funnel(len(questions), mine)},
+        "funnel": {},
+        **_funnels(workspace, questions, who, latest),
         "dropped": workspace.write_dropped(stage.replace("/", "."), reviewed.dropped),
         **remarks,
     }
-    inputs = ("candidates.jsonl", "examples.jsonl")
+    inputs = [name for name in ASKED if is_there(workspace.file(name))]
     said = count_verdicts(latest)
     # Where something changed, the oracle has yet to see it, and its record must say so.
     if not workspace.changed("verify"):
         everybody = {"candidates": len(questions), **said}
-        workspace.record("verify", settings=settings, counts=everybody, inputs=inputs)
-    workspace.record(stage, settings={"verifier": model, "how": who.how}, counts=counts, inputs=inputs)
+        oracle = [name for name in _ORACLE_READS if name in inputs] or inputs
+        workspace.record("verify", settings=settings, counts=everybody, inputs=oracle)
+    how = " + ".join(dict.fromkeys(who.how(question.kind) for question in questions))
+    workspace.record(stage, settings={"verifier": model, "how": how}, counts=counts, inputs=inputs)
     return {**counts, **said, "judged_now": len(reviewed.verdicts), "verifier": model, "calls": calls}
 
 
-def store_filters(workspace: Workspace, results: Sequence[FilterResult]) -> int:
-    """Keep what filters say of the workspace's questions beside everybody's verdicts; return how many are new.
+def _funnels(
+    workspace: Workspace, questions: Sequence[Question], who: ModelVerifier, latest: Sequence[Verdict]
+) -> dict[str, Any]:
+    """Return how many questions about moments came how far (``funnel``), and the same of each other kind (``funnels``)."""
+    kinds = {question.id: question.kind for question in questions}
+    mine = [v for v in latest if v.annotator == who.name and v.role == "annotator"]
+    found: dict[str, Any] = {}
+    for kind in dict.fromkeys(kinds.values()):
+        said = [v for v in mine if kinds[v.candidate_id] == kind and v.note == who.how(kind)]
+        many = sum(other == kind for other in kinds.values())
+        funnel = acceptance_funnel(many, said, criteria_of(kind))
+        if kind == MOMENT:
+            found["funnel"] = {**_generated(workspace), **funnel}
+        else:
+            found.setdefault("funnels", {})[kind] = funnel
+    return found
 
-    Questions that are not among those of the workspace, as a filter has dropped them for good, are left out. What a filter has
-    said before in the same way is not said again.
+
+def store_filters(workspace: Workspace, results: Sequence[FilterResult], asked: Sequence[Question]) -> int:
+    """Keep what filters say beside everybody's verdicts, of what they dropped as well; return how many verdicts are new.
+
+    What a filter has said before in the same way is not said again.
     """
-    questions = {question.id: question for question in workspace_questions(workspace)}
-    known = [result for result in results if result.item_id in questions]
+    questions = {question.id: question for question in asked}
     at = datetime.now(UTC).isoformat(timespec="seconds")
     said = [
-        *filter_verdicts((v for result in known for v in result.verdicts), questions, at=at),
-        *funnel_verdicts(known, questions, at=at),
+        *filter_verdicts((v for result in results for v in result.verdicts), questions, at=at),
+        *funnel_verdicts(results, questions, at=at),
     ]
     with open_store(workspace) as store:
         before = {verdict_key(v): msgspec.structs.replace(v, at=at) for v in store.latest()}
@@ -227,11 +244,10 @@ def estimate_verification(
     """
     _require_model(model)
     workspace = Workspace(root)
-    questions = _of_moments(workspace, required_questions(workspace))
-    graphs = workspace.graphs()
+    questions = required_questions(workspace)
     settings = workspace.settings("verify", {"store": options.get("store")}, DEFAULTS)
     with open_models(workspace, options.get("limits")) as models:
-        who = model_verifier(models, workspace, model, graphs, **options)
+        who = model_verifier(models, workspace, model, questions, **options)
         todo = questions
         if "://" in settings["store"] or is_there(workspace.file(settings["store"])):
             with open_store(workspace, settings, create=False) as verdicts:
@@ -243,25 +259,50 @@ def model_verifier(
     models: Models,
     workspace: Workspace,
     model: str,
-    graphs: Mapping[str, TaskGraph],
+    questions: Sequence[Question],
     **options: Unpack[ReviewOptions],
 ) -> ModelVerifier:
-    """Return a model as verifier of this workspace."""
+    """Return a model as verifier of questions of this workspace."""
     limits, view = options.get("limits"), options.get("view")
-    prompts = verification_prompts(limits.prompts if limits else None)
-    form = options.get("form", "text")
+    items = [Item(question=question, golds=()) for question in questions]
+    library = exam_library(workspace, items, models.media, videos=options.get("videos"))
+    who = ModelVerifier(
+        model,
+        verification_prompts(limits.prompts if limits else None),
+        models.secret,
+        library,
+        form=options.get("form", "text"),
+    )
     if view is None:
-        return ModelVerifier(model, prompts, models.secret, graphs, form=form)
-    pictures = ExamplePictures(models.media, view, workspace_videos(workspace, options.get("videos")))
+        return who
+    return replace(who, attach=partial(_frames, library=library, view=view), view=view.label)
 
-    def attach(example: Example, graph: TaskGraph) -> Attached:
-        return pictures(example, graph, TemplateNeeds(frames=True))
 
-    return ModelVerifier(model, prompts, models.secret, graphs, form=form, attach=attach, view=view.label)
+def _frames(question: Question, library: Library, view: View) -> Attached:
+    """Return frames of what a question is about, up to its moment or all over its clip; none where nothing was recorded.
+
+    Raises:
+        UserError: if there is no video, or it shows nothing of it.
+    """
+    footage = part_of(question, Footage)
+    if footage is None:
+        return Attached()
+    path = video_of(footage, view, library, question.id)
+    if question.kind == MOMENT:
+        steps = step_times(moment_example(question))
+        frames: Sequence[ShownFrame] = shown_frames(
+            library, path, footage.end, view, steps, where=question.id
+        )
+    else:
+        times = clip_times(*library.frames.times(path), footage.start, footage.end, view, where=question.id)
+        frames = library.frames.at(path, times, view.height)
+    return Attached(
+        tuple(f.image for f in frames), frame_labels([f.time for f in frames], [f.index for f in frames])
+    )
 
 
 def _of_moments(workspace: Workspace, questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that the oracle and models review: those about moments, by whose facts they do it.
+    """Return the questions that the oracle judges: those about moments, by whose facts it does.
 
     Raises:
         UserError: if there is none.
@@ -269,9 +310,9 @@ def _of_moments(workspace: Workspace, questions: Sequence[Question]) -> list[Que
     found = [question for question in questions if question.kind == MOMENT]
     if not found:
         raise UserError(
-            f"not one of {len(questions):,} questions is about a moment, and only those are verified by the oracle or a model.",
+            f"not one of {len(questions):,} questions is about a moment, and the oracle judges no others.",
             where=str(workspace.root),
-            hint=f"have people verify the others: proctor studio {workspace.root}",
+            hint=f"have people verify them (proctor studio {workspace.root}), or a model (--verifier openai/gpt-4o)",
         )
     return found
 
@@ -285,8 +326,8 @@ def _require_model(name: str) -> None:
 
 
 def _unreviewed(questions: Sequence[Question], who: ModelVerifier, store: VerdictStore) -> list[Question]:
-    known = _judged_by(who.name, who.how, store)
-    return [q for q in questions if known.get(q.id) != version_of(q)]
+    known = {v.candidate_id: (v.candidate_hash, v.note) for v in store.latest() if v.annotator == who.name}
+    return [q for q in questions if known.get(q.id) != (version_of(q), who.how(q.kind))]
 
 
 def _generated(workspace: Workspace) -> dict[str, int]:

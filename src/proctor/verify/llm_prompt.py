@@ -1,21 +1,25 @@
-"""The prompt of a model that verifies candidates, and how its reply becomes a verdict (ProMQA).
+"""The prompts of a model that verifies questions, and how its reply becomes a verdict.
 
-The model decides by the criteria of the human annotators: the question needs both procedure and recording, is procedural,
+Of a question about a moment (ProMQA) the model decides by the criteria of the human annotators: the question needs both procedure and recording, is procedural,
 needs no outside knowledge, and is well formed; each answer is right or wrong by itself. It sees what the annotators'
 page shows: the procedure, the steps performed so far with what went wrong in them, and frames where they are attached. It
-sees neither the question type nor the sets from which the question was generated.
+sees neither the question type nor the sets from which the question was generated. Of any other question it decides by the general
+criteria for people (``proctor.exam.card``), from what the question's kind says is known of it (``Kind.lines``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from proctor.exam.kinds.example import Example
-from proctor.exam.question import Question, proposed_texts, version_of
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.lines import Line
+from proctor.exam.question import Choice, Question, proposed_texts, version_of
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object
@@ -24,11 +28,14 @@ from proctor.procedure.graph import TaskGraph
 from proctor.verify.verdict import AnswerVerdict, Judgment, Verdict
 
 __all__ = [
-    "CRITERIA",
-    "REVIEW_FORM",
+    "IN_GENERAL",
+    "OF_MOMENTS",
+    "Criteria",
     "Review",
     "ReviewedAnswer",
     "ReviewedQuestion",
+    "criteria_of",
+    "general_prompt",
     "read_review",
     "review_prompt",
     "review_schema",
@@ -36,35 +43,45 @@ __all__ = [
     "verification_prompts",
 ]
 
-Choice = Literal["yes", "no", "unsure"]
-CRITERIA: Final = ("needs_both", "procedural", "no_outside_knowledge", "well_formed")
-"""What makes a question fit: all of them have to hold."""
-
-REVIEW_FORM: Final = (
-    'One JSON object with the keys "question" (an object with "reason", "needs_both", "procedural", "no_outside_knowledge", '
-    '"well_formed"; the last four "yes", "no" or "unsure"), "answers" (a list with one object an answer, with "reason" and '
-    '"verdict": "right", "wrong" or "unsure") and "own_answers" (a list of texts).'
-)
-"""The wanted form in words, for the repair round."""
+Answered = Literal["yes", "no", "unsure"]
 
 _REASON_LIMIT: Final = 2_000
 _OWN_LIMIT: Final = 10
 
 
-class ReviewedQuestion(msgspec.Struct, frozen=True):
-    """What the model says of the question, criterion by criterion."""
+class ReviewedQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model says of the question, criterion by criterion; its subclasses name them."""
 
-    needs_both: Choice
-    procedural: Choice
-    no_outside_knowledge: Choice
-    well_formed: Choice
     reason: str = ""
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What is said of each criterion."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "reason"}
 
     @property
     def value(self) -> Judgment:
         """Right when every criterion holds, wrong when one does not, else unsure."""
-        said = {getattr(self, name) for name in CRITERIA}
+        said = self.said.values()
         return "wrong" if "no" in said else "unsure" if "unsure" in said else "right"
+
+
+class ReviewedMoment(ReviewedQuestion, frozen=True, kw_only=True):
+    """The criteria of ProMQA's annotators."""
+
+    needs_both: Answered
+    procedural: Answered
+    no_outside_knowledge: Answered
+    well_formed: Answered
+
+
+class ReviewedAny(ReviewedQuestion, frozen=True, kw_only=True):
+    """The general criteria."""
+
+    needed: Answered
+    no_outside_knowledge: Answered
+    one_meaning: Answered
+    well_formed: Answered
 
 
 class ReviewedAnswer(msgspec.Struct, frozen=True):
@@ -80,6 +97,52 @@ class Review(msgspec.Struct, frozen=True):
     question: ReviewedQuestion
     answers: tuple[ReviewedAnswer, ...]
     own_answers: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
+
+
+class _MomentReview(Review, frozen=True):
+    question: ReviewedMoment
+
+
+class _AnyReview(Review, frozen=True):
+    question: ReviewedAny
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """By what questions are reviewed.
+
+    Attributes:
+        template: name of the prompt.
+        names: of the criteria; all of them have to hold.
+        reply: what a reply is read as.
+    """
+
+    template: str
+    names: tuple[str, ...]
+    reply: type[Review]
+
+    @property
+    def form(self) -> str:
+        """The wanted form in words, for the repair round."""
+        names = ", ".join(f'"{name}"' for name in ("reason", *self.names))
+        return (
+            f'One JSON object with the keys "question" (an object with {names}; the last four "yes", "no" or "unsure"), "answers" '
+            '(a list with one object an answer, with "reason" and "verdict": "right", "wrong" or "unsure") and "own_answers" '
+            "(a list of texts)."
+        )
+
+
+OF_MOMENTS: Final = Criteria(
+    "review", ("needs_both", "procedural", "no_outside_knowledge", "well_formed"), _MomentReview
+)
+IN_GENERAL: Final = Criteria(
+    "review-general", ("needed", "no_outside_knowledge", "one_meaning", "well_formed"), _AnyReview
+)
+
+
+def criteria_of(kind: str) -> Criteria:
+    """Return by what questions of a kind are reviewed."""
+    return OF_MOMENTS if kind == MOMENT else IN_GENERAL
 
 
 def verification_prompts(own: Path | None = None) -> PromptSet:
@@ -110,7 +173,7 @@ def review_prompt(
         steps.append(step.text)
         if step.mistakes:
             steps.append([f"[{m.kind}] {m.text}" if m.text else f"[{m.kind}]" for m in step.mistakes])
-    return prompts["review"].render(
+    return prompts[OF_MOMENTS.template].render(
         secret,
         activity=example.activity_name or graph.name or graph.id,
         dot=render_dot(graph),
@@ -122,14 +185,53 @@ def review_prompt(
     )
 
 
-def review_schema(answers: int) -> Mapping[str, Any]:
+def general_prompt(
+    question: Question,
+    lines: Sequence[Line],
+    topic: str,
+    prompts: PromptSet,
+    secret: FenceSecret,
+    *,
+    frames: Sequence[str] | None = None,
+) -> Rendered:
+    """Build the prompt that asks for a review of a question of any kind.
+
+    Args:
+        question: with what is proposed.
+        lines: that are known of it; their pictures will be attached behind the frames.
+        topic: goal or activity; empty where there is none.
+        prompts: the templates.
+        secret: of the workspace.
+        frames: labels of frames that will be attached.
+    """
+    texts = [f"{line.id}: {line.text}" for line in lines]
+    options = isinstance(question.form, Choice) or any(p.claim == "wrong" for p in question.proposals)
+    proposals = list(proposed_texts(question))
+    if options:
+        claims = [proposal.claim for proposal in question.proposals]
+        proposals = [f"claimed to be {c}: {text}" for c, text in zip(claims, proposals, strict=True)]
+    return prompts[IN_GENERAL.template].render(
+        secret,
+        topic=topic or None,
+        lines=texts or None,
+        question=question.text,
+        proposals=proposals or None,
+        frames=tuple(frames) if frames else None,
+        pictures=sum(line.picture is not None for line in lines) or None,
+        blocks=any("\n" in text for text in texts),
+        options=options,
+    )
+
+
+def review_schema(answers: int, criteria: Criteria = OF_MOMENTS) -> Mapping[str, Any]:
     """Return the JSON Schema of a reply, for providers with structured output; reasons come before verdicts.
 
     Args:
         answers: how many the candidate has; said in words only, since not all providers take lengths of lists.
+        criteria: by which the question is reviewed.
     """
     choice = {"type": "string", "enum": ["yes", "no", "unsure"]}
-    question = {"reason": {"type": "string"}} | dict.fromkeys(CRITERIA, choice)
+    question = {"reason": {"type": "string"}} | dict.fromkeys(criteria.names, choice)
     answer = {
         "reason": {"type": "string"},
         "verdict": {"type": "string", "enum": ["right", "wrong", "unsure"]},
@@ -156,14 +258,15 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_review(reply: str, answers: int) -> Review | Unreadable:
+def read_review(reply: str, answers: int, criteria: Criteria = OF_MOMENTS) -> Review | Unreadable:
     """Read a reply; never raises, whatever the text.
 
     Args:
         reply: what the model wrote.
         answers: how many answers it had to decide on; a reply with another number says nothing certain of any of them.
+        criteria: by which the question is reviewed.
     """
-    review = read_object(reply, Review, required=("question", "answers"))
+    review = read_object(reply, criteria.reply, required=("question", "answers"))
     if isinstance(review, Review) and len(review.answers) != answers:
         return Unreadable("wrong_shape", f"{len(review.answers)} answers were reviewed, there are {answers}")
     return review
@@ -187,6 +290,8 @@ def to_verdict(review: Review, asked: Question, *, annotator: str, at: str) -> V
     accepted = question.value != "wrong"
     known = {text.strip().casefold() for text in proposed_texts(asked)}
     own = dict.fromkeys(" ".join(text.split()) for text in review.own_answers)
+    if isinstance(asked.form, Choice):
+        own = {}
     return Verdict(
         candidate_id=asked.id,
         candidate_hash=version_of(asked),
@@ -196,7 +301,7 @@ def to_verdict(review: Review, asked: Question, *, annotator: str, at: str) -> V
         question=AnswerVerdict(
             question.value,
             reason=question.reason[:_REASON_LIMIT],
-            evidence={name: getattr(question, name) for name in CRITERIA},
+            evidence=question.said,
         ),
         answers=tuple(AnswerVerdict(a.verdict, reason=a.reason[:_REASON_LIMIT]) for a in review.answers)
         if accepted

@@ -1,5 +1,7 @@
 """A model as verifier: reviews of candidates by the criteria that people use, as verdicts beside theirs.
 
+Questions about a moment are shown as to people; those of every other kind by what their kind says is known of them.
+
 A reply that cannot be read is asked once more; what stays unreadable gives no verdict, with its reason. A failed call
 gives none either: nobody's word is never taken for a doubt, nor for approval.
 """
@@ -16,19 +18,22 @@ import msgspec
 
 from proctor.ask.moment.model_generator import Attached
 from proctor.errors import UserError
-from proctor.exam.kinds.example import Example
-from proctor.exam.question import Procedure, Question, part_of
+from proctor.exam.kind import kind_named
+from proctor.exam.kinds.moment_question import MOMENT
+from proctor.exam.library import Library
+from proctor.exam.question import Question
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters, Request
 from proctor.llm.outcome import Ask, Failure, Outcome, Refusal, Reply, Truncated
 from proctor.llm.prompt import PromptSet
 from proctor.llm.structured import Unreadable, repair_messages
-from proctor.procedure.graph import TaskGraph
 from proctor.records import Dropped
 from proctor.verify.llm_prompt import (
-    CRITERIA,
-    REVIEW_FORM,
+    OF_MOMENTS,
+    Criteria,
     Review,
+    criteria_of,
+    general_prompt,
     read_review,
     review_prompt,
     review_schema,
@@ -36,13 +41,10 @@ from proctor.verify.llm_prompt import (
 )
 from proctor.verify.verdict import Verdict
 
-__all__ = ["FUNNEL_STEPS", "ModelVerifier", "Reviewed", "acceptance_funnel"]
+__all__ = ["ModelVerifier", "Reviewed", "acceptance_funnel"]
 
 REVIEW_TOKENS: Final = 2_048
 """A review gives a reason for the question and for each answer before its verdicts."""
-FUNNEL_STEPS: Final = ("candidates", "reviewed", *CRITERIA, "kept")
-
-_TEMPLATE: Final = "review"
 _SHOWN: Final = 300
 
 
@@ -62,9 +64,9 @@ class ModelVerifier:
         model: full name.
         prompts: templates of the room ``verify``.
         secret: of the workspace, for fences.
-        graphs: task graph of each activity.
+        library: what questions name: task graphs, sources, pictures.
         form: ``json`` for providers with structured output; JSON is asked for in words in any case.
-        attach: makes the frames of an example, for models that see; a candidate whose frames cannot be made gets no verdict.
+        attach: makes the frames of a question, for models that see; one whose frames cannot be made gets no verdict.
         view: short name of what is attached, for the note on each verdict.
         parameters: of the calls.
         now: the time that verdicts carry.
@@ -73,9 +75,9 @@ class ModelVerifier:
     model: str
     prompts: PromptSet
     secret: FenceSecret
-    graphs: Mapping[str, TaskGraph]
+    library: Library
     form: Literal["text", "json"] = "text"
-    attach: Callable[[Example, TaskGraph], Attached] | None = None
+    attach: Callable[[Question], Attached] | None = None
     view: str = ""
     parameters: Parameters = field(
         default_factory=lambda: Parameters(temperature=0.0, max_tokens=REVIEW_TOKENS)
@@ -93,10 +95,9 @@ class ModelVerifier:
         """Name on the verdicts."""
         return self.model
 
-    @property
-    def how(self) -> str:
-        """How it reviews, for the note on each verdict; a candidate that was reviewed in another way is reviewed anew."""
-        template = self.prompts[_TEMPLATE]
+    def how(self, kind: str) -> str:
+        """Return how questions of a kind are reviewed, for the note on each verdict; what was reviewed in another way is reviewed anew."""
+        template = self.prompts[criteria_of(kind).template]
         seen = f", {self.view}" if self.view else ""
         return f"{template.name}@{template.version} {template.hash}, {self.form}{seen}"
 
@@ -142,24 +143,25 @@ class ModelVerifier:
                 yield self._request(question, self._prompt(question))
 
     def _prompt(self, question: Question) -> tuple[Message, ...]:
-        procedure = part_of(question, Procedure)
-        name = procedure.id if procedure is not None else ""
-        graph = self.graphs.get(name)
-        if graph is None:
-            raise UserError(f"the activity '{name}' has no task graph.", where=question.id)
-        if self.attach is None:
-            return review_prompt(question, graph, self.prompts, self.secret).messages
+        graph = self.library.graph(question) if question.kind == MOMENT else None
         try:
-            attached = self.attach(msgspec.convert(question.facts, Example), graph)
+            attached = Attached() if self.attach is None else self.attach(question)
+            if graph is not None:
+                rendered = review_prompt(question, graph, self.prompts, self.secret, frames=attached.labels)
+                return rendered.with_media(attached.images) if attached.images else rendered.messages
+            kind = kind_named(question.kind)
+            lines = kind.lines(question, self.library)
+            topic = kind.topic(question, self.library)
         except UserError as error:
             raise _NotShown(error.message) from None
-        rendered = review_prompt(question, graph, self.prompts, self.secret, frames=attached.labels)
-        return rendered.with_media(attached.images)
+        rendered = general_prompt(question, lines, topic, self.prompts, self.secret, frames=attached.labels)
+        media = (*attached.images, *(line.picture for line in lines if line.picture is not None))
+        return rendered.with_media(media) if media else rendered.messages
 
     def _request(self, question: Question, messages: tuple[Message, ...]) -> Request:
         parameters = self.parameters
         if self.form == "json":
-            schema = dict(review_schema(len(question.proposals)))
+            schema = dict(review_schema(len(question.proposals), criteria_of(question.kind)))
             parameters = msgspec.structs.replace(parameters, json_schema=schema)
         return Request(model=self.model, messages=messages, parameters=parameters)
 
@@ -169,43 +171,49 @@ class ModelVerifier:
         """Return the messages of the second round for a reply that cannot be read; nothing for any other outcome."""
         if not isinstance(outcome, Reply):
             return ()
-        read = read_review(outcome.text, len(question.proposals))
+        criteria = criteria_of(question.kind)
+        read = read_review(outcome.text, len(question.proposals), criteria)
         return (
-            repair_messages(messages, outcome.text, read, REVIEW_FORM) if isinstance(read, Unreadable) else ()
+            repair_messages(messages, outcome.text, read, criteria.form)
+            if isinstance(read, Unreadable)
+            else ()
         )
 
     def _result(self, question: Question, outcome: Outcome | None) -> Verdict | Dropped:
         if not isinstance(outcome, Reply):
             return Dropped(question.id, *_why_no_reply(outcome))
-        read = read_review(outcome.text, len(question.proposals))
+        read = read_review(outcome.text, len(question.proposals), criteria_of(question.kind))
         if not isinstance(read, Review):
             said = outcome.text.strip()[:_SHOWN]
             return Dropped(question.id, read.reason, f"{read.detail}: {said}" if said else read.detail)
         at = self.now().isoformat(timespec="seconds")
         verdict = to_verdict(read, question, annotator=self.name, at=at)
-        return msgspec.structs.replace(verdict, note=self.how)
+        return msgspec.structs.replace(verdict, note=self.how(question.kind))
 
 
 class _NotShown(Exception):  # noqa: N818 - it is a finding, not an accident
     """Why the frames of a candidate cannot be attached."""
 
 
-def acceptance_funnel(candidates: int, verdicts: Iterable[Verdict]) -> dict[str, int]:
+def acceptance_funnel(
+    candidates: int, verdicts: Iterable[Verdict], criteria: Criteria = OF_MOMENTS
+) -> dict[str, int]:
     """Count how many candidates came how far; each step counts those that passed all before it.
 
     Args:
         candidates: how many there are.
         verdicts: of one model on them, one each.
+        criteria: by which it reviewed them.
 
     Returns:
         ``candidates``, ``reviewed``, each criterion that holds (``unsure`` does not), and ``kept``: with at least one
         answer found right.
     """
-    counts = dict.fromkeys(FUNNEL_STEPS, 0)
+    counts = dict.fromkeys(("candidates", "reviewed", *criteria.names, "kept"), 0)
     counts["candidates"] = candidates
     for verdict in verdicts:
         counts["reviewed"] += 1
-        for criterion in CRITERIA:
+        for criterion in criteria.names:
             if verdict.question.evidence.get(criterion) != "yes":
                 break
             counts[criterion] += 1

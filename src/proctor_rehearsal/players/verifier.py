@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from proctor.ask.moment.candidate import Candidate
-from proctor.verify.llm_prompt import CRITERIA
+from proctor.verify.llm_prompt import OF_MOMENTS
 from proctor.verify.oracle.annotator import Oracle, judge_question
 from proctor_rehearsal.players.files import Now, activity_names
 from proctor_rehearsal.players.reading import Asked
@@ -63,7 +63,7 @@ def _question(call: Call, candidate: Candidate, quality: float, seed: int) -> di
     """Return what is said of the question, criterion by criterion."""
     verdict = judge_question(candidate.question)
     said: dict[str, Any] = {"reason": verdict.reason}
-    for criterion in CRITERIA:
+    for criterion in OF_MOMENTS.names:
         holds = verdict.value != "wrong"
         slips = call.draw("criterion", seed, criterion) >= 1 - (1 - quality) / 4
         said[criterion] = "yes" if holds != slips else "no"

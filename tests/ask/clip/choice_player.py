@@ -8,11 +8,14 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.choice_question import ChoiceQuestion, ContextLine
 from proctor.ask.clip.choices import ChoiceMaker, ChoiceModels, ChoiceSettings
+from proctor.ask.clip.known import Known
 from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.exam.lines import Line
+from proctor.exam.question import Open, Question
 from proctor.llm.converse import Feed
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
@@ -29,20 +32,24 @@ _FENCE = re.compile(r"<<<BEGIN ([a-z][a-z0-9 -]*) ([0-9a-f]{16})>>>(.*?)<<<END \
 _TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
 
 
-def question(n: int = 0, **more: object) -> ChoiceQuestion:
+def known(
+    id: str = "q", *, question: str = "What?", answer: str = "", also: tuple[str, ...] = (), **more: Any
+) -> Known:
+    """A question with what is known of it, in few words."""
+    asked = Question(id=id, kind="clip", text=question, form=Open())
+    return Known(question=asked, answers=(answer, *also), **{"lines": (), **more})
+
+
+def question(n: int = 0, **more: Any) -> Known:
     """A question whose right answer ends in ``right``: wrong ones of the player never do."""
     lines = tuple(
-        ContextLine(id=f"s{k}", text=f"put part {k} of set {n} on the table", start=10.0 * k, end=10.0 * k + 8, is_step=True)
+        Line(f"s{k}", f"put part {k} of set {n} on the table", start=10.0 * k, end=10.0 * k + 8, is_step=True)
         for k in range(1, 6)
-    )  # fmt: skip
-    made = ChoiceQuestion(
-        id=f"q{n:04}",
-        question=f"What about set {n}?",
-        answer=f"thing {n} right",
-        context=lines,
-        cites=("s2",),
     )
-    return ChoiceQuestion(**{**{f: getattr(made, f) for f in made.__struct_fields__}, **more})
+    usual: dict[str, Any] = {
+        "id": f"q{n:04}", "question": f"What about set {n}?", "answer": f"thing {n} right", "lines": lines, "cites": ("s2",),
+    }  # fmt: skip
+    return known(**usual | more)
 
 
 def maker(**more: object) -> ChoiceMaker:

@@ -9,16 +9,29 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proctor.ask.clip.filterable import ContextLine, Filterable
 from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import ShownClip, ShownStep
 from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.exam.lines import Line
+from proctor.exam.question import Footage, Open, Part, Procedure, Question, Words
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome, Reply, Usage
 
 __all__ = [
-    "MODELS", "PROMPTS", "SECRET", "Played", "clip", "clips", "fences", "filters", "kind_of_call", "question", "replied",
+    "MATTER",
+    "MODELS",
+    "PROMPTS",
+    "SECRET",
+    "Played",
+    "clip",
+    "clips",
+    "fences",
+    "filters",
+    "kind_of_call",
+    "question",
+    "replied",
 ]  # fmt: skip
 
 SECRET = FenceSecret(b"the secret of the filters' tests")
@@ -36,21 +49,22 @@ _CALLS = {
 }
 
 
-def question(id: str = "q1", **changes: Any) -> Filterable:
+MATTER: Mapping[str, Part] = {
+    "video": Footage(recording="video-1", end=9.0), "procedure": Procedure(id="soup"), "sources": Words(id="w", text=""),
+}  # fmt: skip
+"""A part of evidence by what lines are called of questions that have it."""
+
+
+def question(id: str = "q1", *, text: str | None = None, matter: str = "video", **changes: Any) -> Known:
     """A question about two steps."""
+    asked = f"What does the person do right after rinsing the carrot ({id})?" if text is None else text
     values: dict[str, Any] = {
-        "id": id,
-        "question": f"What does the person do right after rinsing the carrot ({id})?",
+        "question": Question(id=id, kind="clip", text=asked, form=Open(), evidence=(MATTER[matter],)),
         "answers": ("Peel the carrot",),
-        "context": (
-            ContextLine("s1", "0.0 to 3.0 s: rinse the carrot"),
-            ContextLine("s2", "3.0 to 9.0 s: peel the carrot"),
-        ),
+        "lines": (Line("s1", "0.0 to 3.0 s: rinse the carrot"), Line("s2", "3.0 to 9.0 s: peel the carrot")),
         "topic": "carrot soup",
-        "group": "video-1",
-        "type": "ordering",
     }
-    return Filterable(**values | changes)
+    return Known(**values | changes)
 
 
 def clip(id: str, task: str, texts: str, **changes: Any) -> ShownClip:

@@ -115,7 +115,7 @@ def test_no_text_of_a_step_breaks_the_rules(texts: list[list[str]]) -> None:
     made = [clip(f"c{n}", "", ";".join(t.replace(";", ",") for t in steps)) for n, steps in enumerate(texts)]
     audit = plant_audit([*made, *clips()], each=3)
     assert audit.missing == {}
-    assert audit.filterable([*made, *clips()])
+    assert audit.questions([*made, *clips()])
 
 
 def test_two_clips_of_one_id_and_empty_audits_are_refused() -> None:
@@ -124,7 +124,7 @@ def test_two_clips_of_one_id_and_empty_audits_are_refused() -> None:
     with pytest.raises(UserError, match="0 questions of each kind"):
         plant_audit(clips(), each=0)
     with pytest.raises(UserError, match="there is no clip"):
-        plant_audit(clips(), each=2).filterable(clips()[:1])
+        plant_audit(clips(), each=2).questions(clips()[:1])
 
 
 # -- scoring -----------------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_results_that_do_not_fit_are_refused() -> None:
 def test_perfect_judges_find_everything_and_lose_nothing() -> None:
     audit = plant_audit(clips(), each=8)
     port = Scripted(played(audit, hit=1.0, alarm=0.0, solve=1.0, luck=0.0))
-    found = run_filters(audit.filterable(clips()), filters(), port)
+    found = run_filters(audit.questions(clips()), filters(), port)
     report = score_audit(audit.planted, found.results)
     for row in report.rows:
         assert (row.precision.value, row.recall.value, row.f1.value) == (1.0, 1.0, 1.0)
@@ -255,7 +255,7 @@ def test_perfect_judges_find_everything_and_lose_nothing() -> None:
 def test_judges_that_see_nothing_catch_nothing() -> None:
     audit = plant_audit(clips(), each=8)
     port = Scripted(played(audit, hit=0.0, alarm=0.0, solve=0.0, luck=0.0))
-    report = score_audit(audit.planted, run_filters(audit.filterable(clips()), filters(), port).results)
+    report = score_audit(audit.planted, run_filters(audit.questions(clips()), filters(), port).results)
     assert [row.recall.value for row in report.rows] == [0.0] * 4
     assert [row.precision.value for row in report.rows] == [None] * 4
 
@@ -279,7 +279,7 @@ def test_the_audit_of_real_annotations_measures_the_stated_quality(
     assert {p.pair.dataset for p in audit.planted} >= {"youcook2", "hirest", "goalstep"}
     port = Scripted(played(audit, **QUALITY))
     chosen = FilterSettings(exhaustive=exhaustive)
-    found = run_filters(audit.filterable(known), filters(chosen), port)
+    found = run_filters(audit.questions(known), filters(chosen), port)
     report = score_audit(audit.planted, found.results, confidence=0.999)
     expected: dict[FilterName, float] = dict.fromkeys(FILTERS[:3], QUALITY["hit"]) | {"blind": SOLVED}
     for row in report.rows:

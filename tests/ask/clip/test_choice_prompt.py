@@ -19,7 +19,7 @@ from proctor.ask.clip.choice_prompt import (
     read_wrong,
     says_all_of_the_above,
 )
-from proctor.ask.clip.choice_question import ContextLine
+from proctor.exam.lines import Line
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
 
 # -- prompts -----------------------------------------------------------------------------------------------------
@@ -67,16 +67,16 @@ def test_instructions_in_data_stay_in_their_fences():
     for rendered in (
         PROMPTS.write(question(answer=evil), 6),
         PROMPTS.pick(question(question=evil), [evil], 4),
-        PROMPTS.vote(question(context=(ContextLine(id="s1", text=evil),)), [evil, "x"], with_context=True),
+        PROMPTS.vote(question(lines=(Line(id="s1", text=evil),)), [evil, "x"], with_context=True),
     ):
         assert "<<<END right answer 0000000000000000>>>" not in rendered.text
         assert [message.role for message in rendered.messages] == ["system", "user"]
 
 
 def test_a_line_shows_its_time_and_what_is_said():
-    line = ContextLine(id="s1", text="add salt", start=1.5, end=20.0, note="now the salt")
+    line = Line(id="s1", text="add salt", start=1.5, end=20.0, note="now the salt")
     assert line.shown == "s1 (1.5 s to 20 s): add salt [now the salt]"
-    assert ContextLine(id="x", text="add salt").shown == "x: add salt"
+    assert Line(id="x", text="add salt").shown == "x: add salt"
 
 
 # -- replies -----------------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.ask.clip.choice_player import Port, maker, play, question, read_request
 
-from proctor.ask.clip.choice_question import ContextLine
 from proctor.ask.clip.choice_run import ChoiceRun, make_choices
 from proctor.ask.clip.choices import ChoiceResult
 from proctor.ask.clip.record import ChoiceItem
 from proctor.errors import UserError
+from proctor.exam.lines import Line
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.records import canonical_json
@@ -212,6 +212,6 @@ def test_citations_have_to_exist():
 
 
 def test_lines_have_ids_of_their_own():
-    lines = (ContextLine(id="s1", text="one"), ContextLine(id="s1", text="two"))
+    lines = (Line(id="s1", text="one"), Line(id="s1", text="two"))
     with pytest.raises(UserError, match="have the id 's1'"):
-        make_choices([question(context=lines, cites=())], maker(), Port())
+        make_choices([question(lines=lines, cites=())], maker(), Port())

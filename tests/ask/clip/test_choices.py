@@ -14,6 +14,7 @@ from tests.ask.clip.choice_player import (
     MODELS,
     Port,
     is_repair,
+    known,
     maker,
     question,
     read_request,
@@ -22,7 +23,6 @@ from tests.ask.clip.choice_player import (
     wrong_letter,
 )
 
-from proctor.ask.clip.choice_question import ChoiceQuestion, ContextLine
 from proctor.ask.clip.choices import (
     CHOICE_OUTCOMES,
     ChoiceModels,
@@ -31,8 +31,10 @@ from proctor.ask.clip.choices import (
     choice_calls,
     unfit,
 )
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import Vote
 from proctor.errors import UserError
+from proctor.exam.lines import Line
 from proctor.llm.converse import converse
 from proctor.llm.message import Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
@@ -64,7 +66,7 @@ def told(
 
 
 def made(
-    reply: Callable[[Request], Said], asked: ChoiceQuestion | None = None, **more: Any
+    reply: Callable[[Request], Said], asked: Known | None = None, **more: Any
 ) -> tuple[ChoiceResult, Port]:
     port = Port(reply)
     ((_, result),) = converse([("q", maker(**more).question(asked or question()))], port)
@@ -368,8 +370,8 @@ def test_costs_are_added_up():
         ({"question": " "}, "no_question"),
         ({"answer": ""}, "no_answer"),
         ({"answer": "?!"}, "no_answer"),
-        ({"context": (), "cites": ()}, "no_context"),
-        ({"context": (ContextLine(id="task", text="Make tea"),), "cites": ()}, "no_context"),
+        ({"lines": (), "cites": ()}, "no_context"),
+        ({"lines": (Line(id="task", text="Make tea"),), "cites": ()}, "no_context"),
         ({"answer": "All of the above"}, "answer_says_all_of_the_above"),
         ({"answer": "salt " * 200}, "answer_longer_than_context"),
     ],
@@ -385,7 +387,7 @@ def test_what_cannot_get_options_is_not_asked_about(more: dict[str, Any], reason
 
 def test_what_is_fit():
     assert unfit(question()) is None
-    short = question(context=(ContextLine(id="s2", text="add the salt"),), answer="add the salt")
+    short = question(lines=(Line(id="s2", text="add the salt"),), answer="add the salt")
     assert unfit(short) is None, "as long as its context is not too long"
 
 
@@ -414,7 +416,7 @@ def test_nobody_votes():
 # -- typed distractors -------------------------------------------------------------------------------------------
 
 
-def tea() -> ChoiceQuestion:
+def tea() -> Known:
     texts = (
         "boil the water",
         "warm the pot",
@@ -424,11 +426,11 @@ def tea() -> ChoiceQuestion:
         "stir the sugar",
     )
     lines = tuple(
-        ContextLine(id=f"s{n}", text=text, start=10.0 * n, end=10.0 * n + 5, is_step=True)
+        Line(id=f"s{n}", text=text, start=10.0 * n, end=10.0 * n + 5, is_step=True)
         for n, text in enumerate(texts, 1)
     )
-    return ChoiceQuestion(
-        id="tea", question="What does the person do right after warming the pot?", answer="add the tea", context=lines,
+    return known(
+        id="tea", question="What does the person do right after warming the pot?", answer="add the tea", lines=lines,
         cites=("s3",),
     )  # fmt: skip
 

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.ask.clip.choice_player import known
 
 from proctor.ask.clip.choice_prompt import normalise_option, says_all_of_the_above
-from proctor.ask.clip.choice_question import ChoiceQuestion, ContextLine, Sibling
 from proctor.ask.clip.distractors import TYPED, choose_typed, typed_distractors
+from proctor.ask.clip.known import Known, Sibling
 from proctor.ask.clip.record import Distractor, DistractorKind
+from proctor.exam.lines import Line
 from proctor.procedure.phrase import parse_phrase
 from proctor.procedure.quantity import find_quantities
 
@@ -31,9 +33,9 @@ SOUP = (
 )
 
 
-def lines(texts: Sequence[str], **more: object) -> tuple[ContextLine, ...]:
+def lines(texts: Sequence[str], **more: object) -> tuple[Line, ...]:
     return tuple(
-        ContextLine(id=f"s{n}", text=text, start=10.0 * n, end=10.0 * n + 8, is_step=True)
+        Line(id=f"s{n}", text=text, start=10.0 * n, end=10.0 * n + 8, is_step=True)
         for n, text in enumerate(texts, 1)
     )
 
@@ -45,13 +47,13 @@ def asked(
     texts: Sequence[str] = SOUP,
     siblings: Sequence[Sibling] = (),
     also: tuple[str, ...] = (),
-) -> ChoiceQuestion:
-    return ChoiceQuestion(
-        id="q", question=question, answer=answer, also=also, context=lines(texts), cites=cites, siblings=tuple(siblings)
+) -> Known:
+    return known(
+        id="q", question=question, answer=answer, also=also, lines=lines(texts), cites=cites, siblings=tuple(siblings)
     )  # fmt: skip
 
 
-def made(question: ChoiceQuestion, kind: DistractorKind) -> dict[str, str]:
+def made(question: Known, kind: DistractorKind) -> dict[str, str]:
     """Texts of a kind with their origins."""
     pool = typed_distractors(question, random.Random(0), kinds=(kind,))
     assert all(d.kind == kind for row in pool.values() for d in row)
@@ -139,12 +141,10 @@ def test_what_follows_the_same_step_elsewhere_is_not_wrong():
 def test_substeps_of_the_answer_are_part_of_it():
     context = (
         *lines(SOUP[:3]),
-        ContextLine(id="s3.1", text="measure the white powder", start=30.0, end=33.0, is_step=True),
-        ContextLine(id="s4", text="stir the soup for 5 minutes", start=40.0, end=48.0, is_step=True),
+        Line(id="s3.1", text="measure the white powder", start=30.0, end=33.0, is_step=True),
+        Line(id="s4", text="stir the soup for 5 minutes", start=40.0, end=48.0, is_step=True),
     )
-    question = ChoiceQuestion(
-        id="q", question=NEXT, answer="add the salt to the pot", context=context, cites=("s3",)
-    )
+    question = known(id="q", question=NEXT, answer="add the salt to the pot", lines=context, cites=("s3",))
     assert "s3.1" not in {**made(question, "order"), **made(question, "other-step")}.values()
 
 
@@ -266,8 +266,8 @@ def test_kinds_that_have_none_are_left_out():
 
 
 def test_without_steps_only_numbers_can_be_changed():
-    question = ChoiceQuestion(
-        id="q", question="How many towers?", answer="3 towers", context=(ContextLine(id="source-1", text="It has 3 towers."),),
+    question = known(
+        id="q", question="How many towers?", answer="3 towers", lines=(Line(id="source-1", text="It has 3 towers."),),
         cites=("source-1",),
     )  # fmt: skip
     pool = typed_distractors(question, random.Random(0))
@@ -348,12 +348,12 @@ def test_texts_of_no_sane_length(text: str):
     assert_sound(question, [d for row in typed_distractors(question, random.Random(0)).values() for d in row])
 
 
-def assert_sound(question: ChoiceQuestion, found: Sequence[Distractor]) -> None:
+def assert_sound(question: Known, found: Sequence[Distractor]) -> None:
     plain = [normalise_option(d.text) for d in found]
     assert len(set(plain)) == len(plain)
     assert "" not in plain
     assert not set(plain) & {normalise_option(answer) for answer in question.answers}
-    steps = {line.id: line for line in question.context}
+    steps = {line.id: line for line in question.lines}
     others = {f"{sibling.id}/{step.id}" for sibling in question.siblings for step in sibling.steps}
     cited = {normalise_option(steps[id].text) for id in question.cites}
     for distractor in found:
@@ -370,23 +370,23 @@ def assert_sound(question: ChoiceQuestion, found: Sequence[Distractor]) -> None:
 # -- real annotations --------------------------------------------------------------------------------------------
 
 
-def recordings(folder: Path, most: int) -> Iterator[tuple[str, tuple[ContextLine, ...]]]:
+def recordings(folder: Path, most: int) -> Iterator[tuple[str, tuple[Line, ...]]]:
     with gzip.open(folder / "steps" / "youcook2.jsonl.gz", "rt", encoding="utf-8") as file:
         for line, _ in zip(file, range(most), strict=False):
             found = json.loads(line)
             yield found["video_id"], tuple(
-                ContextLine(
+                Line(
                     id=f"s{s['i'] + 1}", text=s["text"], start=float(s["start"]), end=float(s["end"]), is_step=True
                 )
                 for s in found["steps"]
             )  # fmt: skip
 
 
-def questions_by_rule(folder: Path, most: int) -> Iterator[ChoiceQuestion]:
+def questions_by_rule(folder: Path, most: int) -> Iterator[Known]:
     """Questions about real steps whose answer is known: the next step, an object, an order, a quantity."""
-    known = list(recordings(folder, most))
-    for at, (video, steps) in enumerate(known):
-        near = known[at - 2 : at] if at >= 2 else ()
+    videos = list(recordings(folder, most))
+    for at, (video, steps) in enumerate(videos):
+        near = videos[at - 2 : at] if at >= 2 else ()
         siblings = tuple(Sibling(id=id, steps=other) for id, other in near)
         for a, b in itertools.pairwise(steps):
             one, other = parse_phrase(a.text), parse_phrase(b.text)
@@ -398,8 +398,8 @@ def questions_by_rule(folder: Path, most: int) -> Iterator[ChoiceQuestion]:
                 texts.append((f"What is used right after {one.gerund}?", f"The {other.object}", (b.id,)))
             texts += [("How much, or how long?", q.text, (b.id,)) for q in find_quantities(b.text) if q.unit]
             for n, (question, answer, cites) in enumerate(texts):
-                yield ChoiceQuestion(
-                    id=f"{video}-{b.id}-{n}", question=question, answer=answer, context=steps, cites=cites, siblings=siblings
+                yield known(
+                    id=f"{video}-{b.id}-{n}", question=question, answer=answer, lines=steps, cites=cites, siblings=siblings
                 )  # fmt: skip
 
 
@@ -413,10 +413,10 @@ def test_real_annotations(shared_data: Path):
         found = [d for row in pool.values() for d in row]
         assert_sound(question, found)
         kinds.update(d.kind for d in found)
-        form = question.question.split(" right after ")[0]
+        form = question.text.split(" right after ")[0]
         total[form] += 1
         enough[form] += len(found) >= 4
-        spoken = {(q.kind, q.low) for line in question.context for q in find_quantities(line.text) if q.unit}
+        spoken = {(q.kind, q.low) for line in question.lines for q in find_quantities(line.text) if q.unit}
         own = {(q.kind, q.low) for q in find_quantities(question.answer)}
         for distractor in (*pool.get("quantity", ()), *pool.get("time", ())):
             new = {(q.kind, q.low) for q in find_quantities(distractor.text) if q.unit} - own

@@ -23,10 +23,11 @@ from tests.ask.clip.filtered import (
 )
 from tests.ask.documents.rehearsed import Scripted
 
-from proctor.ask.clip.filterable import ContextLine, Filterable
 from proctor.ask.clip.filters import FilterModels, FilterRun, FilterSettings, run_filters
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import FILTERS, FilterName
 from proctor.errors import UserError
+from proctor.exam.lines import Line
 from proctor.llm.message import Image, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Truncated
 
@@ -38,7 +39,7 @@ YES, NO = {"consistent": "yes"}, {"consistent": "no"}
 
 def run(
     reply: Callable[[Request], Outcome],
-    questions: Sequence[Filterable] | None = None,
+    questions: Sequence[Known] | None = None,
     chosen: FilterSettings | None = None,
     models: FilterModels | None = None,
     **more: Any,
@@ -109,8 +110,8 @@ def test_some_filters_can_be_asked_alone_and_keep_their_order() -> None:
     [
         ({"answers": ()}, "no-answer", "unspecific"),
         ({"answers": ("peel", " ")}, "no-answer", "unspecific"),
-        ({"question": " \n"}, "no-answer", "unspecific"),
-        ({"context": ()}, "no-context", "hallucination"),
+        ({"text": " \n"}, "no-answer", "unspecific"),
+        ({"lines": ()}, "no-context", "hallucination"),
         ({"answers": ("peel it " * 50,)}, "longer-than-context", "hallucination"),
     ],
 )  # fmt: skip
@@ -125,9 +126,9 @@ def test_what_needs_no_model_is_not_asked(changes: dict[str, Any], problem: str,
 def test_a_long_answer_about_long_or_pictured_context_is_asked_about() -> None:
     long = ("peel it " * 50,)
     picture = Image(sha256="a" * 64, mime="image/png", width=8, height=8)
-    lines = (ContextLine("s1", "rinse " * 100),)
-    for context in (lines, (ContextLine("s1", "a"), ContextLine("s2", "A picture", picture))):
-        _, port = run(judge_says(), [question(answers=long, context=context)])
+    lines = (Line("s1", "rinse " * 100),)
+    for context in (lines, (Line("s1", "a"), Line("s2", "A picture", picture))):
+        _, port = run(judge_says(), [question(answers=long, lines=context)])
         assert port.sent
 
 
@@ -164,8 +165,8 @@ def test_several_judges_take_turns_and_one_vote_each_is_greedy() -> None:
 def test_pictures_go_to_judges_that_see() -> None:
     picture = Image(sha256="a" * 64, mime="image/png", width=8, height=8)
     models = msgspec.structs.replace(MODELS, seeing=("made/eye",))
-    lines = (ContextLine("s1", "a", picture), ContextLine("s2", "b"))
-    _, port = run(judge_says(), [question(context=lines), question("q2")], models=models)
+    lines = (Line("s1", "a", picture), Line("s2", "b"))
+    _, port = run(judge_says(), [question(lines=lines), question("q2")], models=models)
     by = {(kind_of_call(r), bool(r.media)): r.model for r in port.sent if kind_of_call(r) in FILTERS[:3]}
     assert {model for (_, pictured), model in by.items() if pictured} == {"made/eye"}
     assert {model for (_, pictured), model in by.items() if not pictured} == {"made/judge"}
@@ -339,7 +340,7 @@ def test_verdicts_name_templates_calls_and_price() -> None:
 
 
 def test_what_a_judge_did_not_get_to_read_is_told() -> None:
-    found, _ = run(judge_says(), [question(question="why " * 2_000)])
+    found, _ = run(judge_says(), [question(text="why " * 2_000)])
     assert "left out of the middle" in only(found, "tricky").details["shortened"]
     found, _ = run(judge_says())
     assert all("shortened" not in v.details for v in found.verdicts)
@@ -348,11 +349,11 @@ def test_what_a_judge_did_not_get_to_read_is_told() -> None:
 # -- whole sets ------------------------------------------------------------------------------------------------------------
 
 
-def audience(seed: int = 0) -> tuple[list[Filterable], Played]:
+def audience(seed: int = 0) -> tuple[list[Known], Played]:
     kinds = ("vague", "tricky", "hallucinated", "blind-solvable", "sound")
     questions = [question(f"q{n}") for n in range(60)]
-    by_text = {q.question: kinds[n % 5] for n, q in enumerate(questions)}
-    return questions, Played(by_text, {q.question: q.answers[0] for q in questions}, seed=seed)
+    by_text = {q.text: kinds[n % 5] for n, q in enumerate(questions)}
+    return questions, Played(by_text, {q.text: q.answers[0] for q in questions}, seed=seed)
 
 
 @pytest.mark.parametrize("exhaustive", [False, True])

@@ -19,7 +19,6 @@ from tests.ask.clip.filtered import (
 )
 from tests.ask.documents.rehearsed import Scripted, corpus
 
-from proctor.ask.clip.filterable import Filterable, from_styled
 from proctor.ask.clip.filters import (
     FilterModels,
     FilterRun,
@@ -27,7 +26,11 @@ from proctor.ask.clip.filters import (
     FilterSettings,
     run_filters,
 )
-from proctor.ask.documents.record import StyledQuestion
+from proctor.ask.clip.known import Known, known_question
+from proctor.exam.library import Library
+from proctor.exam.question import Open, Proposed, Question, Source
+from proctor.exam.question import Text as Answered
+from proctor.llm.media import MediaStore
 from proctor.llm.message import Message, Request, Text
 from proctor.llm.outcome import Reply
 from proctor.stages.models import Limits, open_models
@@ -45,15 +48,17 @@ KEEP = {"reason": "fine", "problem": "none", "verdict": "keep"}
 
 def test_styled_questions_are_filtered_by_their_sources() -> None:
     made = corpus(3)
-    styled = [
-        StyledQuestion(
-            id=f"s{n}", style="compare", modalities=(1, 1, 0), question=f"How many live in place {n}?", answer="1,000",
-            gold=(f"text:{n}", f"table:{n}"),
+    library = Library(media=MediaStore(), corpus=made)
+    asked = [
+        Question(
+            id=f"s{n}", kind="documents", text=f"How many live in place {n}?", form=Open(need="all"),
+            proposals=(Proposed(value=Answered(text="1,000")),),
+            evidence=(Source(id=f"text:{n}"), Source(id=f"table:{n}")),
         )
         for n in range(3)
     ]  # fmt: skip
     port = Scripted(judge_says(hallucination={**KEEP, "ids": ["text:0", "table:0"]}))
-    found = run_filters([from_styled(q, made) for q in styled], filters(), port)
+    found = run_filters([known_question(q, library) for q in asked], filters(), port)
     assert found.kept == {"s0"}
     assert {d.reason for d in found.dropped} == {"hallucination:unknown-id"}
     shown = [fences(r) for r in port.sent if kind_of_call(r) == "hallucination"]
@@ -77,11 +82,11 @@ def test_candidates_with_several_answers_are_solved_blind_by_any_of_them() -> No
 # -- over HTTP ---------------------------------------------------------------------------------------------------------
 
 
-def audience() -> tuple[list[Filterable], Played]:
+def audience() -> tuple[list[Known], Played]:
     kinds = ("vague", "tricky", "hallucinated", "blind-solvable", "sound")
     questions = [question(f"q{n}") for n in range(25)]
-    by_text = {q.question: kinds[n % 5] for n, q in enumerate(questions)}
-    return questions, Played(by_text, {q.question: q.answers[0] for q in questions})
+    by_text = {q.text: kinds[n % 5] for n, q in enumerate(questions)}
+    return questions, Played(by_text, {q.text: q.answers[0] for q in questions})
 
 
 def as_request(call: Call) -> Request:
@@ -95,7 +100,7 @@ def as_request(call: Call) -> Request:
     return Request(model=body["model"], messages=tuple(messages))
 
 
-def run(folder: Path, url: str, questions: Sequence[Filterable], max_calls: int | None = None) -> FilterRun:
+def run(folder: Path, url: str, questions: Sequence[Known], max_calls: int | None = None) -> FilterRun:
     models = FilterModels(
         judges=(f"compat/judge@{url}/v1",),
         assistants=tuple(f"compat/{name}@{url}/v1" for name in "abc"),

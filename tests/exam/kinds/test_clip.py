@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from tests.exam.clip_set import Port, question
+from tests.exam.clip_set import Port, clip_items, question
 from tests.media.make_video import Recipe, make_video
 
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.clip_view import ClipView, frame_indices
-from proctor.exam.kinds.clip import ANSWER, CHOICE, KIND, ClipAsking, clip_items
+from proctor.exam.kinds.clip import ANSWER, CHOICE, KIND, ClipAsking
 from proctor.exam.library import Library, Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.prediction import Prediction

@@ -6,14 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from PIL import Image
+from tests.exam.clip_set import ClipQuestion, clip_items
 from tests.media.make_video import Recipe, make_video, number_in
 
 from proctor.ask.clip.record import ShownClip
 from proctor.errors import UserError
-from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import ClipView, frame_indices
 from proctor.exam.kind import TooMuch
-from proctor.exam.kinds.clip import KIND, ClipAsking, clip_items
+from proctor.exam.kinds.clip import KIND, ClipAsking
 from proctor.exam.library import Library
 from proctor.llm.limits import Excess
 from proctor.llm.media import MediaStore

@@ -4,11 +4,10 @@ import re
 
 import msgspec
 import pytest
-from tests.exam.clip_set import clip
+from tests.exam.clip_set import clip, clip_items
 from tests.exam.clip_set import question as clip_question
 
 from proctor.errors import UserError
-from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import (
     CHOICE_TEMPLATES,
     STYLE_OF_FAMILY,

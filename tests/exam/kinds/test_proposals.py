@@ -9,24 +9,20 @@ import msgspec
 import pytest
 from tests.exam.clip_set import clip, pair
 
+from proctor.ask.clip.question import choice_question
 from proctor.ask.clip.record import ChoiceItem, Distractor
 from proctor.ask.moment.candidate import Answer, Candidate, Provenance
 from proctor.ask.moment.question import moment_question
-from proctor.exam.clip_question import choice_questions, open_questions
-from proctor.exam.kinds.clip import clip_items, clip_question
 from proctor.exam.kinds.documents_question import DocumentFacts, Hop, document_facts, document_question
 from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.exam.kinds.moment_question import moment_seen
 from proctor.exam.question import (
-    Choice,
     Footage,
     Open,
-    Pick,
     Procedure,
     Proposed,
     Source,
     Text,
-    check_questions,
     seen_hash,
     version_of,
 )
@@ -71,21 +67,6 @@ def test_a_moment_proposes_its_answers() -> None:
     assert version_of(question) == content_hash(CANDIDATE)
 
 
-def test_an_open_clip_question_proposes_its_answer_and_a_choice_every_option() -> None:
-    (open_one,) = open_questions([pair()], [clip("v0")])
-    (choice,) = choice_questions([CHOICE], [pair()], [clip("v0")])
-    assert clip_question(open_one).proposals == (Proposed(value=Text(text="Whisk the eggs")),)
-    question = clip_question(choice)
-    assert question.form == Choice(options=("Boil", "Whisk", "Peel"))
-    assert question.proposals == (
-        Proposed(value=Pick(option=0), claim="wrong", origin="model"),
-        Proposed(value=Pick(option=1)),
-        Proposed(value=Pick(option=2), claim="wrong", origin="order: s2"),
-    )
-    assert [g.value for g in clip_items([choice])[0].golds] == [Pick(option=1)]
-    check_questions([question])
-
-
 def test_a_documents_question_proposes_its_answer_from_the_sources_as_they_were() -> None:
     question = DOCUMENT
     assert question.evidence == (Source(id="b", hash="1b"), Source(id="a", hash="1a"))
@@ -96,7 +77,7 @@ def test_a_documents_question_proposes_its_answer_from_the_sources_as_they_were(
 
 SEEN: dict[str, Callable[[], str]] = {
     "moment": lambda: moment_seen(moment_question(CANDIDATE, EXAMPLE)),
-    "clip": lambda: seen_hash(clip_question(choice_questions([CHOICE], [pair()], [clip("v0")])[0])),
+    "clip": lambda: seen_hash(choice_question(CHOICE, pair(), {"v0": clip("v0")})),
     "documents": lambda: seen_hash(DOCUMENT),
 }
 FROZEN = {"moment": "f620f2a265b686c7", "clip": "95845bc09d43d658", "documents": "a5802b46d4663e47"}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.ask.documents.rehearsed import as_call
 
-from proctor.ask.clip.filterable import Filterable, from_pair
+from proctor.ask.clip.known import Known, Sibling, known_clip, known_question
+from proctor.ask.clip.question import pair_question
 from proctor.ask.clip.record import InstructionalPair, ShownClip, ShownStep
 from proctor.ask.moment.promqa_prompt import generation_prompts
+from proctor.exam.library import Library
 from proctor.llm.fence import FenceSecret
+from proctor.llm.media import MediaStore
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
 from proctor_rehearsal.players.instructional_reading import read_line
@@ -18,7 +22,7 @@ from proctor_rehearsal.players.player import Rehearsal
 from proctor_rehearsal.standin.answer import Answer
 
 __all__ = [
-    "NOWHERE", "PROMPTS", "SALAD", "SECRET", "SHELF", "answer_to", "clip", "filterable", "lines", "pair", "scene",
+    "NOWHERE", "PROMPTS", "SALAD", "SECRET", "SHELF", "answer_to", "choosable", "clip", "filterable", "lines", "pair", "scene",
 ]  # fmt: skip
 
 PROMPTS = generation_prompts()
@@ -52,7 +56,7 @@ SHELF = clip(
 
 def lines(shown: ShownClip) -> tuple[Line, ...]:
     """Steps as a prompt of the filters shows them."""
-    return tuple(read_line(f"{line.id}: {line.text}") for line in filterable(pair(), shown).context)
+    return tuple(read_line(f"{line.id}: {line.text}") for line in filterable(pair(), shown).lines)
 
 
 def scene(shown: ShownClip = SALAD) -> Scene:
@@ -69,9 +73,15 @@ def pair(question: str = "q?", answer: str = "a", **changes: object) -> Instruct
     return InstructionalPair(**(values | changes))  # type: ignore[arg-type]
 
 
-def filterable(one: InstructionalPair, shown: ShownClip = SALAD) -> Filterable:
+def filterable(one: InstructionalPair, shown: ShownClip = SALAD) -> Known:
     """A pair as the filters see it."""
-    return from_pair(pair(one.question, one.answer, clip_id=shown.id, video_id=shown.video_id), shown)
+    about = pair(one.question, one.answer, clip_id=shown.id, video_id=shown.video_id)
+    return known_question(pair_question(about, {shown.id: shown}), Library(media=MediaStore()))
+
+
+def choosable(one: InstructionalPair, shown: ShownClip = SALAD, siblings: Sequence[Sibling] = ()) -> Known:
+    """A pair as those see it who write options."""
+    return known_clip(pair_question(one, {shown.id: shown}), shown, one.step_ids, siblings)
 
 
 def answer_to(

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.exam.clip_set import ClipQuestion, clip_items
 from tests.rehearsal.players.instructional_material import (
     NOWHERE,
     PROMPTS,
@@ -15,6 +16,7 @@ from tests.rehearsal.players.instructional_material import (
     SECRET,
     SHELF,
     answer_to,
+    choosable,
     filterable,
     pair,
     scene,
@@ -22,16 +24,14 @@ from tests.rehearsal.players.instructional_material import (
 
 from proctor.ask.clip.category import category_prompt, read_category
 from proctor.ask.clip.choice_prompt import ChoicePrompts, read_best, read_vote, read_wrong
-from proctor.ask.clip.choice_question import question_of_pair
-from proctor.ask.clip.consistency import ConsistencyJudge, read_consistency
+from proctor.ask.clip.consistency import ConsistencyJudge
 from proctor.ask.clip.filter_prompt import FilterSaid, blind_prompt, filter_prompt, read_filter
 from proctor.ask.clip.pair_checks import check_pair
 from proctor.ask.clip.pair_reply import RawPair, read_pair_list
 from proctor.ask.clip.plan import plan_pairs, position_of
 from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
 from proctor.ask.clip.record import Level, ShownClip
-from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.kinds.clip import clip_items
+from proctor.exam.kinds.clip_marker import read_consistency
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
 from proctor.exam.predict_prompt import evaluation_prompts
@@ -50,7 +50,7 @@ RIGHT = "Add 2 cups of vinegar to the bowl"
 ONE = pair(AFTER, RIGHT)
 SEEDS = range(200)
 CHOICES = ChoicePrompts(PROMPTS, SECRET)
-QUESTION = question_of_pair(ONE, SALAD)
+QUESTION = choosable(ONE, SALAD)
 OPTIONS = ("Grate the cheese", RIGHT, "Serve the salad on a plate", "Wash the hands", "Open the package")
 ASKED = ClipQuestion(id="p", question=AFTER, answer=RIGHT, options=OPTIONS, letter="B", clip=SALAD)
 ITEM = clip_items([ASKED])[0].question
@@ -207,7 +207,7 @@ _FLAWED = {
 def said_of(name: str, question: str, answer: str, quality: float, seed: int) -> FilterSaid | Unreadable:
     shown = filterable(pair(question, answer))
     text = answer_to(filter_prompt(name, shown, PROMPTS, SECRET), quality=quality, seed=seed)  # type: ignore[arg-type]
-    return read_filter(name, text, [line.id for line in shown.context])  # type: ignore[arg-type]
+    return read_filter(name, text, [line.id for line in shown.lines])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", list(_FLAWED))
@@ -289,7 +289,7 @@ def test_a_judge_of_consistency_compares():
     ],
 )
 def test_a_writer_writes_wrong_answers_and_a_chooser_takes_the_best(question: str, answer: str):
-    asked = question_of_pair(pair(question, answer), SALAD)
+    asked = choosable(pair(question, answer), SALAD)
     wrong = read_wrong(Reply(text=answer_to(CHOICES.write(asked, 6))))
     assert isinstance(wrong, tuple)
     assert len({text.casefold() for text in wrong}) == 6

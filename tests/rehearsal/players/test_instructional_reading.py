@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pytest
 from tests.ask.documents.rehearsed import as_call
-from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, filterable, pair
+from tests.exam.clip_set import ClipQuestion, clip_items
+from tests.rehearsal.players.instructional_material import (
+    PROMPTS,
+    SALAD,
+    SECRET,
+    SHELF,
+    choosable,
+    filterable,
+    pair,
+)
 
 from proctor.ask.clip.category import category_prompt
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.choice_question import question_of_pair
 from proctor.ask.clip.consistency import ConsistencyJudge
 from proctor.ask.clip.filter_prompt import blind_prompt, filter_prompt
-from proctor.ask.clip.filterable import ContextLine, Filterable
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.plan import plan_pairs
 from proctor.ask.clip.prompting import ClipLimits, pair_prompt, show_part
 from proctor.ask.clip.record import ShownClip, ShownStep
@@ -20,11 +28,11 @@ from proctor.ask.documents.question import question_prompt
 from proctor.ask.documents.solving import answer_prompt, mark_prompt
 from proctor.ask.documents.style import load_style
 from proctor.corpus.source import text_source
-from proctor.exam.clip_question import ClipQuestion
-from proctor.exam.kinds.clip import clip_items
 from proctor.exam.kinds.clip_prompt import STYLES, choice_prompt, open_prompt, text_prompt
 from proctor.exam.library import Prompts
+from proctor.exam.lines import Line
 from proctor.exam.predict_prompt import evaluation_prompts
+from proctor.exam.question import Open, Question
 from proctor.llm.message import Message, Request
 from proctor.llm.prompt import Rendered
 from proctor.llm.structured import Unreadable, repair_messages
@@ -33,7 +41,7 @@ from proctor_rehearsal.players.reading import read_call
 from proctor_rehearsal.players.styled_reading import read_styled_call
 
 ONE = pair("What does the person do right after cutting the tomato?", "Add 2 cups of vinegar to the bowl")
-QUESTION = question_of_pair(ONE, SALAD)
+QUESTION = choosable(ONE, SALAD)
 CHOICES = ChoicePrompts(PROMPTS, SECRET)
 ASKED = ClipQuestion(
     id="p", question=ONE.question, answer=ONE.answer, options=("x", ONE.answer), letter="B", clip=SALAD
@@ -156,9 +164,9 @@ def test_what_stands_in_a_step_is_no_fence():
 
 
 def test_sources_of_several_lines_are_read():
-    shown = Filterable(
-        id="x", question="q?", answers=("a",), matter="sources",
-        context=(ContextLine("text:1", "Arlen: The town\nlies there."), ContextLine("text:2", "Borga: It does not.")),
+    shown = Known(
+        question=Question(id="x", kind="documents", text="q?", form=Open()), answers=("a",),
+        lines=(Line("text:1", "Arlen: The town\nlies there."), Line("text:2", "Borga: It does not.")),
     )  # fmt: skip
     asked = read(filter_prompt("hallucination", shown, PROMPTS, SECRET))
     assert asked is not None

@@ -7,17 +7,27 @@ from pathlib import Path
 
 import pytest
 from tests.ask.documents.rehearsed import Port
-from tests.rehearsal.players.instructional_material import PROMPTS, SALAD, SECRET, SHELF, clip
+from tests.rehearsal.players.instructional_material import (
+    PROMPTS,
+    SALAD,
+    SECRET,
+    SHELF,
+    choosable,
+    clip,
+    filterable,
+)
 
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.choice_question import question_of_pair, siblings_of
 from proctor.ask.clip.choice_run import ChoiceRun, make_choices
 from proctor.ask.clip.choices import ChoiceMaker, ChoiceModels
-from proctor.ask.clip.filterable import from_pair
 from proctor.ask.clip.filters import FilterModels, FilterRun, Filters, run_filters
+from proctor.ask.clip.known import known_question, siblings_of
 from proctor.ask.clip.pair_run import PairRun, generate_pairs
 from proctor.ask.clip.pairs import PairGenerator, PairModels
 from proctor.ask.clip.plan import plan_pairs
+from proctor.ask.clip.question import pair_question
+from proctor.exam.library import Library
+from proctor.llm.media import MediaStore
 from proctor.metrics.choice.letters import letter_counts
 from proctor.records import canonical_json, write_jsonl
 from proctor_rehearsal.players.instructional_judging import fairness, guess, specificity, support
@@ -66,11 +76,11 @@ def do(root: Path, *, quality: float, order: int = 0, ahead: int = 1_000) -> Don
     write_jsonl(root / "pairs.jsonl", pairs.pairs)
     by_id = {shown.id: shown for shown in CLIPS}
     models = FilterModels(judges=(JUDGE,), assistants=tuple(ASSISTANTS), consistency=JUDGE)
-    found = [from_pair(pair, by_id[pair.clip_id]) for pair in pairs.pairs]
+    found = [known_question(pair_question(pair, by_id), Library(media=MediaStore())) for pair in pairs.pairs]
     filters = run_filters(found, Filters(models, PROMPTS, SECRET), port)
     siblings = siblings_of(CLIPS, seed=1)
     questions = [
-        question_of_pair(pair, by_id[pair.clip_id], siblings[pair.clip_id])
+        choosable(pair, by_id[pair.clip_id], siblings[pair.clip_id])
         for pair in pairs.pairs
         if pair.id in filters.kept
     ]
@@ -111,7 +121,7 @@ def test_filters_of_good_models_drop_the_flawed_pairs(done: dict[float, Done]):
     by_id = {shown.id: shown for shown in CLIPS}
     flawed, kept = set(), run.filters.kept
     for pair in run.pairs.pairs:
-        shown = from_pair(pair, by_id[pair.clip_id]).context
+        shown = filterable(pair, by_id[pair.clip_id]).lines
         held = scene_of(tuple(read_line(f"{line.id}: {line.text}") for line in shown))
         found = [judge(held, pair.question, pair.answer).problem for judge in (specificity, support)]
         if {*found, fairness(held, pair.question).problem} != {"none"} or guess(pair.question):

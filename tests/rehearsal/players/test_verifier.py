@@ -19,8 +19,7 @@ from proctor.llm.prompt import frame_labels
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.media.paint import encode_png
 from proctor.verify.llm_prompt import (
-    CRITERIA,
-    REVIEW_FORM,
+    OF_MOMENTS,
     Review,
     read_review,
     review_prompt,
@@ -61,7 +60,7 @@ def asked_for(
     )
     turns = [(m.role, m.text) for m in prompt.messages]
     if said is not None:
-        messages = repair_messages(prompt.messages, said, Unreadable("no_json"), REVIEW_FORM)
+        messages = repair_messages(prompt.messages, said, Unreadable("no_json"), OF_MOMENTS.form)
         turns = [(m.role, m.text) for m in messages]
     schema = dict(review_schema(len(candidate.answers))) if form == "json" else None
     pictures = [encode_png(np.zeros((16, 16, 3), dtype=np.uint8))] * frames
@@ -88,7 +87,7 @@ def test_at_its_best_it_says_what_the_oracle_says(
         assert find_candidate(asked, now) == candidate
         review = reviewed(candidate, asked, now, 1.0)
         assert review is not None
-        assert {getattr(review.question, c) for c in CRITERIA} == {"yes"}
+        assert {getattr(review.question, c) for c in OF_MOMENTS.names} == {"yes"}
         example = now.examples[candidate.example_id]
         for answer, said in zip(candidate.answers, review.answers, strict=True):
             decided = oracle.decide(candidate.question, answer.text, example, now.graphs[example.activity_id])
@@ -113,8 +112,8 @@ def test_slips_follow_quality(
         pairs = zip(best.answers, review.answers, strict=True)
         same += sum(a.verdict == b.verdict for a, b in pairs)
         answers += len(best.answers)
-        kept += sum(getattr(review.question, c) == "yes" for c in CRITERIA)
-        criteria += len(CRITERIA)
+        kept += sum(getattr(review.question, c) == "yes" for c in OF_MOMENTS.names)
+        criteria += len(OF_MOMENTS.names)
     assert same / answers == pytest.approx(quality, abs=0.1)
     assert kept / criteria == pytest.approx(1 - (1 - quality) / 4, abs=0.05)
     assert unread <= 0.2 * len(candidates)

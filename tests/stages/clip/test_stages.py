@@ -251,7 +251,7 @@ def test_lines_that_are_there_twice_are_told(bench: Path) -> None:
             path = bench / name
             whole = path.read_bytes()
             path.write_bytes(whole + whole.splitlines(keepends=True)[0])
-            with pytest.raises(UserError, match=r"same id|twice"):
+            with pytest.raises(UserError, match=r"same id|twice|have this id"):
                 stage()
             path.write_bytes(whole)
 

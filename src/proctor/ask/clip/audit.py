@@ -25,11 +25,14 @@ from proctor.ask.clip.audit_rules import (
     Scene,
     words_of,
 )
-from proctor.ask.clip.filterable import Filterable, from_pair
 from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.known import Known, known_question
+from proctor.ask.clip.question import pair_question
 from proctor.ask.clip.record import FILTERS, FilterName, InstructionalPair, ShownClip
 from proctor.ask.documents.duplicates import normalise_question
 from proctor.errors import UserError
+from proctor.exam.library import Library
+from proctor.llm.media import MediaStore
 from proctor.metrics.figure import Matrix
 from proctor.metrics.interval import wilson_interval
 from proctor.records import canonical_json, content_hash
@@ -74,20 +77,14 @@ class AuditSet(msgspec.Struct, frozen=True, kw_only=True):
     missing: Mapping[PlantedKind, int]
     seed: int
 
-    def filterable(self, clips: Sequence[ShownClip]) -> list[Filterable]:
+    def questions(self, clips: Sequence[ShownClip]) -> list[Known]:
         """Return the questions as the filters see them.
 
         Raises:
             UserError: if a clip is not among the given ones.
         """
-        by_id = {clip.id: clip for clip in clips}
-        found = []
-        for planted in self.planted:
-            clip = by_id.get(planted.pair.clip_id)
-            if clip is None:
-                raise UserError(f"there is no clip '{planted.pair.clip_id}'.", where=planted.pair.id)
-            found.append(from_pair(planted.pair, clip))
-        return found
+        by_id, library = {clip.id: clip for clip in clips}, Library(media=MediaStore())
+        return [known_question(pair_question(planted.pair, by_id), library) for planted in self.planted]
 
 
 # -- planting ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.ask.clip.choice_question import ChoiceQuestion, show_context
+from proctor.ask.clip.known import Known
 from proctor.ask.documents.prompting import SHOWN, squeeze
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters
@@ -73,38 +73,38 @@ class ChoicePrompts:
     prompts: PromptSet
     secret: FenceSecret
 
-    def write(self, question: ChoiceQuestion, count: int, tried: Sequence[str] = ()) -> Rendered:
+    def write(self, question: Known, count: int, tried: Sequence[str] = ()) -> Rendered:
         """Ask for wrong answers other than those that were tried before."""
         return self.prompts["choices-write"].render(
             self.secret,
-            context=show_context(question),
-            question=question.question,
+            context=[line.shown for line in question.lines],
+            question=question.text,
             answer=question.answer,
-            also=list(question.also) or None,
+            also=list(question.answers[1:]) or None,
             tried=list(tried) or None,
             count=count,
             words=max(1, len(question.answer.split())),
         )
 
-    def pick(self, question: ChoiceQuestion, wrong: Sequence[str], count: int) -> Rendered:
+    def pick(self, question: Known, wrong: Sequence[str], count: int) -> Rendered:
         """Ask for the best of some wrong answers."""
         return self.prompts["choices-pick"].render(
             self.secret,
-            context=show_context(question),
-            question=question.question,
+            context=[line.shown for line in question.lines],
+            question=question.text,
             answer=question.answer,
-            also=list(question.also) or None,
+            also=list(question.answers[1:]) or None,
             wrong=list(wrong),
             count=count,
         )
 
-    def vote(self, question: ChoiceQuestion, options: Sequence[str], *, with_context: bool) -> Rendered:
+    def vote(self, question: Known, options: Sequence[str], *, with_context: bool) -> Rendered:
         """Ask which option is right; options are in the order in which they are shown."""
         lettered = [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False)]
         return self.prompts["choices-vote"].render(
             self.secret,
-            context=show_context(question) if with_context else None,
-            question=question.question,
+            context=[line.shown for line in question.lines] if with_context else None,
+            question=question.text,
             options=lettered,
             last=LETTERS[len(options) - 1],
         )

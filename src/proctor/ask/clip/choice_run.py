@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from proctor.ask.clip.choice_question import ChoiceQuestion
 from proctor.ask.clip.choice_summary import ChoiceSummary, summarise_choices
 from proctor.ask.clip.choices import ChoiceAttempt, ChoiceMaker, ChoiceResult
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.letters import arrange_options, deal_letters
 from proctor.ask.clip.record import ChoiceItem
 from proctor.errors import UserError
@@ -67,7 +67,7 @@ class ChoiceRun:
 
 
 def make_choices(
-    questions: Sequence[ChoiceQuestion],
+    questions: Sequence[Known],
     maker: ChoiceMaker,
     ask: Ask,
     *,
@@ -108,17 +108,12 @@ def make_choices(
     return ChoiceRun(ordered, items, summary, interrupted)
 
 
-def _check(questions: Sequence[ChoiceQuestion]) -> None:
+def _check(questions: Sequence[Known]) -> None:
     twice = [id for id, n in Counter(question.id for question in questions).items() if n > 1]
     if twice:
         raise UserError(f"two questions have the same id: {twice[0]!r}.")
     for question in questions:
-        ids = Counter(line.id for line in question.context)
-        repeated = [id for id, n in ids.items() if n > 1]
-        if repeated:
-            raise UserError(
-                f"two lines of what is known have the id {repeated[0]!r}.", where=f"question {question.id!r}"
-            )
+        ids = {line.id for line in question.lines}
         unknown = [id for id in question.cites if id not in ids]
         if unknown:
             raise UserError(
@@ -129,7 +124,7 @@ def _check(questions: Sequence[ChoiceQuestion]) -> None:
 
 
 def _talks(
-    maker: ChoiceMaker, questions: Sequence[ChoiceQuestion]
+    maker: ChoiceMaker, questions: Sequence[Known]
 ) -> Iterator[tuple[str, Conversation[ChoiceResult]]]:
     """Begin a conversation when there is room for it."""
     for question in questions:
@@ -163,7 +158,7 @@ def _item(result: ChoiceResult, attempt: ChoiceAttempt, letter: str, maker: Choi
         details["cost"] = f"{sum((Decimal(cost) for cost in costs if cost is not None), Decimal(0)):f}"
     return ChoiceItem(
         id=question.id,
-        question=question.question,
+        question=question.text,
         options=arrange_options(question.answer, wrong, letter, question.id, maker.seed),
         letter=letter,
         distractors=attempt.wrong,

@@ -33,8 +33,8 @@ from proctor.ask.clip.choice_prompt import (
     read_wrong,
     says_all_of_the_above,
 )
-from proctor.ask.clip.choice_question import ChoiceQuestion
 from proctor.ask.clip.distractors import TYPED, choose_typed, typed_distractors
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.letters import vote_order
 from proctor.ask.clip.record import Distractor, DistractorKind, Vote
 from proctor.ask.documents.difficulty import settled
@@ -213,7 +213,7 @@ class ChoiceResult:
         keeps_unconfirmed: False when a fresh vote that fails leaves the question open-ended.
     """
 
-    question: ChoiceQuestion
+    question: Known
     attempts: tuple[ChoiceAttempt, ...] = ()
     unfit: Dropped | None = None
     prompts: tuple[tuple[str, str], ...] = ()
@@ -247,14 +247,14 @@ class ChoiceResult:
         return self.unfit
 
 
-def unfit(question: ChoiceQuestion) -> Dropped | None:
+def unfit(question: Known) -> Dropped | None:
     """Say why a question cannot get options; None when it can.
 
     Without context nobody can vote with it; an answer that is longer than all that is known cannot follow from it.
     """
-    known = [line.text.strip() for line in question.context if line.id != "task"]
+    known = [line.text.strip() for line in question.lines if line.id != "task"]
     reason, detail = "", ""
-    if not question.question.strip():
+    if not question.text.strip():
         reason = "no_question"
     elif not normalise_option(question.answer):
         reason = "no_answer"
@@ -356,7 +356,7 @@ class ChoiceMaker:
         """Return a hash of everything but prompts and questions that can change the options."""
         return content_hash([self.settings, self.models, self.seed])
 
-    def question(self, question: ChoiceQuestion) -> Conversation[ChoiceResult]:
+    def question(self, question: Known) -> Conversation[ChoiceResult]:
         """Attempt a question until there are options, all attempts are made, or a call fails that may work later."""
         keeps = self.settings.confirm != "require"
         dropped = unfit(question)
@@ -374,7 +374,7 @@ class ChoiceMaker:
             question, tuple(attempts), prompts=tuple(sorted(prompts.items())), keeps_unconfirmed=keeps
         )
 
-    def outline(self, question: ChoiceQuestion) -> Iterator[Request]:
+    def outline(self, question: Known) -> Iterator[Request]:
         """Yield the calls of one accepted attempt, for an estimate of what a run costs before it is paid for.
 
         Of wrong answers that nobody has written yet the right one takes the place: only the first call is what will be sent.
@@ -398,7 +398,7 @@ class ChoiceMaker:
                 yield _request(prompt, model, settings.voting, draw=draw * len(voters) + n)
 
     def _attempt(
-        self, question: ChoiceQuestion, before: Sequence[ChoiceAttempt], notes: _Notes
+        self, question: Known, before: Sequence[ChoiceAttempt], notes: _Notes
     ) -> Conversation[ChoiceAttempt]:
         outcome: ChoiceOutcome = "ok"
         detail = ""
@@ -427,7 +427,7 @@ class _Attempt:
     """One attempt on its way."""
 
     by: ChoiceMaker
-    question: ChoiceQuestion
+    question: Known
     number: int
     before: Sequence[ChoiceAttempt]
     notes: _Notes

@@ -1,95 +1,28 @@
-"""Do two answers to one question mean the same? The consistency judge, yes or no (InstructionBench's supplement).
-
-It marks closed-book answers for the blind filter, and predictions in open-ended evaluation. It sees question, accepted answers
-and the given answer, and nothing else.
-"""
+"""Do two answers to one question mean the same? Asked by the blind filter, as the marker of answers in words asks it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
 
 import msgspec
 
 from proctor.ask.clip.asking import Asked, ask_once_more
+from proctor.exam.kinds.clip_marker import (
+    CONSISTENCY,
+    CONSISTENCY_FORM,
+    CONSISTENCY_LIMITS,
+    CONSISTENCY_TEMPLATE,
+    Consistency,
+    consistency_schema,
+    read_consistency,
+)
 from proctor.llm.fence import FenceSecret
-from proctor.llm.message import Parameters, Request
+from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
 from proctor.llm.prompt import PromptSet, Rendered
-from proctor.llm.structured import Unreadable, read_object, spoken_text
 
-__all__ = [
-    "CONSISTENCY",
-    "CONSISTENCY_FORM",
-    "CONSISTENCY_LIMITS",
-    "CONSISTENCY_TEMPLATE",
-    "Consistency",
-    "ConsistencyJudge",
-    "consistency_schema",
-    "read_consistency",
-]
-
-CONSISTENCY: Final = Parameters(temperature=0.0, max_tokens=256)
-"""Parameters of the call [R]."""
-
-CONSISTENCY_FORM: Final = (
-    'One JSON object with the keys "reason" (one sentence) and "consistent" ("yes" or "no"), in this order.'
-)
-"""The wanted form in words, for the repair round."""
-
-CONSISTENCY_TEMPLATE: Final = "filter-consistency"
-CONSISTENCY_LIMITS: Final = {"question": 4_000, "golds": 4_000, "prediction": 4_000}
-_REASON: Final = 500
-_ALONE = re.compile(r"[\W_]*(yes|no)[\W_]*", re.IGNORECASE)
-
-
-class Consistency(msgspec.Struct, frozen=True):
-    """What the judge says: do they mean the same, and why."""
-
-    consistent: bool
-    reason: str = ""
-
-
-class _Said(msgspec.Struct, frozen=True):
-    consistent: Literal["yes", "no", "Yes", "No", "YES", "NO"] | bool
-    reason: str | None = None
-
-
-def consistency_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema of a reply, for providers with structured output."""
-    return {
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "consistent": {"type": "string", "enum": ["yes", "no"]},
-        },
-        "required": ["reason", "consistent"],
-        "additionalProperties": False,
-    }
-
-
-def read_consistency(reply: str) -> Consistency | Unreadable:
-    """Read a reply; never raises, whatever the text. A reply that is nothing but yes or no counts as well.
-
-    Example:
-        >>> read_consistency('{"reason": "The same tool.", "consistent": "yes"}').consistent
-        True
-    """
-    text = spoken_text(reply)
-    if isinstance(text, Unreadable):
-        return text
-    if alone := _ALONE.fullmatch(text):
-        return Consistency(alone[1].casefold() == "yes")
-    said = read_object(reply, _Said, required=("consistent",))
-    if isinstance(said, Unreadable):
-        return said
-    value = said.consistent
-    return Consistency(
-        value if isinstance(value, bool) else value.casefold() == "yes",
-        " ".join((said.reason or "").split())[:_REASON],
-    )
+__all__ = ["ConsistencyJudge"]
 
 
 @dataclass(frozen=True, slots=True)

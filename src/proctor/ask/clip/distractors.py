@@ -31,10 +31,11 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from proctor.ask.clip.choice_prompt import like_answer, normalise_option, says_all_of_the_above
-from proctor.ask.clip.choice_question import ChoiceQuestion, ContextLine
 from proctor.ask.clip.distractor_numbers import change_numbers, sound_quantities
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import Distractor, DistractorKind
 from proctor.ask.documents.prompting import squeeze
+from proctor.exam.lines import Line
 from proctor.procedure.inflect import base_form
 from proctor.procedure.phrase import Phrase, parse_phrase
 from proctor.procedure.quantity import Quantity
@@ -101,18 +102,18 @@ def _same(one: frozenset[str], other: frozenset[str]) -> bool:
 class _Facts:
     """A question with what its annotation says, read once."""
 
-    question: ChoiceQuestion
-    steps: tuple[ContextLine, ...]
-    cited: tuple[ContextLine, ...]
+    question: Known
+    steps: tuple[Line, ...]
+    cited: tuple[Line, ...]
 
     @classmethod
-    def of(cls, question: ChoiceQuestion) -> _Facts:
-        steps = tuple(line for line in question.context if line.is_step)
+    def of(cls, question: Known) -> _Facts:
+        steps = tuple(line for line in question.lines if line.is_step)
         cites = frozenset(question.cites)
-        return cls(question, steps, tuple(line for line in question.context if line.id in cites))
+        return cls(question, steps, tuple(line for line in question.lines if line.id in cites))
 
     @property
-    def others(self) -> tuple[ContextLine, ...]:
+    def others(self) -> tuple[Line, ...]:
         """Steps that do not support the answer."""
         cites = frozenset(self.question.cites)
         return tuple(step for step in self.steps if step.id not in cites)
@@ -120,12 +121,12 @@ class _Facts:
     @property
     def names(self) -> frozenset[str]:
         """What the question names."""
-        return _content(self.question.question)
+        return _content(self.question.text)
 
     @property
     def asks(self) -> frozenset[str]:
         """What the question names and asks about: not the step that only says when ("after adding the salt")."""
-        text = self.question.question
+        text = self.question.text
         when = _RELATION.search(text)
         if when is None:
             return self.names
@@ -157,7 +158,7 @@ class _Facts:
 
 
 def typed_distractors(
-    question: ChoiceQuestion, rng: random.Random, *, kinds: Sequence[DistractorKind] = TYPED
+    question: Known, rng: random.Random, *, kinds: Sequence[DistractorKind] = TYPED
 ) -> dict[DistractorKind, tuple[Distractor, ...]]:
     """Return wrong answers that rules make of annotations, by kind; a kind that has none is left out.
 
@@ -294,25 +295,25 @@ _REPEATS = re.compile(
 )
 
 
-def _wrong_steps(facts: _Facts) -> list[ContextLine]:
+def _wrong_steps(facts: _Facts) -> list[Line]:
     """Return steps that are wrong as an answer by what the annotation says, in the order of the video."""
     if not facts.cited:
         return []
     return [step for step in _untimely(facts, facts.others) if _is_wrong_step(facts, step)]
 
 
-def _untimely(facts: _Facts, steps: Sequence[ContextLine]) -> list[ContextLine]:
+def _untimely(facts: _Facts, steps: Sequence[Line]) -> list[Line]:
     """Leave out what may be when the question asks for: after a step, before one, during one; and that step itself.
 
     "Right after" leaves out only what follows at once, for each step that the question may mean. Where it asks for what comes
     at any time after, and the step that is meant is not clear, nothing is left.
     """
-    relation = _RELATION.search(facts.question.question)
+    relation = _RELATION.search(facts.question.text)
     if relation is None:
         return list(steps)
     word, meant = relation["word"].lower(), _meant(facts)
     ids = {step.id for step in meant}
-    if _AT_ONCE.search(facts.question.question):
+    if _AT_ONCE.search(facts.question.text):
         beside = _beside(facts, ids, word)
         return [step for step in steps if step.id not in ids and step.id not in beside]
     if len(meant) != 1:
@@ -328,7 +329,7 @@ def _beside(facts: _Facts, ids: frozenset[str] | set[str], word: str) -> frozens
     return frozenset(following | preceding)
 
 
-def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
+def _is_wrong_step(facts: _Facts, step: Line) -> bool:
     known = _content(step.text)
     if any(_is_part(step.id, line.id) or _same(known, _content(line.text)) for line in facts.cited):
         return False
@@ -336,7 +337,7 @@ def _is_wrong_step(facts: _Facts, step: ContextLine) -> bool:
         return False
     if known <= facts.names:
         return False  # the question names it
-    if _REPEATS.search(facts.question.question) and _times_done(facts, known) > 1:
+    if _REPEATS.search(facts.question.text) and _times_done(facts, known) > 1:
         return False
     return not facts.supports_as_well(known)
 
@@ -350,14 +351,14 @@ def _times_done(facts: _Facts, known: frozenset[str]) -> int:
     return sum(_same(known, _content(step.text)) for step in facts.steps)
 
 
-def _meant(facts: _Facts) -> list[ContextLine]:
+def _meant(facts: _Facts) -> list[Line]:
     """Return the steps that "after …" may mean: those that the question's words fit best."""
     fit = [len(facts.names & _content(step.text)) for step in facts.steps]
     best = max(fit, default=0)
     return [step for step, n in zip(facts.steps, fit, strict=True) if n == best and best]
 
 
-def _holds(word: str, step: ContextLine, anchor: ContextLine) -> bool:
+def _holds(word: str, step: Line, anchor: Line) -> bool:
     """True when a step may well be after, before or during another one; without times nothing is known."""
     if step.start is None or step.end is None or anchor.start is None or anchor.end is None:
         return True
@@ -388,7 +389,7 @@ def _other_step(facts: _Facts) -> Iterator[tuple[str, str]]:
         yield from _said(shape, (s for s in _wrong_steps(facts) if s.id not in beside))
 
 
-def _said(shape: _Shape, steps: Iterable[ContextLine], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _said(shape: _Shape, steps: Iterable[Line], prefix: str = "") -> Iterator[tuple[str, str]]:
     for step in steps:
         said = shape.say(step.text)
         if said:
@@ -454,7 +455,7 @@ def _in_form(phrase: Phrase, form: _FORM | None) -> str:
     return forms.get(form or "", phrase.imperative)
 
 
-def _told_by(facts: _Facts, clause: str) -> list[ContextLine]:
+def _told_by(facts: _Facts, clause: str) -> list[Line]:
     """Return the steps that a part of the answer may tell of."""
     words = _content(clause)
     return [
@@ -462,7 +463,7 @@ def _told_by(facts: _Facts, clause: str) -> list[ContextLine]:
     ]
 
 
-def _surely_before(one: ContextLine, other: ContextLine) -> bool:
+def _surely_before(one: Line, other: Line) -> bool:
     return one.end is not None and other.start is not None and one.end <= other.start
 
 
@@ -517,7 +518,7 @@ def _replaced(facts: _Facts, thing: str) -> str:
     alone = _ARTICLE.match(answer)
     if alone is None or _NO_THING.search(answer) or len(alone["noun"].split()) > 4:
         return ""
-    if not _ASKS_FOR_A_THING.match(squeeze(facts.question.question)):
+    if not _ASKS_FOR_A_THING.match(squeeze(facts.question.text)):
         return ""
     words = _content(answer)
     if not words or not any(words <= _content(line.text) for line in facts.cited):
@@ -559,8 +560,8 @@ def _is_elsewhere(facts: _Facts, words: frozenset[str], known: Sequence[frozense
 
 def _changed(facts: _Facts, *, time: bool) -> Iterator[tuple[str, str]]:
     """Change one number of the answer, to none that the context, the question or an answer has for the like."""
-    context = (f"{line.text} {line.note}" for line in facts.question.context)
-    texts = (*context, *facts.question.answers, facts.question.question)
+    context = (f"{line.text} {line.note}" for line in facts.question.lines)
+    texts = (*context, *facts.question.answers, facts.question.text)
     known = [quantity for text in texts for quantity in sound_quantities(text)]
     for change in change_numbers(facts.question.answer):
         if (change.before.dimension == "time") != time or any(_may_be(change.after, q) for q in known):

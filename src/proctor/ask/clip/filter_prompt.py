@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from proctor.ask.clip.filterable import Filterable
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import FilterName
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Message, Parameters
@@ -98,9 +98,7 @@ def template_of(name: FilterName) -> str:
     return f"filter-{name}"
 
 
-def filter_prompt(
-    name: JudgedFilter, question: Filterable, prompts: PromptSet, secret: FenceSecret
-) -> Rendered:
+def filter_prompt(name: JudgedFilter, question: Known, prompts: PromptSet, secret: FenceSecret) -> Rendered:
     """Build the prompt of a judge.
 
     Args:
@@ -109,13 +107,13 @@ def filter_prompt(
         prompts: templates of the room ``generate`` (``proctor.ask.moment.promqa_prompt.generation_prompts``).
         secret: of the workspace.
     """
-    lines = [f"{line.id}: {line.text}" for line in question.context]
+    lines = [f"{line.id}: {line.text}" for line in question.lines]
     return prompts[template_of(name)].render(
         secret,
         limits=_LIMITS,
         topic=question.topic or None,
         lines=lines,
-        question=question.question,
+        question=question.text,
         answers=list(question.answers),
         matter=question.matter,
         blocks=any("\n" in line for line in lines),
@@ -123,15 +121,15 @@ def filter_prompt(
     )
 
 
-def filter_messages(rendered: Rendered, question: Filterable) -> tuple[Message, ...]:
+def filter_messages(rendered: Rendered, question: Known) -> tuple[Message, ...]:
     """Return the messages of a judge's prompt, pictures of the context attached."""
     return rendered.with_media(question.pictures) if question.pictures else rendered.messages
 
 
-def blind_prompt(question: Filterable, prompts: PromptSet, secret: FenceSecret) -> Rendered:
+def blind_prompt(question: Known, prompts: PromptSet, secret: FenceSecret) -> Rendered:
     """Build the prompt of an assistant that sees the question and nothing else."""
     return prompts[template_of("blind")].render(
-        secret, limits=_LIMITS, question=question.question, matter=question.matter
+        secret, limits=_LIMITS, question=question.text, matter=question.matter
     )
 
 

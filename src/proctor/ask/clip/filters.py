@@ -37,8 +37,8 @@ from proctor.ask.clip.filter_prompt import (
     read_filter,
     template_of,
 )
-from proctor.ask.clip.filterable import Filterable
 from proctor.ask.clip.funnel import RULE, FilterFunnel, FilterResult, count_funnel
+from proctor.ask.clip.known import Known
 from proctor.ask.clip.record import FILTERS, FilterName, FilterVerdict
 from proctor.ask.documents.difficulty import together
 from proctor.ask.documents.duplicates import normalise_question
@@ -196,7 +196,7 @@ class Filters:
 
     # -- a question ----------------------------------------------------------------------------------------------
 
-    def question(self, question: Filterable) -> Conversation[FilterResult]:
+    def question(self, question: Known) -> Conversation[FilterResult]:
         """Ask the filters about a question, one after the other, until one drops or postpones it."""
         settings = self.settings
         by_rule = {name: verdict for name in settings.filters if (verdict := _by_rule(name, question))}
@@ -210,7 +210,7 @@ class Filters:
                 break
         return FilterResult(question.id, tuple(verdicts))
 
-    def ask(self, name: FilterName, question: Filterable) -> Talk[FilterVerdict]:
+    def ask(self, name: FilterName, question: Known) -> Talk[FilterVerdict]:
         """Have one filter decide on a question; a part of a conversation."""
         if name == "blind":
             votes: list[_Vote] = yield from _all_together(
@@ -227,7 +227,7 @@ class Filters:
         details = {**verdict.details, "shortened": "; ".join(rendered.shortened)}
         return msgspec.structs.replace(verdict, details=details)
 
-    def requests(self, questions: Sequence[Filterable]) -> Iterator[Request]:
+    def requests(self, questions: Sequence[Known]) -> Iterator[Request]:
         """Yield the requests of a run in which nothing is dropped, without sending any: an upper estimate.
 
         What the consistency judge will be shown is not known yet: the accepted answer stands for it.
@@ -244,11 +244,11 @@ class Filters:
                     continue
                 for model in self.models.assistants:
                     yield self._blind_request(model, question)
-                    yield self.consistency.request(question.question, question.answers, question.answers[0])
+                    yield self.consistency.request(question.text, question.answers, question.answers[0])
 
     # -- judges --------------------------------------------------------------------------------------------------
 
-    def _judge_requests(self, name: JudgedFilter, question: Filterable, rendered: Rendered) -> list[Request]:
+    def _judge_requests(self, name: JudgedFilter, question: Known, rendered: Rendered) -> list[Request]:
         """Return one request a vote: judges take turns, and who votes again draws anew."""
         settings = self.settings
         judges = (self.models.seeing if question.pictures else ()) or self.models.judges
@@ -266,8 +266,8 @@ class Filters:
             for n in range(votes)
         ]
 
-    def _judge(self, name: JudgedFilter, question: Filterable, request: Request) -> Talk[_Vote]:
-        known = [line.id for line in question.context]
+    def _judge(self, name: JudgedFilter, question: Known, request: Request) -> Talk[_Vote]:
+        known = [line.id for line in question.lines]
         asked: Asked[FilterSaid] = yield from ask_once_more(
             request,
             lambda reply: read_filter(name, reply, known),
@@ -281,9 +281,7 @@ class Filters:
             return _Vote(request.model, (asked,), None, "postponed", asked.why)
         return _Vote(request.model, (asked,), False, "unparsed", asked.why)
 
-    def _judged_verdict(
-        self, name: JudgedFilter, question: Filterable, votes: Sequence[_Vote]
-    ) -> FilterVerdict:
+    def _judged_verdict(self, name: JudgedFilter, question: Known, votes: Sequence[_Vote]) -> FilterVerdict:
         against = [vote for vote in votes if vote.keep is False]
         keep: bool | None = 2 * len(against) < len(votes)
         if any(vote.keep is None for vote in votes):
@@ -307,11 +305,11 @@ class Filters:
 
     # -- assistants ----------------------------------------------------------------------------------------------
 
-    def _blind_request(self, model: str, question: Filterable) -> Request:
+    def _blind_request(self, model: str, question: Known) -> Request:
         messages = blind_prompt(question, self.prompts, self.secret).messages
         return Request(model=model, messages=messages, parameters=self.settings.closed_book)
 
-    def _closed_book(self, model: str, question: Filterable) -> Talk[_Vote]:
+    def _closed_book(self, model: str, question: Known) -> Talk[_Vote]:
         """Have an assistant answer, and its answer judged."""
         asked: Asked[str] = yield from ask_once_more(
             self._blind_request(model, question), read_blind_answer, BLIND_FORM, repair=self.settings.repair
@@ -325,7 +323,7 @@ class Filters:
             return _Vote(model, (asked,), True, mark="unknown", answer=answer)
         if normalise_question(answer) in {normalise_question(gold) for gold in question.answers}:
             return _Vote(model, (asked,), False, reason="the same words", mark="yes", answer=answer)
-        judged = yield from self.consistency.judge(question.question, question.answers, answer)
+        judged = yield from self.consistency.judge(question.text, question.answers, answer)
         both = (asked, judged)
         if judged.said is not None:
             consistent = judged.said.consistent
@@ -335,7 +333,7 @@ class Filters:
             return _Vote(model, both, None, reason=judged.why, mark="postponed", answer=answer)
         return _Vote(model, both, False, reason=judged.why, mark="unparsed", answer=answer)
 
-    def _blind_verdict(self, question: Filterable, votes: Sequence[_Vote]) -> FilterVerdict:
+    def _blind_verdict(self, question: Known, votes: Sequence[_Vote]) -> FilterVerdict:
         needed = self.settings.solved_by
         solved = sum(vote.mark == "yes" for vote in votes)
         against = sum(vote.mark in _AGAINST for vote in votes)
@@ -377,14 +375,14 @@ class Filters:
         return details | call_notes([asked for vote in votes for asked in vote.asked], self.price)
 
 
-def _by_rule(name: FilterName, question: Filterable) -> FilterVerdict | None:
+def _by_rule(name: FilterName, question: Known) -> FilterVerdict | None:
     """Return the verdict that needs no model; None where one has to be asked."""
     problem = reason = ""
     longest = max((len(answer) for answer in question.answers), default=0)
-    known = sum(len(line.text) for line in question.context)
-    if not (question.question.strip() and question.answers and all(a.strip() for a in question.answers)):
+    known = sum(len(line.text) for line in question.lines)
+    if not (question.text.strip() and question.answers and all(a.strip() for a in question.answers)):
         problem, reason = "no-answer", "the question is empty, or an answer is, or there is none"
-    elif name == "hallucination" and not question.context:
+    elif name == "hallucination" and not question.lines:
         problem, reason = "no-context", "nothing is known that could support it"
     elif name == "hallucination" and not question.pictures and longest > max(known, _SHORT_CONTEXT):
         problem = "longer-than-context"
@@ -475,7 +473,7 @@ class FilterRun:
 
 
 def run_filters(
-    questions: Sequence[Filterable],
+    questions: Sequence[Known],
     filters: Filters,
     ask: Ask,
     *,

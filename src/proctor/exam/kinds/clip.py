@@ -16,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from proctor.ask.clip.record import render_step
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.card import Exhibited
 from proctor.exam.choice import (
@@ -28,7 +27,6 @@ from proctor.exam.choice import (
     shown_order,
     spell_order,
 )
-from proctor.exam.clip_question import ClipQuestion
 from proctor.exam.clip_view import DIVISORS, ClipView, frame_indices
 from proctor.exam.fitting import ever_smaller
 from proctor.exam.kind import Answer, Call, Exhibit, Exhibits, Floor, Kind, Shown, Talk, Turn, ViewOptions
@@ -49,12 +47,8 @@ from proctor.exam.question import (
     Choice,
     Footage,
     Form,
-    Gold,
     Item,
-    Open,
-    Part,
     Pick,
-    Proposed,
     Question,
     Text,
     part_of,
@@ -72,8 +66,6 @@ __all__ = [
     "CHOICE",
     "KIND",
     "ClipAsking",
-    "clip_items",
-    "clip_question",
     "clip_times",
     "require_a_video",
 ]
@@ -272,7 +264,7 @@ _STEP: Final = re.compile(
     r"(?: \| kind: (?P<kind>.*?))?(?: \| said meanwhile: (?P<said>.*))?",
     re.DOTALL,
 )
-"""A step as ``render_step`` writes it."""
+"""A step as whoever asks about clips writes it (``proctor.ask.clip.record.render_step``)."""
 
 
 def _line(number: str, step: str) -> Line:
@@ -405,56 +397,3 @@ def clip_times(
         chosen = [first + index for index in frame_indices(view.frames, stop - first)]
     # Between its own time and the next frame's, so that no rounding shows a neighbour.
     return tuple((times[i] + times[i + 1]) / 2 if i + 1 < len(times) else times[i] for i in chosen)
-
-
-# -- items ---------------------------------------------------------------------------------------------------------
-
-
-def clip_items(questions: Iterable[ClipQuestion]) -> list[Item]:
-    """Return questions about clips as items of an exam: what is proposed as right counts as right."""
-    return [
-        Item(
-            question=(question := clip_question(q)),
-            golds=tuple(Gold(value=p.value) for p in question.proposals if p.claim == "right"),
-        )
-        for q in questions
-    ]
-
-
-def clip_question(q: ClipQuestion) -> Question:
-    """Return a question about a clip with its proposals: the answer, or every option with what is claimed of it."""
-    evidence: tuple[Part, ...] = ()
-    facts = ClipFacts()
-    if (clip := q.clip) is not None:
-        evidence = (
-            Footage(
-                recording=clip.video_id,
-                start=clip.start,
-                end=clip.end,
-                video=clip.video or "",
-                dataset=clip.dataset,
-            ),
-        )
-        facts = ClipFacts(steps=tuple(render_step(step) for step in clip.steps), goal=clip.task)
-    facets = {"dataset": q.dataset, "level": q.level, "category": q.category, "position": q.position}
-    return Question(
-        id=q.id,
-        kind=KIND.name,
-        text=q.question,
-        form=Choice(options=q.options) if q.options else Open(),
-        evidence=evidence,
-        proposals=_options(q) if q.options else (Proposed(value=Text(text=q.answer)),),
-        facts=msgspec.to_builtins(facts),
-        facets={name: value for name, value in facets.items() if value},
-        cluster=q.cluster,
-        provenance=q.provenance,
-    )
-
-
-def _options(q: ClipQuestion) -> tuple[Proposed, ...]:
-    """Return every option as printed: one claims to be right, the others to be wrong."""
-    right, origins = LETTERS.index(q.letter), q.origins or ("",) * len(q.options)
-    return tuple(
-        Proposed(value=Pick(option=n), claim="right" if n == right else "wrong", origin=origin)
-        for n, origin in enumerate(origins)
-    )

@@ -67,7 +67,7 @@ def audit(
             price=models.price,
         )
         run = run_filters(
-            planted.filterable(clips), filters, models.ask("audit"),
+            planted.questions(clips), filters, models.ask("audit"),
             progress=lambda _result: seen() if seen is not None else None,
         )  # fmt: skip
         calls = models.closing()

@@ -9,28 +9,24 @@ from typing import Any, Final, Literal
 import msgspec
 
 from proctor.ask.clip.choice_prompt import ChoicePrompts
-from proctor.ask.clip.choice_question import (
-    ChoiceQuestion,
-    question_of_moment,
-    question_of_pair,
-    question_of_styled,
-    siblings_of,
-)
 from proctor.ask.clip.choice_run import make_choices
 from proctor.ask.clip.choice_summary import ChoiceSummary
 from proctor.ask.clip.choices import ChoiceMaker, choice_calls
+from proctor.ask.clip.known import Known, known_clip, known_item, siblings_of
+from proctor.ask.clip.question import pair_question
 from proctor.ask.clip.record import ChoiceItem
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
-from proctor.exam.kinds.moment_question import moment_example
-from proctor.exam.question import gold_texts
+from proctor.exam.question import Gold, Item, Open
 from proctor.llm.estimate import Estimate
+from proctor.llm.media import MediaStore
 from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.clip.filter import KEPT, load_kept
 from proctor.stages.clip.pairs import load_clips
 from proctor.stages.clip.settings import ChoiceOptions
-from proctor.stages.documents.reading import STYLED, corpus_of, load_styled
-from proctor.stages.inputs import load_items
+from proctor.stages.documents.reading import STYLED
+from proctor.stages.exam_library import exam_library
+from proctor.stages.inputs import load_all_items
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
@@ -183,12 +179,13 @@ def subject_of_choices(workspace: Workspace) -> str:
 def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject:
     if asked is not None:
         return asked
-    files: dict[ChoiceSubject, tuple[str, ...]] = {
-        "pairs": (KEPT,),
-        "items": ("items.jsonl", "graphs.json"),  # of documents, too, but without task graphs
-        "styled": (STYLED,),
-    }
-    for subject, names in files.items():
+    files: tuple[tuple[ChoiceSubject, tuple[str, ...]], ...] = (
+        ("pairs", (KEPT,)),
+        ("items", ("items.jsonl", "graphs.json")),
+        ("styled", (STYLED,)),
+        ("items", ("items.jsonl",)),
+    )
+    for subject, names in files:
         if all(is_there(workspace.file(name)) for name in names):
             return subject
     raise UserError(
@@ -198,7 +195,7 @@ def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject
     )
 
 
-def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[ChoiceQuestion]:
+def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[Known]:
     if subject == "pairs":
         clips = {clip.id: clip for clip in load_clips(workspace)}
         siblings = siblings_of(list(clips.values()), seed=seed)
@@ -208,23 +205,25 @@ def _questions(workspace: Workspace, subject: ChoiceSubject, seed: int) -> list[
                 f"the clip '{lost[0][:80]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
                 hint=f"filter the pairs again: proctor filter {workspace.root}",
             )  # fmt: skip
-        return [question_of_pair(p, clips[p.clip_id], siblings.get(p.clip_id, ())) for p in pairs]
-    if subject == "items":
-        graphs = workspace.graphs()
         return [
-            question_of_moment(
-                e := moment_example(item.question),
-                item.id,
-                item.question.text,
-                gold_texts(item),
-                graphs.get(e.activity_id),
-            )
-            for item in load_items(workspace, graphs)
+            known_clip(pair_question(p, clips), clips[p.clip_id], p.step_ids, siblings.get(p.clip_id, ()))
+            for p in pairs
         ]
-    corpus = corpus_of(workspace)
+    items = [item for item in _items(workspace, subject) if isinstance(item.question.form, Open)]
+    library = exam_library(workspace, items, MediaStore())
+    return [known_item(item, library) for item in items]
+
+
+def _items(workspace: Workspace, subject: ChoiceSubject) -> list[Item]:
+    """Return what was built, or the generated questions about documents with what is proposed."""
+    if subject == "items":
+        return load_all_items(workspace)
+    from proctor.stages.questions import workspace_questions  # it reads what this stage writes
+
     return [
-        question_of_styled(q, {i: s for i in q.gold if (s := corpus.get(i)) is not None})
-        for q in load_styled(workspace)
+        Item(question=q, golds=tuple(Gold(value=p.value) for p in q.proposals if p.claim == "right"))
+        for q in workspace_questions(workspace)
+        if q.provenance.get("set") == "styled"
     ]
 
 

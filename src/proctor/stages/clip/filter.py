@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from proctor.ask.clip.filterable import Filterable, from_candidate, from_pair, from_styled
 from proctor.ask.clip.filters import FilterModels, Filters, FilterSettings, run_filters
+from proctor.ask.clip.known import Known, known_question
+from proctor.ask.clip.question import pair_question
 from proctor.ask.clip.record import FilterVerdict, InstructionalPair
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.errors import UserError
-from proctor.exam.source_showing import CorpusPictures
+from proctor.exam.question import Item, Question
 from proctor.llm.estimate import Estimate
 from proctor.records import read_jsonl, write_json, write_jsonl
 from proctor.release.training_split import split_by_video
 from proctor.stages.clip.pairs import PAIRS, load_clips, load_pairs
 from proctor.stages.clip.settings import FilterOptions
-from proctor.stages.documents.reading import STYLED, corpus_of, load_styled
-from proctor.stages.inputs import load_asked
+from proctor.stages.documents.reading import STYLED
+from proctor.stages.exam_library import exam_library
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
 
@@ -29,7 +30,6 @@ __all__ = [
     "TRAINING_PAIRS",
     "VERDICTS",
     "Filtered",
-    "Subject",
     "estimate_filters",
     "filter_questions",
     "load_kept",
@@ -42,15 +42,21 @@ TRAINING_PAIRS: Final = "training.jsonl"
 """Pairs that all filters keep, of videos that are not in the benchmark."""
 FUNNEL: Final = "filters.json"
 
-Subject = Literal["pairs", "candidates", "styled"]
-"""What is filtered: InstructionBench's pairs, ProMQA's candidates or SMMQG's questions."""
+_INPUTS: Final = {
+    "pairs": ("clips.jsonl", PAIRS),
+    "candidates": ("candidates.jsonl", "examples.jsonl", "graphs.json"),
+    "styled": (STYLED, "corpus/manifest.json"),
+}
+
+_KINDS: Final = {"pairs": "clip", "candidates": "moment", "styled": "documents"}
+"""What questions of our kinds are called before they are verified."""
 
 
 class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:
-        subject: what was filtered.
+        subject: what was filtered: pairs, candidates, styled or another kind, joined by ``+``.
         asked: questions.
         kept: of them.
         postponed: those that models still owe.
@@ -60,7 +66,7 @@ class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
         training: the others.
     """
 
-    subject: Subject
+    subject: str
     asked: int
     kept: int
     postponed: int
@@ -68,25 +74,6 @@ class Filtered(Asked, frozen=True, kw_only=True, omit_defaults=True):
     lines: tuple[str, ...]
     benchmark: int | None = None
     training: int | None = None
-
-
-def subject_of(workspace: Workspace, asked: Subject | None) -> Subject:
-    """Return what is to be filtered.
-
-    Raises:
-        UserError: if there is nothing.
-    """
-    if asked is not None:
-        return asked
-    files: dict[Subject, str] = {"pairs": PAIRS, "candidates": "candidates.jsonl", "styled": STYLED}
-    for subject, name in files.items():
-        if is_there(workspace.file(name)):
-            return subject
-    raise UserError(
-        "there is nothing to filter.",
-        where=str(workspace.root),
-        hint="generate questions first: proctor generate, proctor generate styled or proctor generate instructional",
-    )
 
 
 def filter_questions(
@@ -109,13 +96,12 @@ def filter_questions(
     """
     workspace = Workspace(root)
     who, how = options.models, options.filters  # before anything is read: what is lacking is said first
-    subject = subject_of(workspace, options.on)
+    questions = _questions(workspace, options.on)[: options.limit]
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
-        questions = _questions(workspace, subject, models)[: options.limit]
         filters = _filters(models, who, how, limits)
         run = run_filters(
-            questions,
+            _known(workspace, questions, models),
             filters,
             models.ask("filter"),
             progress=lambda _result: seen() if seen is not None else None,
@@ -124,8 +110,11 @@ def filter_questions(
     funnel = run.funnel
     write_jsonl(workspace.file(VERDICTS), run.verdicts)
     outputs = [VERDICTS, FUNNEL]
+    names = {kind: name for name, kind in _KINDS.items()}
+    subjects = dict.fromkeys(names.get(q.kind, q.kind) for q in questions)
+    subject = "+".join(subjects)
     split: dict[str, Any] = {}
-    if subject == "pairs":
+    if "pairs" in subjects and is_there(workspace.file(PAIRS)):
         kept = [pair for pair in load_pairs(workspace) if pair.id in run.kept]
         sides = split_by_video(
             kept, options.benchmark_share, options.seed, clips=load_clips(workspace), cap=options.cap
@@ -136,7 +125,7 @@ def filter_questions(
         split = {"benchmark": len(sides.benchmark), "training": len(sides.training)}
     from proctor.stages.verify import store_filters  # it reads what this stage writes
 
-    store_filters(workspace, run.results)
+    store_filters(workspace, run.results, questions)
     reasons = workspace.write_dropped("filters", list(run.dropped))
     write_json(workspace.file(FUNNEL), {"funnel": funnel, "subject": subject, "interrupted": run.interrupted})
     result = Filtered(
@@ -148,7 +137,7 @@ def filter_questions(
         "filter",
         settings=options.recorded(),
         counts=result.recorded("lines"),
-        inputs=_inputs(subject),
+        inputs=[name for subject in subjects for name in _INPUTS.get(subject, ("imported.jsonl",))],
         outputs=outputs,
     )
     return msgspec.structs.replace(result, calls=calls)
@@ -161,12 +150,10 @@ def estimate_filters(root: Path, options: FilterOptions, *, limits: Limits | Non
         UserError: as ``filter_questions``.
     """
     workspace = Workspace(root)
-    subject = subject_of(workspace, options.on)
+    questions = _questions(workspace, options.on)[: options.limit]
     with open_models(workspace, limits) as models:
-        questions = _questions(workspace, subject, models)[: options.limit]
-        return models.estimate(
-            [("filter", _filters(models, options.models, options.filters, limits).requests(questions))]
-        )
+        filters = _filters(models, options.models, options.filters, limits)
+        return models.estimate([("filter", filters.requests(_known(workspace, questions, models)))])
 
 
 def load_kept(workspace: Workspace) -> list[InstructionalPair]:
@@ -197,26 +184,43 @@ def load_verdicts(workspace: Workspace) -> list[FilterVerdict]:
     return read_jsonl(path, FilterVerdict) if is_there(path) else []
 
 
-def _questions(workspace: Workspace, subject: Subject, models: Models) -> list[Filterable]:
-    if subject == "pairs":
-        clips = {clip.id: clip for clip in load_clips(workspace)}
-        pairs = load_pairs(workspace)
-        if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
-            raise UserError(
-                f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
-                hint=f"make both again: proctor generate instructional {workspace.root}",
-            )  # fmt: skip
-        return [from_pair(pair, clips[pair.clip_id]) for pair in pairs]
-    if subject == "candidates":
-        graphs = workspace.graphs()
-        candidates, examples = load_asked(workspace, graphs)
-        return [
-            from_candidate(c, examples[c.example_id], graphs[examples[c.example_id].activity_id])
-            for c in candidates
-        ]
-    corpus = corpus_of(workspace)
-    pictures = CorpusPictures(corpus, models.media)
-    return [from_styled(question, corpus, pictures) for question in load_styled(workspace)]
+def _questions(workspace: Workspace, on: str) -> list[Question]:
+    """Return what is to be filtered: pairs, where there are any, and the questions of every other kind.
+
+    What people wrote for a data set is never filtered.
+    """
+    from proctor.stages.questions import workspace_questions  # it reads what this stage writes
+
+    kind = _KINDS.get(on, on)
+    pairs = is_there(workspace.file(PAIRS))
+    found = _pairs(workspace) if pairs and kind in ("", "clip") else []
+    if not (pairs and kind == "clip"):
+        others = workspace_questions(workspace, clips=not pairs)
+        found += [q for q in others if kind in ("", q.kind) and q.provenance.get("set") != "data"]
+    if found:
+        return found
+    raise UserError(
+        f"there is nothing to filter{f' of the kind {on[:80]!r}' if on else ''}.",
+        where=str(workspace.root),
+        hint="generate questions first: proctor generate, proctor generate styled or proctor generate instructional",
+    )
+
+
+def _pairs(workspace: Workspace) -> list[Question]:
+    clips = {clip.id: clip for clip in load_clips(workspace)}
+    pairs = load_pairs(workspace)
+    if lost := [pair.clip_id for pair in pairs if pair.clip_id not in clips]:
+        raise UserError(
+            f"the clip '{lost[0]}' of a pair is not there.", where=str(workspace.file("clips.jsonl")),
+            hint=f"make both again: proctor generate instructional {workspace.root}",
+        )  # fmt: skip
+    return [pair_question(pair, clips) for pair in pairs]
+
+
+def _known(workspace: Workspace, questions: Sequence[Question], models: Models) -> list[Known]:
+    items = [Item(question=question, golds=()) for question in questions]
+    library = exam_library(workspace, items, models.media)
+    return [known_question(question, library) for question in questions]
 
 
 def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Limits | None) -> Filters:
@@ -227,11 +231,3 @@ def _filters(models: Models, who: FilterModels, how: FilterSettings, limits: Lim
         settings=how,
         price=models.price,
     )
-
-
-def _inputs(subject: Subject) -> Sequence[str]:
-    return {
-        "pairs": ("clips.jsonl", PAIRS),
-        "candidates": ("candidates.jsonl", "examples.jsonl", "graphs.json"),
-        "styled": (STYLED, "corpus/manifest.json"),
-    }[subject]

@@ -90,9 +90,11 @@ class FilterOptions(Settings, frozen=True, kw_only=True):
         str, option("Model that says whether two answers mean the same (default: the first judge).")
     ] = ""
     on: Annotated[
-        Literal["pairs", "candidates", "styled"] | None,
-        option("pairs, candidates (ProMQA's) or styled; found out by the files."),
-    ] = None
+        str,
+        option(
+            "Only these: pairs, candidates (about moments), styled (about documents), or a kind by its name."
+        ),
+    ] = ""
     only: Annotated[
         tuple[Literal["unspecific", "tricky", "hallucination", "blind"], ...],
         option(
@@ -161,7 +163,9 @@ class ChoiceOptions(Settings, frozen=True, kw_only=True):
     ] = ()
     on: Annotated[
         Literal["pairs", "items", "styled"] | None,
-        option("pairs (those that filters keep), items (ProMQA's) or styled; found out by the files."),
+        option(
+            "pairs (those that filters keep), items (built ones of every kind) or styled; found out by the files."
+        ),
     ] = None
     typed: Annotated[int, option("Wrong answers made by rule from annotations, of four.", ge=0, le=4)] = 0
     attempts: Annotated[int, option("At a question; then it stays open-ended.", ge=1)] = 10
