@@ -334,7 +334,7 @@ FAULTS: Final = (
         "stages/score.py",
         'workspace.changed(f"judge/{name}")',
         "()",
-        ("stages/test_score.py",),
+        _RUNS,
     ),
     # -- runs ------------------------------------------------------------------------------------------------
     Fault(
@@ -384,7 +384,7 @@ FAULTS: Final = (
         "a stale verdict is accepted",
         "verify/store.py",
         "elif verdict.candidate_hash and _under_today",
-        'elif verdict.candidate_hash == "" and _under_today',
+        "elif verdict.candidate_hash is None and _under_today",
         _BUILD,
     ),
     Fault(
