@@ -54,6 +54,12 @@ def verify(
         Path | None,
         typer.Option(help="Folder that the videos' paths are relative to (default: the data set's)."),
     ] = None,
+    against: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="Verify nothing: hold every oracle, model and filter against people, and end."
+        ),
+    ] = False,
     *,
     limits: Limits,
     dry_run: DryRunFlag = False,
@@ -67,6 +73,8 @@ def verify(
     how the oracle decides and how far it agrees with people. A model judges by the criteria of human annotators, and
     how many candidates passed each is printed; who is believed is for 'proctor build --accept' to say.
 
+    --list shows how far each of them agrees with people, how often people uphold what it keeps, and what it cost.
+
     Example: proctor verify bench --threshold 0.9
 
     Example: proctor verify bench --verifier openai/gpt-4o-2024-08-06 --dry-run
@@ -76,6 +84,16 @@ def verify(
     from proctor.exam.view import View
     from proctor.stages import verify as stage
 
+    if against:
+        found = stage.against_people(workspace)
+        cells = [
+            (row.annotator, row.of, row.judged, row.pairs, _share(row.agreement), _share(row.precision),
+             "" if row.cost is None else f"{row.cost:.4f}")
+            for row in found
+        ]  # fmt: skip
+        heads = ("annotator", "of", "judged", "with people", "agreement", "precision of keep", "USD")
+        emit({"annotators": found}, table(cells, heads), as_json=as_json)
+        return
     if form not in ("text", "json"):
         raise UserError(f"--form is {form!r}.", hint="one of text, json")
     view = View(frames=frames, height=height, sampling=sampling) if frames else None  # type: ignore[arg-type]
@@ -121,3 +139,8 @@ def verify(
         text += f"\n\nwithout a verdict: {dropped}\n{closing_text(result['calls'])}"
     emit(result, text + f"\n\nnext: proctor build {workspace}", as_json=as_json)
     end_with_status(result.get("calls"))
+
+
+def _share(share: tuple[float, float, float] | None) -> str:
+    """Return percent with its interval; empty where nothing was counted."""
+    return "" if share is None else f"{100 * share[0]:.1f} [{100 * share[1]:.0f}, {100 * share[2]:.0f}]"

@@ -1,0 +1,90 @@
+"""Annotators that are no people against people, on questions of two kinds: agreement, precision of what they keep, cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.typed import proctor
+
+from proctor.ask.clip.funnel import FilterResult
+from proctor.ask.clip.record import FilterVerdict
+from proctor.exam.question import Footage, Open, Proposed, Question, Source, Text, version_of
+from proctor.metrics.interval import wilson_interval
+from proctor.records import write_jsonl
+from proctor.stages.questions import import_questions
+from proctor.stages.verify import against_people, open_store, store_filters
+from proctor.verify.verdict import AnswerVerdict, Verdict
+from proctor.workspace import Workspace
+
+MODEL = "openai/reviewer"
+
+
+def question(n: int) -> Question:
+    return Question(
+        id=f"q{n}", kind="clip" if n % 2 else "documents", text=f"What is {n}?", form=Open(), cluster=f"v{n}",
+        evidence=(Footage(recording=f"v{n}", end=9),) if n % 2 else (Source(id="t"),),
+        proposals=(Proposed(value=Text(text="This.")),),
+    )  # fmt: skip
+
+
+def said(asked: Question, who: str, *, right: bool) -> Verdict:
+    return Verdict(
+        candidate_id=asked.id, candidate_hash=version_of(asked), annotator=who,
+        annotator_kind="model" if who == MODEL else "human", at="2026-11-01T00:00:00+00:00",
+        question=AnswerVerdict("right" if right else "wrong"), answers=(AnswerVerdict("right"),) if right else (),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    asked = [question(n) for n in range(8)]
+    write_jsonl(tmp_path / "asked.jsonl", asked)
+    root = tmp_path / "bench"
+    import_questions(tmp_path / "asked.jsonl", root)
+    verdicts = [
+        FilterVerdict(
+            item_id=q.id, filter="tricky", keep=n < 6, judge="j/m", evidence={"problem": "none"}, details={"calls": "1", "cost": "0.01"}
+        )
+        for n, q in enumerate(asked)
+    ]  # fmt: skip
+    write_jsonl(root / "filters.jsonl", verdicts)
+    store_filters(Workspace(root), [FilterResult(v.item_id, (v,)) for v in verdicts], asked)
+    with open_store(Workspace(root)) as store:
+        store.append_many(said(q, "anna", right=n < 3) for n, q in enumerate(asked[:6]))
+        store.append_many(said(q, MODEL, right=n != 1) for n, q in enumerate(asked[:4]))
+    return root
+
+
+def test_each_is_measured_on_what_people_judged_too(bench: Path) -> None:
+    found = {(row.annotator, row.of): row for row in against_people(bench)}
+    tricky = found["filter:tricky/j/m", "questions"]
+    interval = wilson_interval(3, 6)
+    # It keeps six, all of which Anna judged; she upholds three.
+    assert (tricky.kind, tricky.judged, tricky.pairs) == ("filter", 8, 6)
+    assert tricky.agreement == tricky.precision == (0.5, interval.low, interval.high)
+    assert tricky.cost == pytest.approx(0.08)
+    model = found[MODEL, "questions"]
+    # Right on 0, 2 and 3, wrong on 1; Anna: right on 0 to 2.
+    assert (model.judged, model.pairs) == (4, 4)
+    assert model.agreement is not None
+    assert model.agreement[0] == 0.5
+    assert model.precision is not None
+    assert model.precision[0] == pytest.approx(2 / 3)
+    assert model.cost is None
+    assert found[MODEL, "answers"].pairs == 2
+
+
+def test_the_command_prints_one_table(bench: Path) -> None:
+    done = proctor("verify", bench, "--list")
+    assert done.status == 0, done.err
+    row = next(line for line in done.out.splitlines() if "filter:tricky/j/m" in line)
+    assert "50.0 [" in row
+    assert "0.0800" in row
+    told = json.loads(proctor("verify", bench, "--list", "--json").out)
+    assert {entry["annotator"] for entry in told["annotators"]} == {
+        MODEL,
+        "filter:all",
+        "filter:tricky/j/m",
+    }
