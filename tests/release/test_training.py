@@ -69,13 +69,11 @@ def test_what_cannot_be_trained_on_is_listed(tmp_path) -> None:
         msgspec.structs.replace(PAIRS[9], answer="  "),
         msgspec.structs.replace(PAIRS[10], clip_id="gone"),
     ]
-    manifest, dropped = write_training(tmp_path, [*bad, PAIRS[11]], CLIPS, [], formats=["llava"])
+    manifest, dropped = write_training(tmp_path, [*bad, PAIRS[11]], CLIPS, [])
     assert [(d.id, d.reason) for d in dropped] == [("p8", "placeholder"), ("p9", "empty"), ("p10", "no_clip")]
     assert manifest.dropped == {"empty": 1, "no_clip": 1, "placeholder": 1}
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["llava.jsonl", "manifest.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["llava.jsonl", "manifest.json", "messages.jsonl"]
     with pytest.raises(UserError, match="none of 3 pairs"):
         write_training(tmp_path / "n", bad, CLIPS, [])
     with pytest.raises(UserError, match="there twice"):
         write_training(tmp_path / "n", [PAIRS[0], PAIRS[0]], CLIPS, [])
-    with pytest.raises(UserError, match="formats are"):
-        write_training(tmp_path / "n", PAIRS, CLIPS, [], formats=[])

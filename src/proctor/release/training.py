@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
 import msgspec
 
@@ -27,17 +27,12 @@ from proctor.records import Dropped, file_sha256, write_json, write_jsonl
 from proctor.release.training_split import Leakage, check_leakage, require_no_leak
 
 __all__ = [
-    "TRAINING_FORMATS",
-    "TrainingFormat",
     "TrainingManifest",
     "llava_record",
     "messages_record",
     "video_of",
     "write_training",
 ]
-
-TrainingFormat = Literal["llava", "messages"]
-TRAINING_FORMATS: Final[tuple[TrainingFormat, ...]] = get_args(TrainingFormat)
 
 PLACEHOLDERS: Final = ("<video>", "<image>", "<audio>")
 """What trainers replace by media, wherever it stands: a text that holds one cannot be trained on."""
@@ -120,7 +115,6 @@ def write_training(
     *,
     name: str = "training",
     benchmark_name: str = "",
-    formats: Sequence[TrainingFormat] = TRAINING_FORMATS,
     settings: Mapping[str, str] | None = None,
 ) -> tuple[TrainingManifest, list[Dropped]]:
     """Write a training set, and return its manifest and what was left out of it.
@@ -132,13 +126,11 @@ def write_training(
         benchmark: all pairs of the benchmark, those above a cap included.
         name: of the set.
         benchmark_name: its name and version.
-        formats: files to write.
         settings: what made it, for the manifest.
 
     Raises:
         UserError: if a video is in the benchmark too, ids are there twice, nothing is left to write, or it cannot be written.
     """
-    wanted = _checked(formats)
     known = list(clips)
     leakage = check_leakage(benchmark, pairs, clips=known)
     require_no_leak(leakage)
@@ -156,9 +148,8 @@ def write_training(
             else "all went to the benchmark",
         )
     files = {}
-    for kind in wanted:
-        make = llava_record if kind == "llava" else messages_record
-        path = folder / f"{kind}.jsonl"
+    for file, make in (("llava.jsonl", llava_record), ("messages.jsonl", messages_record)):
+        path = folder / file
         write_jsonl(path, (make(pair, clip) for pair, clip in kept))
         files[path.name] = file_sha256(path)
     manifest = _manifest(
@@ -166,15 +157,6 @@ def write_training(
     )
     write_json(folder / MANIFEST, manifest)
     return manifest, dropped
-
-
-def _checked(formats: Sequence[TrainingFormat]) -> tuple[TrainingFormat, ...]:
-    wanted = tuple(dict.fromkeys(formats))
-    if not wanted or any(kind not in TRAINING_FORMATS for kind in wanted):
-        raise UserError(
-            f"the formats are {', '.join(wanted) or 'none'}.", hint=f"choose of {', '.join(TRAINING_FORMATS)}"
-        )
-    return wanted
 
 
 def _unfit(pairs: Sequence[InstructionalPair], clips: Mapping[str, ShownClip]) -> Iterator[Dropped]:

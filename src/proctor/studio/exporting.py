@@ -121,11 +121,11 @@ def make_export(desk: Desk, kind: str, folder: Path, *, actor: str, project: str
     return export
 
 
-def list_exports(connection: Connection, *, limit: int = 100) -> list[Export]:
+def list_exports(connection: Connection) -> list[Export]:
     """Return the exports that were made, newest first."""
     t = tables().exports
     columns = [t.c[name] for name in Export.__slots__]
-    query = t.select().with_only_columns(*columns).order_by(t.c.id.desc()).limit(limit)
+    query = t.select().with_only_columns(*columns).order_by(t.c.id.desc()).limit(100)
     return [Export(*row) for row in connection.execute(query)]
 
 

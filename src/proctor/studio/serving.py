@@ -69,7 +69,6 @@ def send_file(
     *,
     sha256: str,
     media_type: str,
-    max_age: int = 3600,
     handover: Handover | None = None,
 ) -> Response:
     """Answer a GET or HEAD request with a file of a folder: 200, 206, 304, 404 or 416.
@@ -80,7 +79,6 @@ def send_file(
         name: of the file, see ``find_file``; the caller has checked that this person may see it.
         sha256: of its contents, as hexadecimal digits: its ETag.
         media_type: e.g. ``video/mp4``.
-        max_age: seconds for which the browser (no proxy) may keep it.
         handover: let the web server in front send it.
 
     Raises:
@@ -89,7 +87,7 @@ def send_file(
     if not _ETAG.fullmatch(sha256):
         raise ValueError(f"{sha256!r} is not a hash")
     headers = {
-        "Cache-Control": f"private, max-age={max_age}",
+        "Cache-Control": "private, max-age=3600",
         "ETag": f'"{sha256}"',
         "Accept-Ranges": "bytes",
         "X-Content-Type-Options": "nosniff",

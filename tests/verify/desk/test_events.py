@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proctor.verify.desk.events import add_event, check_chain, list_events
+from proctor.verify.desk.events import add_event, check_chain, list_events, look_back
 from proctor.verify.schema import tables
 
 
@@ -26,7 +26,7 @@ def test_events_come_back_newest_first_a_page_at_a_time(bench: Any) -> None:
     assert [e.kind for e in events] == [f"kind.{k}" for k in reversed(range(6))]
     assert events[0].body == {"number": 5, "text": "ä€\x00"}
     assert events[0].at == bench.time
-    page = bench.desk.read(lambda c: list_events(c, before=events[2].id, limit=2))
+    page, _ = bench.desk.read(lambda c: look_back(c, before=events[2].id, limit=2))
     assert [e.kind for e in page] == ["kind.2", "kind.1"]
     assert [e.kind for e in bench.desk.read(lambda c: list_events(c, subject="s1"))] == [
         "kind.5",

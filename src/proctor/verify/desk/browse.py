@@ -356,13 +356,11 @@ def _revisions(connection: Connection, assignments: Sequence[int]) -> dict[int, 
     return found
 
 
-def item_events(
-    connection: Connection, item: Item, readings: Sequence[Reading], limit: int = 200
-) -> list[Event]:
+def item_events(connection: Connection, item: Item, readings: Sequence[Reading]) -> list[Event]:
     """Return the events about an item and its assignments, newest first."""
     e = tables().events
     subjects = [item.pid, *(reading.pid for reading in readings)]
-    query = e.select().where(e.c.subject.in_(subjects)).order_by(e.c.id.desc()).limit(limit)
+    query = e.select().where(e.c.subject.in_(subjects)).order_by(e.c.id.desc()).limit(200)
     return [
         Event(row.id, row.at, row.actor, row.kind, row.subject, msgspec.json.decode(row.body))
         for row in connection.execute(query)

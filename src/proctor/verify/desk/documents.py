@@ -228,8 +228,6 @@ def ensure_defaults(
     desk: Desk,
     connection: Connection,
     kinds: Iterable[str] = (FIRST_KIND,),
-    *,
-    actor: str = COMMAND_LINE,
 ) -> None:
     """Give a new project a guideline for each kind of questions, a consent text and a protocol; those that exist are left alone.
 
@@ -237,15 +235,14 @@ def ensure_defaults(
         desk: of the store.
         connection: in a writing transaction.
         kinds: of the questions.
-        actor: who asked for it.
     """
     for kind in kinds:
         if latest(connection, guideline_of(kind)) is None:
-            add(desk, connection, guideline_of(kind), kind_named(kind).judging.guideline, actor=actor)
+            add(desk, connection, guideline_of(kind), kind_named(kind).judging.guideline, actor=COMMAND_LINE)
     if latest(connection, "consent") is None:
-        add(desk, connection, "consent", DEFAULT_CONSENT, actor=actor)
+        add(desk, connection, "consent", DEFAULT_CONSENT, actor=COMMAND_LINE)
     if latest(connection, "protocol") is None:
-        set_protocol(desk, connection, Protocol(), actor=actor)
+        set_protocol(desk, connection, Protocol(), actor=COMMAND_LINE)
 
 
 # -- what changed --------------------------------------------------------------------------------------------

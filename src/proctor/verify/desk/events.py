@@ -60,23 +60,18 @@ def note_head(connection: Connection, rows: Sequence[Any]) -> None:
     known(connection)[_HEAD] = str(rows[0].digest) if rows else _FIRST
 
 
-def list_events(
-    connection: Connection, *, subject: str | None = None, before: int | None = None, limit: int = 100
-) -> list[Event]:
+def list_events(connection: Connection, *, subject: str | None = None, limit: int = 100) -> list[Event]:
     """Return events, newest first.
 
     Args:
         connection: in a transaction.
         subject: only about this pid.
-        before: only those with a smaller number, for the next page.
         limit: at most so many.
     """
     table = tables().events
     query = table.select().order_by(table.c.id.desc()).limit(limit)
     if subject is not None:
         query = query.where(table.c.subject == subject)
-    if before is not None:
-        query = query.where(table.c.id < before)
     return [_event(row) for row in connection.execute(query)]
 
 

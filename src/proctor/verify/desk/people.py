@@ -581,7 +581,6 @@ def create_link(
     person: Person,
     *,
     actor: str,
-    seconds: float = LINK_SECONDS,
 ) -> Invite:
     """Keep a link that signs an existing person in once; earlier links of the person end.
 
@@ -596,7 +595,7 @@ def create_link(
         "person_id": found.id,
         "made_by": actor,
         "created_at": now,
-        "expires_at": now + seconds,
+        "expires_at": now + LINK_SECONDS,
     }
     connection.execute(tables().invites.insert(), row)
     add_event(desk, connection, "link", found.pid, actor)
