@@ -22,7 +22,7 @@ from proctor.stages.clip.filter import load_verdicts
 from proctor.stages.questions import workspace_questions
 from proctor.stages.studio import open_desk, sync_desk
 from proctor.stages.verify import store_filters
-from proctor.verify.desk.chain import check_events
+from proctor.verify.desk.events import check_chain
 from proctor.verify.filter_verdict import ALL_FILTERS
 from proctor.verify.store import VerdictStore
 from proctor.workspace import Workspace
@@ -51,7 +51,7 @@ def test_the_studio_starts_on_an_old_project_and_only_what_had_changed_is_judged
         assert synced is not None
         assert (synced.new, synced.changed, synced.gone) == (0, len(known["changed"]), 1)
         assert synced.same == 45
-        assert desk.read(lambda c: check_events(desk, c)) == (116, None)  # one more: what was brought in line
+        assert desk.read(check_chain) == (116, None)  # one more: what was brought in line
         assert sync_desk(bench, desk) is None
     touched = {*known["changed"], known["gone"]}
     after = exported(bench, "after.rows.jsonl")
@@ -82,7 +82,7 @@ def test_candidates_that_came_about_in_another_way_void_nothing(bench: Path) -> 
 def test_the_chain_of_events_is_whole(bench: Path) -> None:
     assert proctor("studio", "check", bench).status == 0
     with open_desk(bench, create=False) as desk:
-        assert desk.read(lambda c: check_events(desk, c)) == (115, None)
+        assert desk.read(check_chain) == (115, None)
 
 
 def test_verdicts_hang_on_what_they_hung_on(bench: Path) -> None:

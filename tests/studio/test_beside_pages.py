@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from tests.patience import LOW_PRIORITY_PATIENCE, first_process_is_killed
 
+from proctor.studio.context import beside_of
 from proctor.studio.pages import deal as deal_page
 from proctor.studio.pages import people as people_page
-from proctor.studio.pages.aside import beside_of
-from proctor.studio.pages.times import when_text
-from proctor.verify.desk import chain, people, roster
+from proctor.studio.rendering import when_text
+from proctor.verify.desk import events, people, roster
 from proctor.verify.desk.beside import Beside
 from proctor.verify.desk.events import add_event
 from proctor.verify.desk.records import Person
@@ -34,7 +34,7 @@ Hidden = Callable[[Any, str], str]
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "SMALL", 0)
-    monkeypatch.setattr(chain, "SHORT", 0)
+    monkeypatch.setattr(events, "SHORT", 0)
     monkeypatch.setattr(deal_page, "SMALL", 0)
 
 
@@ -203,13 +203,13 @@ def test_two_coordinators_share_one(
 ) -> None:  # fmt: skip
     olga, ana = office.hire("olga", "owner"), crew[0]
     begun: list[str] = []
-    whole = Beside._apart
+    whole = Beside._in_turn
 
     def counted(self: Beside, job: Any) -> Any:
         begun.append(job.name)
         return whole(self, job)
 
-    monkeypatch.setattr(Beside, "_apart", counted)
+    monkeypatch.setattr(Beside, "_in_turn", counted)
     for who in (carla, olga, carla, olga):
         assert WAITING in words(office.get(who, f"/people/{ana.pid}/leave"))
     assert beside.wait(f"leave {ana.pid}", LOW_PRIORITY_PATIENCE)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from anyio import to_thread
 from sqlalchemy import Connection
@@ -14,6 +15,7 @@ from sqlalchemy import Connection
 from proctor.drawing.layout import Layouts
 from proctor.exam.library import Library
 from proctor.exam.question import Footage
+from proctor.verify.desk.beside import Beside
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.records import Person
 
@@ -23,9 +25,21 @@ if TYPE_CHECKING:
     from proctor.studio.clips import ClipShop
     from proctor.studio.serving import Header
 
-__all__ = ["Settings", "Studio", "desk_of", "number_in", "person_of", "read", "studio_of", "text_in", "write"]
+__all__ = [
+    "Settings",
+    "Studio",
+    "beside_of",
+    "desk_of",
+    "number_in",
+    "person_of",
+    "read",
+    "studio_of",
+    "text_in",
+    "write",
+]
 
 T = TypeVar("T")
+_FIRST: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +102,15 @@ def person_of(request: Request) -> Person:
     """Return who is signed in; the route table lets nobody else pass."""
     person: Person = request.state.person
     return person
+
+
+def beside_of(studio: Studio) -> Beside:
+    """Return what works beside the requests of a studio; made when it is asked for first."""
+    with _FIRST:
+        if "beside" not in studio.more:
+            studio.more["beside"] = Beside(studio.desk)
+        found: Beside = studio.more["beside"]
+        return found
 
 
 def text_in(form: Mapping[str, Any], name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,8 +23,22 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["STATIC", "compile_templates", "problem", "render", "see_other", "static_url", "wants_page"]
+__all__ = [
+    "STATIC",
+    "clock_text",
+    "compile_templates",
+    "explain",
+    "looking_again",
+    "problem",
+    "render",
+    "see_other",
+    "static_url",
+    "time_text",
+    "wants_page",
+    "when_text",
+]
 
+_AGAIN_SECONDS: Final = 2
 STATIC: Final = Path(str(files("proctor.studio"))) / "static"
 _TEMPLATES: Final = Path(str(files("proctor.studio"))) / "templates"
 
@@ -215,3 +230,30 @@ def wants_page(request: Request) -> bool:
 def explain(error: UserError) -> str:
     """Return a message with its hint as one paragraph."""
     return f"{error.message} {error.hint[0].upper()}{error.hint[1:]}." if error.hint else error.message
+
+
+def looking_again(page: Response, address: str) -> Response:
+    """Have the browser look again by itself, without JavaScript; nothing where there is no address of ours."""
+    if address:
+        page.headers["Refresh"] = f"{_AGAIN_SECONDS}; url={address}"
+    return page
+
+
+# -- times, in the server's zone -------------------------------------------------------------------------------
+
+
+def clock_text(seconds: float) -> str:
+    """Return a moment of a recording as ``07:53`` or ``1:07:53``."""
+    whole = int(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes:02d}:{whole % 60:02d}"
+
+
+def time_text(at: float) -> str:
+    """Return a time of day, ``12:04``."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M")
+
+
+def when_text(at: float) -> str:
+    """Return a day and a time, ``20 Nov 2026, 12:04``."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%-d %b %Y, %H:%M")

@@ -15,7 +15,7 @@ import pytest
 from tests.patience import LOW_PRIORITY_PATIENCE, PATIENCE, wait_until
 
 from proctor.errors import UserError
-from proctor.verify.desk import chain, roster
+from proctor.verify.desk import events, roster
 from proctor.verify.desk.beside import Beside, BrokenOffError, Found
 from proctor.verify.desk.desk import Desk
 from proctor.verify.desk.events import add_event, check_chain
@@ -95,7 +95,7 @@ def test_the_result_is_that_of_the_function_on_both_databases(bench: Any, a_pair
     bench.do(roster.apply_deal, plan, actor="cli")
     beside = Beside(bench.desk, abandoned_seconds=600)
     try:
-        beside.begin("chain", chain.check_events)
+        beside.begin("chain", events.check_events)
         beside.begin("leave", roster.look_ahead, "leave", ana.pid)
         assert _result(beside, "chain").value == bench.desk.read(check_chain)
         found = _result(beside, "leave").value

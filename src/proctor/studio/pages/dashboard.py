@@ -19,9 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.studio.context import Studio, read, studio_of
-from proctor.studio.pages.aside import looking_again
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import render, see_other
+from proctor.studio.rendering import looking_again, render, see_other, when_text
 from proctor.studio.views import (
     Agreement,
     Bar,

@@ -18,14 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.errors import UserError
-from proctor.studio.context import desk_of, person_of, read, studio_of, text_in, write
-from proctor.studio.pages.aside import beside_of, looking_again
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import explain, render, see_other
+from proctor.studio.context import beside_of, desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.rendering import explain, looking_again, render, see_other, when_text
 from proctor.studio.views import Choice, DealRow, DealView, Moved
 from proctor.verify.desk import documents, people, roster
 from proctor.verify.desk.beside import BrokenOffError
 from proctor.verify.desk.desk import Desk
+from proctor.verify.desk.events import newest_event
 from proctor.verify.desk.records import ConflictError, InvalidError, Person
 from proctor.verify.desk.roster import Barred, DealPlan, Over
 from proctor.verify.policy import Policy, PolicyName
@@ -164,7 +163,7 @@ def _look(request: Request, connection: Connection, wish: _Wish, waiting: int) -
 
 
 def _work_out(desk: Desk, connection: Connection, wish: _Wish) -> _Preview:
-    event = roster.newest_event(connection)
+    event = newest_event(connection)
     plan = _plan(desk, connection, wish)
     names = {p.pid: p.name for p in people.list_people(desk, connection, state="active")}
     headers, rows = _pairs(plan, names)

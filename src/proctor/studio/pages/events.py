@@ -10,15 +10,12 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from proctor.studio.context import Studio, number_in, read, studio_of
-from proctor.studio.pages.aside import beside_of, looking_again
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import render
+from proctor.studio.context import Studio, beside_of, number_in, read, studio_of
+from proctor.studio.rendering import looking_again, render, when_text
 from proctor.studio.views import Choice, EventsView, Filter, Page
 from proctor.studio.views import Event as Line
 from proctor.verify.desk import people
-from proctor.verify.desk.chain import Checked, check_events, is_short
-from proctor.verify.desk.events import Event, look_back
+from proctor.verify.desk.events import Checked, Event, check_events, is_short, look_back
 from proctor.verify.desk.people import COMMAND_LINE
 
 __all__ = ["ROUTES", "check", "show_events", "words_of"]
@@ -86,11 +83,6 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 
 
-async def show_events(request: Request) -> Response:
-    """Show the log, a page at a time."""
-    return await _page(request)
-
-
 class _Chain(NamedTuple):
     """What was last known of the chain: when it was looked at, what was found, or why nothing was."""
 
@@ -112,7 +104,7 @@ async def check(request: Request) -> Response:
             beside_of(studio).begin(_WORK, check_events)
 
     await read(request, begin)
-    return await _page(request)
+    return await show_events(request)
 
 
 def _take_in(studio: Studio) -> bool:
@@ -126,7 +118,8 @@ def _take_in(studio: Studio) -> bool:
     return False
 
 
-async def _page(request: Request) -> Response:
+async def show_events(request: Request) -> Response:
+    """Show the log, a page at a time."""
     query, studio = request.query_params, studio_of(request)
     group = query.get("kind", "") if query.get("kind", "") in _GROUPS else ""
     who, before = query.get("who", "")[:64], number_in(query.get("before", "")) or None

@@ -12,8 +12,7 @@ from starlette.responses import FileResponse, Response
 
 from proctor.studio.context import desk_of, person_of, read, studio_of
 from proctor.studio.exporting import EXPORTS, Export, find_export, list_exports, make_export
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import render, see_other
+from proctor.studio.rendering import render, see_other, when_text
 from proctor.studio.views import Choice, ExportRow, ExportsView
 from proctor.verify.desk import items, people
 from proctor.verify.desk.records import GoneError

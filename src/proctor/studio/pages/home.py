@@ -11,9 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from proctor.studio.context import person_of, read
-from proctor.studio.pages.times import when_text
 from proctor.studio.pages.work import cut_ahead
-from proctor.studio.rendering import render
+from proctor.studio.rendering import render, when_text
 from proctor.studio.views import HomeView, ItemRow, NextStep, Task
 from proctor.verify.desk import documents, flow
 from proctor.verify.desk.documents import Protocol

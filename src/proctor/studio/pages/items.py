@@ -17,9 +17,8 @@ from starlette.responses import Response
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, write
 from proctor.studio.pages.dashboard import type_words
 from proctor.studio.pages.events import words_of
-from proctor.studio.pages.times import when_text
 from proctor.studio.pages.work import card_of, send_clip, send_picture
-from proctor.studio.rendering import render, see_other
+from proctor.studio.rendering import render, see_other, when_text
 from proctor.studio.views import (
     Choice,
     DisagreementsView,

@@ -12,10 +12,8 @@ from starlette.responses import Response
 
 from proctor.errors import UserError
 from proctor.studio.auth import hash_token, new_token
-from proctor.studio.context import desk_of, person_of, read, studio_of, text_in, write
-from proctor.studio.pages.aside import beside_of, looking_again
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import explain, render, see_other
+from proctor.studio.context import beside_of, desk_of, person_of, read, studio_of, text_in, write
+from proctor.studio.rendering import explain, looking_again, render, see_other, when_text
 from proctor.studio.views import Choice, Moved, PendingInvite, PeopleChangeView, PeopleView, PersonRow
 from proctor.verify.desk import documents, flow, people, roster, training, withdrawal
 from proctor.verify.desk.beside import BrokenOffError, Found

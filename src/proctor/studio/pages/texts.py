@@ -13,8 +13,7 @@ from starlette.responses import Response
 
 from proctor.studio.context import desk_of, number_in, person_of, read, studio_of, text_in, write
 from proctor.studio.markdown import render_markdown
-from proctor.studio.pages.times import when_text
-from proctor.studio.rendering import render, see_other
+from proctor.studio.rendering import render, see_other, when_text
 from proctor.studio.views import Choice, DocumentVersion, GuidelinesView, Setting
 from proctor.verify.desk import documents, people
 from proctor.verify.desk.desk import Desk

@@ -20,8 +20,7 @@ from proctor.exam.kind import kind_named
 from proctor.exam.question import Choice as ChoiceForm
 from proctor.exam.question import Footage, part_of
 from proctor.studio.context import Studio, desk_of, number_in, person_of, read, studio_of, text_in, write
-from proctor.studio.pages.times import clock_text, time_text
-from proctor.studio.rendering import problem, render, see_other
+from proctor.studio.rendering import clock_text, problem, render, see_other, time_text
 from proctor.studio.views import (
     AnswerCard,
     CardView,

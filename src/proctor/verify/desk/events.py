@@ -21,7 +21,22 @@ from proctor.verify.schema import tables
 if TYPE_CHECKING:
     from proctor.verify.desk.desk import Desk
 
-__all__ = ["Event", "add_event", "check_chain", "head", "list_events", "look_back", "note_head"]
+__all__ = [
+    "Checked",
+    "Event",
+    "add_event",
+    "check_chain",
+    "check_events",
+    "head",
+    "is_short",
+    "list_events",
+    "look_back",
+    "newest_event",
+    "note_head",
+]
+
+SHORT: Final = 3_000
+"""Events up to which a page checks the chain while somebody waits: some 10 ms."""
 
 _WINDOW: Final = 20_000
 """Events that one page of a filtered list looks through."""
@@ -96,10 +111,7 @@ def look_back(
         limit: at most so many.
     """
     table = tables().events
-    top = before
-    if top is None:
-        newest = connection.execute(table.select().with_only_columns(func.max(table.c.id))).scalar()
-        top = int(newest or 0) + 1
+    top = newest_event(connection) + 1 if before is None else before
     low = max(0, top - _WINDOW)
     query = table.select().where(table.c.id < top, table.c.id >= low).order_by(table.c.id.desc()).limit(limit)
     if actor is not None:
@@ -112,8 +124,30 @@ def look_back(
     return found, low if low > 1 else None
 
 
-def check_chain(connection: Connection) -> tuple[int, int | None]:
-    """Return how many events there are, and the number of the first that does not fit what stands before it."""
+def newest_event(connection: Connection) -> int:
+    """Return the number of the last event, 0 before the first."""
+    return int(connection.execute(select(func.max(tables().events.c.id))).scalar() or 0)
+
+
+class Checked(NamedTuple):
+    """What a look at every event found: how many there are, and the number of the first that does not fit."""
+
+    events: int
+    broken: int | None
+
+
+def is_short(connection: Connection) -> bool:
+    """True when the chain can be checked while somebody waits; a long one is checked beside the requests."""
+    return newest_event(connection) <= SHORT
+
+
+def check_events(desk: Desk, connection: Connection) -> Checked:  # noqa: ARG001 - as work beside the requests is called
+    """Check the chain; see ``check_chain``."""
+    return check_chain(connection)
+
+
+def check_chain(connection: Connection) -> Checked:
+    """Tell the digest of every event again, from the first to the last, up to one that does not fit what stands before it."""
     table = tables().events
     last, count = _FIRST, 0
     query = table.select().order_by(table.c.id).execution_options(yield_per=2_000)
@@ -122,8 +156,8 @@ def check_chain(connection: Connection) -> tuple[int, int | None]:
             last = _digest(last, row.at, row.actor, row.kind, row.subject, row.body)
             count += 1
             if last != row.digest:
-                return count, int(row.id)
-    return count, None
+                return Checked(count, int(row.id))
+    return Checked(count, None)
 
 
 def _event(row: Any) -> Event:

@@ -20,7 +20,7 @@ from proctor.verify.assignment import Constraints, Deal, deal_pairs
 from proctor.verify.desk import people
 from proctor.verify.desk.cases import refresh_item
 from proctor.verify.desk.desk import Desk, new_pid
-from proctor.verify.desk.events import add_event
+from proctor.verify.desk.events import add_event, newest_event
 from proctor.verify.desk.items import get_item
 from proctor.verify.desk.records import ConflictError, GoneError, Person
 from proctor.verify.desk.work import to_assignment, void_response
@@ -52,7 +52,6 @@ __all__ = [
     "judge_loads",
     "list_seats",
     "look_ahead",
-    "newest_event",
     "outlook_of",
     "plan_deal",
     "plan_for",
@@ -550,11 +549,6 @@ def is_deal_fresh(connection: Connection, event: int) -> bool:
     since = connection.execute(query).scalars().all()
     harmless = ("judge.", "adjudicate.", *(kind for kind in _NO_MATTER if kind != "name"))
     return len(since) <= _MANY and all(kind.startswith(harmless) for kind in since)
-
-
-def newest_event(connection: Connection) -> int:
-    """Return the number of the last event, 0 before the first."""
-    return int(connection.execute(select(func.max(tables().events.c.id))).scalar() or 0)
 
 
 def change_digest(repair: Repair) -> str:
