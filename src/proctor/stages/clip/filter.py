@@ -137,7 +137,11 @@ def filter_questions(
         "filter",
         settings=options.recorded(),
         counts=result.recorded("lines"),
-        inputs=[name for subject in subjects for name in _INPUTS.get(subject, ("imported.jsonl",))],
+        inputs=[
+            name
+            for name in (*(n for subject in subjects for n in _INPUTS.get(subject, ())), "imported.jsonl")
+            if is_there(workspace.file(name))
+        ],
         outputs=outputs,
     )
     return msgspec.structs.replace(result, calls=calls)
