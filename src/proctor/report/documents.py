@@ -17,7 +17,8 @@ from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
 from proctor.exam.table import ScoreRow
 from proctor.metrics.figure import Bars, IntervalPlot
-from proctor.report.numbers import dollars, number, show_p, show_value
+from proctor.report.naming import without_address
+from proctor.report.numbers import count, dollars, number, show_p, show_value
 from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Section, SourceView, Table
 
 __all__ = [
@@ -306,7 +307,7 @@ def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section
         if isinstance(table, str):
             parts.append(Paragraph(f"{by}: {table}", beware=True))
             continue
-        rows = tuple((s, f"{a:.2f}", f"{b:.2f}") for s, (a, b) in table.scores.items())
+        rows = tuple((without_address(s), f"{a:.2f}", f"{b:.2f}") for s, (a, b) in table.scores.items())
         ends = (
             f" [{table.low:.2f}, {table.high:.2f}]"
             if table.low is not None and table.high is not None
@@ -314,9 +315,12 @@ def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section
         )
         tau = f"Kendall's tau-b {table.tau:.3f}{ends}" if table.tau is not None else "tau is not defined"
         p = f", p {show_p(table.p)}" if table.p is not None else ""
-        note = f"{tau}{p}; {table.discordant} of {table.pairs} pairs in opposite order. " + " ".join(
-            table.notes
+        notes = (
+            f"{tau}{p}",
+            f"{table.discordant} of {count(table.pairs, 'pair')} in opposite order",
+            *table.notes,
         )
+        note = "; ".join(text.rstrip(".") for text in notes) + "."
         parts.append(Table(f"Concurrence by {by}", ("system", *table.benchmarks), rows, note))
     return Section("concurrence", "Concurrence", tuple(parts)) if parts else None
 

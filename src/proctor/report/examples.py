@@ -11,6 +11,7 @@ from markupsafe import Markup
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.exam.question import Choice, Item, Pick, Procedure, Text, part_of
 from proctor.metrics.choice.letters import LETTERS
+from proctor.report.naming import without_address
 from proctor.report.numbers import show_value
 from proctor.report.parts import AnswerView, ExampleView, SourceView
 from proctor.report.standing import Standing
@@ -231,10 +232,12 @@ class _Answers:
     def _more(self, run: str, item_id: str, given: Sequence[Prediction]) -> Iterator[str]:
         judgement = self._judged.get((run, item_id))
         if judgement is not None and (why := judgement.rationale or judgement.failure):
-            yield f"{judgement.judge}: {why[:_ANSWER]}"
+            yield f"{without_address(judgement.judge)}: {why[:_ANSWER]}"
         opinions = self._opinions.get((run, item_id), [])
         if opinions:
-            marks = "; ".join(f"{j.judge} {'–' if j.score is None else j.score}" for j in opinions)
+            marks = "; ".join(
+                f"{without_address(j.judge)} {'–' if j.score is None else j.score}" for j in opinions
+            )
             yield f"other judges: {marks}"[: _OPINIONS * 2]
         if votes := self._votes.get((run, item_id)):
             yield f"people: {', '.join(map(str, votes))}"

@@ -23,7 +23,7 @@ from proctor.procedure.graph import TaskGraph
 from proctor.report.data import Asked
 from proctor.report.drawing import Drawing, draw_graphs
 from proctor.report.examples import Evidence
-from proctor.report.numbers import show_value
+from proctor.report.numbers import count, show_value
 from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Section, SourceView, Table
 from proctor.report.states import derive_step_states, list_steps, mark_states
 from proctor.verify.statistics import verification_statistics
@@ -241,7 +241,7 @@ def _graphs(examples: Iterable[Example], graphs: Mapping[str, TaskGraph]) -> Sec
     drawings = draw_graphs(graphs)
     folds = tuple(
         Fold(
-            f"{graph.name or key}: {len(graph.actions)} steps, {counts[key]:,} questions",
+            f"{graph.name or key}: {count(len(graph.actions), 'step')}, {count(counts[key], 'question')}",
             tuple(_graph(key, graph, drawings[key], asked)), shown=n == 0,
         )
         for n, (key, graph) in enumerate(graphs.items())

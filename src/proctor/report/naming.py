@@ -16,7 +16,7 @@ from typing import Final
 from proctor.exam.judge_marks import JudgeSetup
 from proctor.report.data import Run
 
-__all__ = ["RunName", "common", "judge_parts", "name_judges", "name_runs", "span"]
+__all__ = ["RunName", "common", "judge_parts", "name_judges", "name_runs", "span", "without_address"]
 
 USUAL_SAMPLING: Final = "published"
 """Not told: it is what the paper did and what is done when nothing is said."""
@@ -28,7 +28,7 @@ _LETTERS: Final[Mapping[str, str]] = {
     " frames": "f",
     " frame": "f",
 }
-_ADDRESS: Final = re.compile(r"@https?://.*", re.DOTALL)
+_ADDRESS: Final = re.compile(r"@https?://\S*")
 _JUDGE: Final = re.compile(r"(?P<model>.+) \((?P<rubric>\S+) (?P<hash>[0-9a-f]{6,16})\)", re.DOTALL)
 
 
@@ -107,6 +107,16 @@ def judge_parts(setup: JudgeSetup) -> tuple[str, str]:
     return model, " · ".join(filter(None, (rubric, "" if own else setup.template)))
 
 
+def without_address(text: str) -> str:
+    """Return a model, or a text that names one, without the address of its server.
+
+    Example:
+        >>> without_address("compat/m@http://127.0.0.1:8000/v1 (gold)")
+        'compat/m (gold)'
+    """
+    return _ADDRESS.sub("", text)
+
+
 def common(values: Iterable[str]) -> str:
     """Return what all say, or the most frequent ones."""
     counts = Counter(v for v in values if v)
@@ -144,7 +154,7 @@ class _Seen:
 
         return cls(
             run,
-            model=common(_ADDRESS.sub("", m) for m in said("model")),
+            model=common(map(without_address, said("model"))),
             view=common(said("view")) or common(said("system")),
             frames=span(said("frames")),
             resolution=common(said("resolution")),

@@ -13,7 +13,7 @@ from proctor.exam.prediction import Judgement, Prediction
 from proctor.report import charts
 from proctor.report.data import ROLES, SharedCost
 from proctor.report.naming import common, span
-from proctor.report.numbers import number, show_p, show_value, signed
+from proctor.report.numbers import count, number, show_p, show_value, signed
 from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Row, Section, Table
 from proctor.report.standing import ALPHA, Line, Standing, lacks
 from proctor.report.views import view_parts
@@ -280,7 +280,7 @@ def _pairs(standing: Standing, level: float) -> Iterator[Part]:
     yield Table(
         "Who can be told apart", head, tuple(rows),
         f"The run of the row minus the run of the column, in points, on the questions that both have a mark for. ▲ better, ▼ worse, "
-        f"≈ cannot be told apart (p ≥ {ALPHA} after Holm's correction for {len(pairs):,} pairs; signs of whole clusters flipped at "
+        f"≈ cannot be told apart (p ≥ {ALPHA} after Holm's correction for {count(len(pairs), 'pair')}; signs of whole clusters flipped at "
         "random)." + (" Columns are numbered as rows are." if many else ""),
     )  # fmt: skip
     span_ = max(

@@ -12,7 +12,7 @@ from typing import Final
 
 from proctor.exam.prediction import Prediction
 from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
-from proctor.report.naming import common
+from proctor.report.naming import common, without_address
 from proctor.report.numbers import number, show_value, signed
 from proctor.report.parts import Cell, Drawn, Part, Row, Table
 from proctor.report.standing import Line, Standing
@@ -48,7 +48,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
             )
             rows.append(
                 (
-                    Cell(model, line.name.view or line.name.title, "" if _sees(line) else "floor", title=line.run.name),
+                    Cell(without_address(model), line.name.view or line.name.title, "" if _sees(line) else "floor", title=line.run.name),
                     number(row, tone="strong"), signed(lift), _gain(standing, line, base),
                     "–" if tokens is None else f"{tokens:,.0f}", "–" if cost is None else money(_QUESTIONS * cost),
                 )
@@ -56,7 +56,9 @@ def view_parts(standing: Standing) -> Iterator[Part]:
             if cost and row is not None and row.value is not None:
                 label, blind = line.name.tag or line.name.title, not _sees(line)
                 points.append(
-                    TradeoffPoint(label, model, _QUESTIONS * cost, row.value, row.low, row.high, blind)
+                    TradeoffPoint(
+                        label, without_address(model), _QUESTIONS * cost, row.value, row.low, row.high, blind
+                    )
                 )
     if points:
         uppers = [(name, row.value) for name, role in (("best floor", "floor"), ("upper bound", "upper"), ("people", "human"))
@@ -73,7 +75,7 @@ def view_parts(standing: Standing) -> Iterator[Part]:
         "Above the best floor",
         "By seeing",
         "Tokens in, a question",
-        f"{_QUESTIONS:,} questions",
+        f"US dollars, {_QUESTIONS:,} questions",
     )
     note = (
         "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it can be told "
