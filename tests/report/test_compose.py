@@ -16,14 +16,13 @@ from proctor.exam.prediction import Prediction
 from proctor.exam.question import Choice, Gold, Item, Open, Pick, Picture, Question, Text
 from proctor.exam.table import ScoreRow, ScoreTable
 from proctor.report.benchmark import verification_section
-from proctor.report.compose import compose
+from proctor.report.compose import compose, summarize
 from proctor.report.data import About, Exam, ReportData, ReportOptions, Run, SharedCost
 from proctor.report.examples import MAX_TEXT, Evidence, example_cards, spread, take
 from proctor.report.moment import moment_evidence
 from proctor.report.page import render_page
 from proctor.report.parts import Cell, ExampleView, Fold, Page, Part, SourceView, Table
 from proctor.report.standing import stand
-from proctor.report.summary import summarize
 
 QUICK = ReportOptions(resamples=200)
 

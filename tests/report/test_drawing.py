@@ -16,8 +16,7 @@ from proctor.exam.kinds.example import Performed
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Mistake
-from proctor.report.drawing import draw_graphs
-from proctor.report.states import derive_step_states, mark_states
+from proctor.report.moment import derive_step_states, draw_graphs, mark_states
 
 needs_engine = pytest.mark.skipif(find_engine() is None, reason="no layout program is installed")
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix, Reliability
 from proctor.metrics.table import ScoreTable
-from proctor.report.document import asset
 from proctor.report.figures import draw_figure, figure_guide
-from proctor.report.figures.cells import SHADES, read_cells, shade_name
-from proctor.report.figures.parts import Scale, show, ticks
+from proctor.report.figures.matrix import SHADES, read_cells, shade_name
+from proctor.report.figures.parts import Scale, ticks
+from proctor.report.numbers import show_value
+from proctor.report.page import asset
 
 EVIL = "<script>alert(1)</script>\"'&\u202e\x00\n" + "x" * 1_000_000
 
@@ -162,7 +163,7 @@ def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None
     [(None, 2, "–"), (math.nan, 2, "–"), (math.inf, 2, "–"), (-0.001, 2, "0.00"), (-0.5, 2, "−0.50"), (1234.5, 1, "1,234.5")],
 )  # fmt: skip
 def test_numbers(value: float | None, digits: int, expected: str) -> None:
-    assert show(value, digits) == expected
+    assert show_value(value, digits) == expected
 
 
 def test_scales_can_always_be_drawn() -> None:
@@ -305,7 +306,7 @@ def test_the_ends_of_a_large_heat_map_are_listed() -> None:
     cells = tuple(tuple(None if r == c else (r * 40 + c) / 1600 - 0.2 for c in range(40)) for r in range(40))
     tree = parse(draw_figure(Matrix("x", names, names, cells, "values", low=-1.0)))
     assert texts(tree, "details/summary") == ["The highest values", "The lowest values", "Rows by number"]
-    assert texts(tree, "details/table/tbody/tr/td")[:3] == ["s39", "s38", show(1598 / 1600 - 0.2, 3)]
+    assert texts(tree, "details/table/tbody/tr/td")[:3] == ["s39", "s38", show_value(1598 / 1600 - 0.2, 3)]
     assert any("void" in c for c in classes(tree, "path"))
 
 

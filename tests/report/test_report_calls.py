@@ -16,7 +16,7 @@ from proctor.procedure.graph import Step, TaskGraph
 from proctor.records import canonical_json
 from proctor.report.data import Run
 from proctor.stages.models import CALLS
-from proctor.stages.report_calls import described_frames, read_descriptions
+from proctor.stages.report_exams import described_frames, read_descriptions
 from proctor.workspace import Workspace
 
 GRAPH = TaskGraph("tea", "Tea", (Step("1", "Boil"), Step("2", "Pour")), (("1", "2"),))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from proctor.metrics.score import Score, Signature
 from proctor.metrics.table import ScoreRow
-from proctor.report.signatures import group_signatures
+from proctor.report.score_table import group_signatures
 
 
 def row(metric: str, name: str, slice_: str = "all", **parameters: str) -> ScoreRow:

@@ -10,7 +10,7 @@ from proctor.exam.kinds.moment_question import moment_example
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.progress import derive_progress
 from proctor.procedure.recording import Mistake
-from proctor.report.states import derive_step_states, list_steps
+from proctor.report.moment import derive_step_states, list_steps
 
 
 def states_after(*history: str) -> dict[str, str]:

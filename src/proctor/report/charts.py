@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from proctor.exam.table import ScoreRow
 from proctor.report.data import Role
-from proctor.report.svg import percent, plain_svg, whisker
+from proctor.report.figures.parts import percent, plain_svg, whisker
 
 __all__ = [
     "bar",

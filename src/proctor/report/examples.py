@@ -17,7 +17,7 @@ from proctor.report.parts import AnswerView, ExampleView, SourceView
 from proctor.report.standing import Standing
 from proctor.verify.verdict import Verdict
 
-__all__ = ["Evidence", "Taken", "example_cards", "spread", "take"]
+__all__ = ["Evidence", "example_cards", "spread", "take"]
 
 MAX_TEXT: Final = 4_000_000
 """Characters of all examples of a page."""
@@ -43,14 +43,6 @@ class Evidence:
     drawing: Markup | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The examples that fit into a page, and how many do not."""
-
-    examples: tuple[ExampleView, ...]
-    left: int
-
-
 def spread(items: Sequence[Item]) -> list[Item]:
     """Return all items, those of every combination of facets in turn, so that the first ones show all of them."""
     cells: dict[tuple[str, ...], list[Item]] = {}
@@ -64,7 +56,7 @@ def spread(items: Sequence[Item]) -> list[Item]:
     ]
 
 
-def take(cards: Iterable[ExampleView], of: int) -> Taken:
+def take(cards: Iterable[ExampleView]) -> tuple[ExampleView, ...]:
     """Take examples until text or pictures fill a page; a picture that several questions show is counted once."""
     found: list[ExampleView] = []
     seen: set[str] = set()
@@ -81,7 +73,7 @@ def take(cards: Iterable[ExampleView], of: int) -> Taken:
             pictures += sum(map(len, new))
             seen |= new
         found.append(card)
-    return Taken(tuple(found), of - len(found))
+    return tuple(found)
 
 
 def _size(card: ExampleView) -> int:

@@ -8,13 +8,12 @@ from typing import Final
 from proctor.exam.corrected import CorrectedScore
 from proctor.exam.estimate import Estimate
 from proctor.exam.judge_calibration import Calibration, JudgeReport
-from proctor.exam.judge_marks import JudgeSetup, sort_marks
+from proctor.exam.judge_marks import JudgeSetup, Scale, sort_marks
 from proctor.exam.self_preference import Preference, PreferenceCell
 from proctor.metrics.figure import Figure, IntervalPlot, Matrix
 from proctor.report import charts
 from proctor.report.data import Judging, Run
-from proctor.report.judge_choice import judge_tables, rubric_tables
-from proctor.report.naming import RunName, name_judges
+from proctor.report.naming import RunName, judge_parts, name_judges
 from proctor.report.numbers import count, number, show_p
 from proctor.report.parts import Cell, Fold, Paragraph, Part, Row, Section, Table
 
@@ -23,6 +22,13 @@ __all__ = ["corrected_of", "judging_section"]
 _LEVEL_NAMES: Final = {"binary": ("wrong", "right"), "ternary": ("0 wrong", "1 partial", "2 match")}
 _MOST: Final = 24
 """Confusion matrices and reliability diagrams that a page shows of each kind."""
+
+_SHOWN: Final[Mapping[str, str]] = {
+    "": "question and accepted answers",
+    "recipe": "… and the procedure",
+    "step": "… and the steps done",
+}
+"""What our rubrics show a judge, by the part of their name behind the scale."""
 
 Names = Mapping[str, RunName]
 
@@ -87,33 +93,54 @@ def _three(report: JudgeReport | None, chosen: str) -> tuple[Cell, ...]:
 
 
 def _choices(c: Calibration) -> Iterator[Part]:
-    chosen, level = c.choice.judge, f"{100 * c.confidence:g} %"
-    for rubrics in rubric_tables(c):
-        head = (
-            "The judge is shown",
-            *(f"{s}: {what}" for s in rubrics.scales for what in ("r", "accuracy", "κ")),
+    """Yield the paper's tables 9 and 10: one judge with several rubrics, one rubric with several judges."""
+    chosen = c.choice.judge
+    by_judge: dict[str, list[JudgeReport]] = {}
+    by_rubric: dict[tuple[str, Scale], list[tuple[str, JudgeReport]]] = {}
+    for report in c.judges:
+        model, rubric = judge_parts(report.judge)
+        by_judge.setdefault(model, []).append(report)
+        by_rubric.setdefault((rubric, report.judge.scale), []).append((model, report))
+    for model, reports in by_judge.items():
+        if len(reports) > 1:
+            yield _rubrics(model, reports, c)
+    for (rubric, scale), rows in by_rubric.items():
+        if len({model for model, _ in rows}) > 1:
+            lines: tuple[Row, ...] = tuple(
+                (Cell(model, tag="chosen" if r.name == chosen else ""), *_three(r, chosen), f"{r.n:,}")
+                for model, r in rows
+            )
+            note = f"Every model that judged with the rubric {rubric or scale}, as in table 10 of the ProMQA paper."
+            yield Table(
+                f"Which judge, with {rubric or scale}", ("Judge", "r", "accuracy", "κ", "n"), lines, note
+            )
+
+
+def _rubrics(judge: str, reports: Sequence[JudgeReport], c: Calibration) -> Table:
+    scales = tuple(dict.fromkeys(r.judge.scale for r in reports))
+    found: dict[tuple[str, int], dict[Scale, JudgeReport]] = {}
+    for report in reports:
+        scale = report.judge.scale
+        name = judge_parts(report.judge)[1].removeprefix(scale).removeprefix("-")
+        again = 0  # two versions of one rubric stand in two lines
+        while scale in found.setdefault((name, again), {}):
+            again += 1
+        found[name, again][scale] = report
+    order = [*_SHOWN]
+    names = sorted(found, key=lambda k: order.index(k[0]) if k[0] in order else len(order))
+    rows: tuple[Row, ...] = tuple(
+        (
+            _SHOWN.get(name, name),
+            *(cell for scale in scales for cell in _three(found[name, n].get(scale), c.choice.judge)),
         )
-        rows: tuple[Row, ...] = tuple(
-            (name, *(cell for report in cells for cell in _three(report, chosen)))
-            for name, cells in rubrics.rows
-        )
-        note = (
-            f"{rubrics.judge} with each rubric against people on the same answers, as in table 9 of the ProMQA paper. r: Pearson's "
-            f"correlation. Below each number its {level} interval, by a bootstrap over recordings."
-        )
-        yield Table(f"Which rubric, for {rubrics.judge}", head, rows, note)
-    for judges in judge_tables(c):
-        lines: tuple[Row, ...] = tuple(
-            (Cell(model, tag="chosen" if r.name == chosen else ""), *_three(r, chosen), f"{r.n:,}")
-            for model, r in judges.rows
-        )
-        note = f"Every model that judged with the rubric {judges.rubric or judges.scale}, as in table 10 of the ProMQA paper."
-        yield Table(
-            f"Which judge, with {judges.rubric or judges.scale}",
-            ("Judge", "r", "accuracy", "κ", "n"),
-            lines,
-            note,
-        )
+        for name, n in names
+    )
+    head = ("The judge is shown", *(f"{s}: {what}" for s in scales for what in ("r", "accuracy", "κ")))
+    note = (
+        f"{judge} with each rubric against people on the same answers, as in table 9 of the ProMQA paper. r: Pearson's "
+        f"correlation. Below each number its {100 * c.confidence:g} % interval, by a bootstrap over recordings."
+    )
+    return Table(f"Which rubric, for {judge}", head, rows, note)
 
 
 def _judges(c: Calibration, names: Names) -> Iterator[Part]:

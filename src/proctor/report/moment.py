@@ -9,26 +9,44 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
 
 from markupsafe import Markup
 
-from proctor.drawing.svg import draw_layout
+from proctor.drawing.engines import Engine, find_engine
+from proctor.drawing.layout import Layout, Layouts
+from proctor.drawing.sketch import NotDrawnError, list_steps
+from proctor.drawing.svg import Status, StepMark, draw_layout
 from proctor.drawing.text import show_step
 from proctor.exam.kinds.example import QUESTION_TYPES, Example, Performed
 from proctor.exam.kinds.moment_question import moment_example
 from proctor.exam.question import Gold, Item, Text
 from proctor.metrics.text_statistics import first_words, mean_tokens
 from proctor.procedure.graph import TaskGraph
+from proctor.procedure.progress import progress_after
 from proctor.report.data import Asked
-from proctor.report.drawing import Drawing, draw_graphs
 from proctor.report.examples import Evidence
 from proctor.report.numbers import count, show_value
 from proctor.report.parts import Cell, Drawn, Fold, Paragraph, Part, Section, SourceView, Table
-from proctor.report.states import derive_step_states, list_steps, mark_states
 from proctor.verify.statistics import verification_statistics
 
-__all__ = ["PUBLISHED_PROMQA", "is_published_promqa", "moment_evidence", "moment_sections"]
+__all__ = [
+    "MARK_STATUS",
+    "PUBLISHED_PROMQA",
+    "STATE_WORDS",
+    "Drawing",
+    "StepState",
+    "StepStateName",
+    "derive_step_states",
+    "draw_graphs",
+    "is_published_promqa",
+    "list_steps",
+    "mark_states",
+    "moment_evidence",
+    "moment_sections",
+]
 
 PUBLISHED_PROMQA: Final[Mapping[str, str]] = {
     "items": "401",
@@ -336,3 +354,143 @@ def _clock(seconds: float) -> str:
         if whole >= 3600
         else f"{whole // 60}:{whole % 60:02d}"
     )
+
+
+# -- where each step stands ----------------------------------------------------------------------------------------
+
+StepStateName = Literal["done", "current", "next", "missing", "future"]
+
+STATE_WORDS: Final[dict[str, str]] = {
+    "done": "done",
+    "current": "just done",
+    "next": "next",
+    "missing": "missing",
+    "future": "later",
+    "out_of_order": "out of order",
+    "mistaken": "with a mistake",
+}
+"""The words that stand beside every drawing; colour alone never carries a state."""
+
+MARK_STATUS: Final[dict[str, Status]] = {
+    "done": "done",
+    "current": "current",
+    "next": "next",
+    "missing": "missing",
+    "future": "todo",
+}
+"""State to the status that gives its box a shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """Where one step stands.
+
+    Attributes:
+        step_id: id in the task graph.
+        name: done, current, next, missing or future.
+        out_of_order: it was performed before a direct prerequisite.
+        mistakes: kinds of the mistakes made in any performance of it, in order, without repeats.
+        errors: how many mistakes these were.
+    """
+
+    step_id: str
+    name: StepStateName
+    out_of_order: bool = False
+    mistakes: tuple[str, ...] = ()
+    errors: int = 0
+
+    @property
+    def words(self) -> str:
+        """The state as words: ``"just done, out of order, mistake: measurement"``."""
+        parts = [STATE_WORDS[self.name]]
+        if self.out_of_order:
+            parts.append(STATE_WORDS["out_of_order"])
+        if self.mistakes:
+            parts.append(
+                ("mistake: " if len(self.mistakes) == 1 else "mistakes: ") + ", ".join(self.mistakes)
+            )
+        return ", ".join(parts)
+
+
+def mark_states(states: Iterable[StepState]) -> dict[str, StepMark]:
+    """Return what a drawing says of every step: step id to mark."""
+    return {s.step_id: StepMark(MARK_STATUS[s.name], s.words, s.errors, late=s.out_of_order) for s in states}
+
+
+def derive_step_states(example: Example, graph: TaskGraph) -> tuple[StepState, ...]:
+    """Say for every action of the graph, in the order of ``list_steps``, where it stands.
+
+    Steps that the example names but the graph does not have are ignored. A step that is repeated as the current
+    one is *current*, not *done*.
+    """
+    progress = progress_after(graph, [p for p in example.performed if p.step_id in graph])
+    done, following, missing = set(progress.done), set(progress.next), set(progress.missing)
+    late = {after for _, after in progress.out_of_order}
+    mistakes: dict[str, list[str]] = {}
+    for performed in example.performed:
+        mistakes.setdefault(performed.step_id, []).extend(m.kind for m in performed.mistakes)
+    current = example.current.step_id if example.current is not None else None
+
+    def name(step_id: str) -> StepStateName:
+        if step_id == current:
+            return "current"
+        if step_id in done:
+            return "done"
+        if step_id in missing:
+            return "missing"
+        return "next" if step_id in following else "future"
+
+    return tuple(
+        StepState(s.id, name(s.id), s.id in late, tuple(dict.fromkeys(kinds)), len(kinds))
+        for s in list_steps(graph)
+        for kinds in (mistakes.get(s.id, []),)
+    )
+
+
+# -- drawings ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A task graph ready for the page.
+
+    Attributes:
+        svg: SVG without statuses, empty when there is none.
+        note: why there is no drawing, for people.
+        layout: of the SVG; None when there is no SVG.
+    """
+
+    svg: str = ""
+    note: str = ""
+    layout: Layout | None = None
+
+
+def draw_graphs(graphs: Mapping[str, TaskGraph], engine: Engine | None = None) -> dict[str, Drawing]:
+    """Draw every graph; one that cannot be drawn gets a note instead and never stops the others.
+
+    Args:
+        graphs: activity id to task graph.
+        engine: the layout program; the one that is installed by default (Graphviz, else the library fast-sugiyama).
+    """
+    engine = engine or find_engine()
+    if engine is None:
+        note = (
+            "Not drawn: neither Graphviz ('dot') nor the library fast-sugiyama (extra 'studio') is installed."
+        )
+        return dict.fromkeys(graphs, Drawing(note=note))
+    layouts = _layouts(engine)
+    layouts.prepare(graphs.values())
+    return {key: _draw(graph, layouts) for key, graph in graphs.items()}
+
+
+@cache
+def _layouts(engine: Engine) -> Layouts:
+    return Layouts(engine=engine)
+
+
+def _draw(graph: TaskGraph, layouts: Layouts) -> Drawing:
+    try:
+        layout = layouts.find(graph)
+    except NotDrawnError as error:
+        return Drawing(note=f"Not drawn: {error}.")
+    return Drawing(draw_layout(layout, graph), layout=layout)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -74,15 +74,14 @@ class RunName:
 
 def name_runs(runs: Sequence[Run]) -> dict[str, RunName]:
     """Return the name of each run by its full name, in the order of the runs; no two of them have the same label."""
-    seen = [_Seen.of(run) for run in runs]
-    found = [_name(s, n) for n, s in enumerate(seen, 1)]
-    more: tuple[Callable[[_Seen], str], ...] = (
-        lambda s: s.sampling,
-        lambda s: f"captions by {s.captioner}" if s.captioner else "",
-        lambda s: s.run.name,
-    )
-    for part in more:
-        found = _told_apart(found, [part(s) for s in seen])
+    found = [_name(run, n) for n, run in enumerate(runs, 1)]
+    captioners = [common(_said(run, "captioner")) for run in runs]
+    for parts in (
+        [common(_said(run, "sampling")) for run in runs],
+        [f"captions by {name}" if name else "" for name in captioners],
+        [run.name for run in runs],
+    ):
+        found = _told_apart(found, parts)
     return {name.full: name for name in found}
 
 
@@ -133,53 +132,26 @@ def span(values: Iterable[str]) -> str:
     return str(found[0]) if len(found) == 1 else f"{found[0]}–{found[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What a run's predictions say of it."""
-
-    run: Run
-    model: str
-    view: str
-    frames: str
-    resolution: str
-    sampling: str
-    captioner: str
-
-    @classmethod
-    def of(cls, run: Run) -> _Seen:
-        details = [p.details for p in run.predictions]
-
-        def said(key: str) -> list[str]:
-            return [d.get(key, "") for d in details]
-
-        return cls(
-            run,
-            model=common(map(without_address, said("model"))),
-            view=common(said("view")) or common(said("system")),
-            frames=span(said("frames")),
-            resolution=common(said("resolution")),
-            sampling=common(said("sampling")),
-            captioner=common(said("captioner")),
-        )
+def _said(run: Run, key: str) -> list[str]:
+    """Return what a run's predictions say of it."""
+    return [p.details.get(key, "") for p in run.predictions]
 
 
-def _name(seen: _Seen, number: int) -> RunName:
+def _name(run: Run, number: int) -> RunName:
     """A name that somebody gave stays what it is; one that was made of model and view is taken apart again."""
-    full, model = seen.run.name, seen.model
-    if not model:
-        return RunName(full, full, _view(seen), number)
-    if _plain(model) in _plain(full):
-        return RunName(full, model, _view(seen), number)
-    return RunName(full, full, " · ".join(filter(None, (model, _view(seen)))), number)
+    full, model, view = run.name, common(map(without_address, _said(run, "model"))), _view(run)
+    if not model or _plain(model) in _plain(full):
+        return RunName(full, model or full, view, number)
+    return RunName(full, full, " · ".join(filter(None, (model, view))), number)
 
 
-def _view(seen: _Seen) -> str:
-    frames = f"{seen.frames} {'frame' if seen.frames == '1' else 'frames'}" if seen.frames else ""
-    unusual = seen.sampling if seen.sampling != USUAL_SAMPLING else ""
-    kind = _KINDS.get(seen.view, seen.view)
-    if seen.view == "frames" and frames:
-        kind = ""
-    return " · ".join(filter(None, (kind, frames, seen.resolution, unusual)))
+def _view(run: Run) -> str:
+    number, sampling = span(_said(run, "frames")), common(_said(run, "sampling"))
+    frames = f"{number} {'frame' if number == '1' else 'frames'}" if number else ""
+    view = common(_said(run, "view")) or common(_said(run, "system"))
+    kind = "" if view == "frames" and frames else _KINDS.get(view, view)
+    unusual = sampling if sampling != USUAL_SAMPLING else ""
+    return " · ".join(filter(None, (kind, frames, common(_said(run, "resolution")), unusual)))
 
 
 _KINDS: Final[Mapping[str, str]] = {"question": "question alone", "recipe": "question and recipe"}

@@ -26,7 +26,7 @@ def show_value(value: float | None, digits: int = 1) -> str:
         >>> show_value(-0.04), show_value(-2.34), show_value(None)
         ('0.0', '−2.3', '–')
     """
-    if value is None or math.isnan(value):
+    if value is None or not math.isfinite(value):
         return "–"
     text = f"{value:,.{digits}f}"
     return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")

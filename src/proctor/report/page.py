@@ -6,22 +6,24 @@ allows the page's own style and script by their hashes, pictures from ``data:`` 
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from proctor.records import atomic_write
-from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.figures import draw_figure, figure_guide
 from proctor.report.parts import Cell, Drawn, Fold, Heat, Page, Paragraph, Part, Table
 from proctor.report.plaintext import clip_line, clip_text
 
-__all__ = ["render_page", "write_page"]
+__all__ = ["asset", "content_policy", "new_environment", "render_page", "write_page"]
 
 _OPEN: Final = 3
 """Examples that are shown unfolded."""
@@ -126,3 +128,46 @@ def _part(part: Part, said: set[str]) -> dict[str, Any]:
                 "drawn": draw_figure(part),
                 "guide": "" if told else guide,
             }
+
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def asset(name: str) -> str:
+    """Read one of our own files; a script must not end the element that it stands in."""
+    return (_HERE / "static" / name).read_text("utf-8").replace("</script", "<\\/script")
+
+
+def new_environment() -> Environment:
+    """Return templates that escape what they print and fail on a name that they do not know."""
+    return Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def content_policy(style: str, scripts: Sequence[str] = (), *, wasm: bool = False) -> str:
+    """Return the content security policy of a page with this style sheet and these scripts, and nothing else.
+
+    A page without scripts allows none.
+    """
+    hashes = " ".join(_source_hash(text) for text in scripts)
+    return "; ".join(
+        [
+            "default-src 'none'",
+            *([f"script-src {hashes}" + (" 'wasm-unsafe-eval'" if wasm else "")] if scripts else []),
+            f"style-src {_source_hash(style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _source_hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"

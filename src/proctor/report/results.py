@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -12,13 +12,13 @@ from proctor.exam.corrected import CorrectedScore
 from proctor.exam.prediction import Judgement, Prediction
 from proctor.report import charts
 from proctor.report.data import ROLES, SharedCost
-from proctor.report.naming import common, span
+from proctor.report.figures.tradeoff import TRADEOFF_GUIDE, Tradeoff, TradeoffPoint, draw_tradeoff, money
+from proctor.report.naming import common, span, without_address
 from proctor.report.numbers import count, number, show_p, show_value, signed
-from proctor.report.parts import Cell, Fold, Heat, Paragraph, Part, Row, Section, Table
+from proctor.report.parts import Cell, Drawn, Fold, Heat, Paragraph, Part, Row, Section, Table
 from proctor.report.standing import ALPHA, Line, Standing, lacks
-from proctor.report.views import view_parts
 
-__all__ = ["results_section", "run_cell", "usage_of"]
+__all__ = ["results_section", "view_parts"]
 
 _FEW: Final = 12
 """So many slices of one kind stand in a table with intervals; more of them in shades."""
@@ -36,6 +36,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "modalities": "Sources that are needed",
     "style-modalities": "Style and sources",
 }
+_COST: Final = ("calls", "tokens_in", "tokens_out", "cost")
 _MEASURES: Final[Mapping[str, str]] = {
     "judge": "Score",
     "accuracy": "Accuracy",
@@ -113,7 +114,7 @@ def _board(
     )  # fmt: skip
     rows: list[Row] = []
     for line in standing.lines:
-        row = line.row()
+        row, c = line.row(), corrected.get(line.run.name)
         counts: list[str | Cell] = ["–"] * (4 + unread)
         if row is not None:
             numbers = [
@@ -133,7 +134,7 @@ def _board(
                 Cell(drawn=charts.interval_chart(row, line.run.role, reference=reference))
                 if row is not None
                 else "",
-                *([_corrected(corrected.get(line.run.name))] if people else []),
+                *([number(c.mean if c is not None and c.mean.value is not None else None)] if people else []),
                 *(number(line.row("all", m)) for m in others),
                 *([show_value(row.chance if row is not None else None)] if chance else []),
                 *counts,
@@ -186,10 +187,6 @@ def _clusters(standing: Standing, line: Line) -> int:
         return 0
     marked = {id_ for id_, mark in line.run.table.item_marks.items() if mark is not None}
     return len({item.question.cluster or item.id for item in standing.exam.items if item.id in marked})
-
-
-def _corrected(score: CorrectedScore | None) -> Cell:
-    return number(score.mean if score is not None and score.mean.value is not None else None)
 
 
 # -- slices --------------------------------------------------------------------------------------------------------
@@ -459,48 +456,15 @@ def _lacking(standing: Standing) -> Iterator[Part]:
 # -- what it cost --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum over records, and for how many of them the figure is known."""
-
-    value: Decimal
-    known: int
-    of: int
-
-    @property
-    def text(self) -> str:
-        """The sum for people; a lower bound where it is not known for all, a dash where nothing is."""
-        if not self.known:
-            return "–"
-        whole = self.value == self.value.to_integral_value()
-        return ("≥ " if self.known < self.of else "") + format(
-            self.value, ",.0f" if whole else ",.2f" if self.value >= 1 else ",.4f"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What some records cost: calls, tokens in and out, money in US dollars."""
-
-    calls: Sum
-    tokens_in: Sum
-    tokens_out: Sum
-    cost: Sum
-
-    @property
-    def sums(self) -> tuple[Sum, ...]:
-        """All four."""
-        return (self.calls, self.tokens_in, self.tokens_out, self.cost)
-
-
-def usage_of(records: Sequence[Prediction] | Sequence[Judgement]) -> Usage:
-    """Sum up what records say that they cost; an unknown price is never counted as 0."""
-
-    def total(key: str) -> Sum:
-        values = [v for record in records if (v := _figure(record.details.get(key, ""))) is not None]
-        return Sum(sum(values, Decimal(0)), len(values), len(records))
-
-    return Usage(total("calls"), total("tokens_in"), total("tokens_out"), total("cost"))
+def _sum(records: Sequence[Prediction] | Sequence[Judgement], key: str) -> str:
+    """Sum up what records say; a lower bound where some do not say it, a dash where none does: unknown is never 0."""
+    values = [v for record in records if (v := _figure(record.details.get(key, ""))) is not None]
+    if not values:
+        return "–"
+    value = sum(values, Decimal(0))
+    whole = value == value.to_integral_value()
+    text = format(value, ",.0f" if whole else ",.2f" if value >= 1 else ",.4f")
+    return ("≥ " if len(values) < len(records) else "") + text
 
 
 def _figure(text: str) -> Decimal | None:
@@ -518,9 +482,9 @@ def _costs(standing: Standing, shared: Sequence[SharedCost]) -> Iterator[Part]:
         failed = {p.item_id for p in line.run.predictions if p.answer is None}
         # An answer that failed was never sent to the judge, so nothing is unknown about it.
         judged = [j for j in line.run.judgements if j.item_id not in failed]
-        sums = (*usage_of(line.run.predictions).sums, *usage_of(judged).sums)
-        if any(s.known for s in sums):
-            rows.append((run_cell(line), *(s.text for s in sums)))
+        sums = [_sum(records, key) for records in (line.run.predictions, judged) for key in _COST]
+        if any(text != "–" for text in sums):
+            rows.append((run_cell(line), *sums))
     if not rows:
         return
     rows += [
@@ -535,3 +499,97 @@ def _costs(standing: Standing, shared: Sequence[SharedCost]) -> Iterator[Part]:
         "the judge whose marks make the score."
     )
     yield Table("What it cost", head, tuple(rows), note)
+
+
+_QUESTIONS: Final = 1000
+"""Costs are told for so many, in figures that people can hold."""
+
+
+def view_parts(standing: Standing) -> Iterator[Part]:
+    """Yield table and picture; nothing unless a model was shown some of the recordings."""
+    by_model: dict[str, list[Line]] = {}
+    for line in standing.scored:
+        if model := common(p.details.get("model", "") for p in line.run.predictions):
+            by_model.setdefault(model, []).append(line)
+    if not any(_sees(line) for lines in by_model.values() for line in lines):
+        return
+    floor = standing.best("floor")
+    rows: list[Row] = []
+    points = []
+    for model, lines in by_model.items():
+        # Against the run that knows most without looking: what is left is what the pictures bring.
+        base = max(
+            (r for r in lines if not _sees(r)), key=lambda r: _mean(r, "tokens_in") or 0.0, default=None
+        )
+        for line in sorted(lines, key=lambda r: (_sees(r), _cost(r) if _cost(r) is not None else math.inf)):
+            cost, tokens, row = _cost(line), _mean(line, "tokens_in"), line.row()
+            lift = (
+                None
+                if floor is None or floor.value is None or line.value is None
+                else line.value - floor.value
+            )
+            rows.append(
+                (
+                    Cell(without_address(model), line.name.view or line.name.title, "" if _sees(line) else "floor", title=line.run.name),
+                    number(row, tone="strong"), signed(lift), _gain(standing, line, base),
+                    "–" if tokens is None else f"{tokens:,.0f}", "–" if cost is None else money(_QUESTIONS * cost),
+                )
+            )  # fmt: skip
+            if cost and row is not None and row.value is not None:
+                label, blind = line.name.tag or line.name.title, not _sees(line)
+                points.append(
+                    TradeoffPoint(
+                        label, without_address(model), _QUESTIONS * cost, row.value, row.low, row.high, blind
+                    )
+                )
+    if points:
+        uppers = [(name, row.value) for name, role in (("best floor", "floor"), ("upper bound", "upper"), ("people", "human"))
+                  if (row := standing.best(role)) is not None and row.value is not None]  # fmt: skip
+        unit = f"US dollars for {_QUESTIONS:,} questions"
+        yield Drawn(
+            "Score against cost",
+            draw_tradeoff(Tradeoff("Score against cost", tuple(points), tuple(uppers), unit)),
+            TRADEOFF_GUIDE,
+        )
+    head = (
+        "Model and view",
+        "Score",
+        "Above the best floor",
+        "By seeing",
+        "Tokens in, a question",
+        f"US dollars, {_QUESTIONS:,} questions",
+    )
+    note = (
+        "By seeing: the paired difference to the same model's run without the recording, on the same questions; * it can be told "
+        "apart from 0 after Holm's correction over all pairs of runs. Costs are those of answering, without what describing frames "
+        "for several runs cost."
+    )
+    yield Table("What more frames and pixels bring", head, tuple(rows), note)
+
+
+def _sees(line: Line) -> bool:
+    return line.run.role != "floor" and any(
+        p.frame_times or p.frame_indices or p.details.get("frames") or p.details.get("resolution")
+        for p in line.run.predictions
+    )
+
+
+def _mean(line: Line, key: str) -> float | None:
+    """Return the mean over those answers that say it."""
+    texts: Sequence[str] = [p.details[key] for p in line.run.predictions if key in p.details]
+    values = [float(t) for t in texts if t.replace(".", "", 1).isdecimal() and len(t) < 20]
+    return sum(values) / len(values) if values else None
+
+
+def _cost(line: Line) -> float | None:
+    return _mean(line, "cost")
+
+
+def _gain(standing: Standing, line: Line, base: Line | None) -> Cell:
+    told = standing.compared.get((line.run.name, base.run.name)) if base is not None and _sees(line) else None
+    if base is None or told is None:
+        return Cell("–", tone="soft")
+    ends = f"{signed(told.low)} to {signed(told.high)}, " if told.low is not None else ""
+    return Cell(
+        signed(told.difference) + ("*" if told.decided else ""), f"{ends}over {show_value(base.value)}"
+    )

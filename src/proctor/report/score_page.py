@@ -6,7 +6,6 @@ The page runs no script at all; its content security policy allows its own style
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,18 +19,18 @@ from proctor.metrics.figure import Figure
 from proctor.metrics.metric import Metric
 from proctor.metrics.table import ScoreRow, ScoreTable
 from proctor.records import atomic_write
-from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.figures import draw_figure, figure_guide
+from proctor.report.page import asset, content_policy, new_environment
 from proctor.report.plaintext import clip_line, clip_text
 from proctor.report.score_table import (
     arrange_scores,
+    group_signatures,
     lay_out,
     render_scores,
     show_ends,
     show_label,
     show_score,
 )
-from proctor.report.signatures import group_signatures
 
 __all__ = ["FAMILY_TITLES", "render_score_page", "write_score_page"]
 
@@ -53,13 +52,6 @@ _OPEN: Final = 40
 _MAX_TEXT: Final = 2000
 _MAX_SIGNATURES: Final = 200
 _MAX_LATEX: Final = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Picture:
-    title: str
-    drawn: Markup
-    guide: str
 
 
 def write_score_page(path: Path, table: ScoreTable, *, title: str = "", written: str = "") -> Path:
@@ -127,28 +119,21 @@ def _environment() -> Environment:
 # -- around the table --------------------------------------------------------------------------------------------
 
 
-def _pictures(figures: Sequence[Figure]) -> list[_Picture]:
+def _pictures(figures: Sequence[Figure]) -> list[tuple[str, Markup, str]]:
     """Draw them; how to read a kind is said once, above the first of it."""
     pictures, said = [], set()
     for figure in figures:
         guide = figure_guide(figure)
         title = clip_line(figure.title, _MAX_TEXT)
-        pictures.append(_Picture(title, draw_figure(figure), "" if guide in said else guide))
+        pictures.append((title, draw_figure(figure), "" if guide in said else guide))
         said.add(guide)
     return pictures
 
 
-@dataclass(frozen=True, slots=True)
-class _Signatures:
-    labels: str
-    joined: str
-    each: tuple[tuple[str, str], ...]
-
-
-def _signatures(rows: Sequence[ScoreRow]) -> list[_Signatures]:
+def _signatures(rows: Sequence[ScoreRow]) -> list[tuple[str, str, tuple[tuple[str, str], ...]]]:
     """Every measure with its signature; those that differ between scores also one by one."""
     return [
-        _Signatures(
+        (
             _some([show_label(metric) for metric in group.metrics]) + (" (chance)" if group.chance else ""),
             clip_line(group.joined, _MAX_TEXT),
             tuple(_one(row, text) for row, text in group.each) if len(group.each) > 1 else (),

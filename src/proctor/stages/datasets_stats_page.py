@@ -13,8 +13,8 @@ from markupsafe import Markup
 from proctor.datasets.statistics import Comparison, Histogram, RecordingStatistics, Spread
 from proctor.metrics.figure import Bars, Figure, IntervalPlot, Matrix
 from proctor.records import atomic_write
-from proctor.report.document import asset, content_policy, new_environment
 from proctor.report.figures import draw_figure
+from proctor.report.page import asset, content_policy, new_environment
 from proctor.report.plaintext import clip_line
 from proctor.stages.datasets_stats import (
     BESIDE_HEADS,

@@ -12,7 +12,7 @@ import msgspec
 from proctor.errors import UserError
 from proctor.report.compose import write_report
 from proctor.report.data import About, Asked, Exam, Judging, ReportData, ReportOptions, Stage
-from proctor.report.examples import Taken, example_cards, take
+from proctor.report.examples import example_cards, take
 from proctor.report.moment import moment_sections
 from proctor.report.parts import ExampleView, Section
 from proctor.report.standing import stand
@@ -21,9 +21,8 @@ from proctor.stages.exam_settings import ScoreSettings
 from proctor.stages.inputs import load_items
 from proctor.stages.questions import workspace_questions
 from proctor.stages.rehearsing import played_in
-from proctor.stages.report_calls import described_frames
 from proctor.stages.report_evidence import EvidenceFinder
-from proctor.stages.report_exams import load_exams
+from proctor.stages.report_exams import described_frames, load_exams
 from proctor.stages.report_making import clip_making, document_results, document_writing, made_as
 from proctor.stages.score import benchmark_name
 from proctor.stages.settings import ReportSettings
@@ -104,8 +103,8 @@ def report(
         shared=described.costs,
         making=(*_moments(workspace, exams, asked), *making),
         results=tuple(document_results(workspace)),
-        examples=examples.examples,
-        left=examples.left,
+        examples=examples,
+        left=sum(len(exam.items) for exam in exams) - len(examples),
         missing_captions=described.missing,
         method=tuple(made_as(workspace)),
     )
@@ -116,7 +115,7 @@ def report(
         bytes=path.stat().st_size,
         items={exam.title: len(exam.items) for exam in exams},
         runs=[run.name for exam in exams for run in exam.runs],
-        examples=len(examples.examples),
+        examples=len(examples),
         items_with_frames=finder.with_frames,
         without_frames=dict(finder.without_frames),
     )
@@ -128,7 +127,7 @@ def _examples(
     asked: Mapping[str, Asked],
     judging: Judging | None,
     seen: Callable[[], None] | None,
-) -> Taken:
+) -> tuple[ExampleView, ...]:
     """Choose examples of all exams in turn, as many as a page holds."""
     verdicts: dict[str, list[Verdict]] = defaultdict(list)
     for proposed in asked.values():
@@ -150,7 +149,7 @@ def _examples(
                     seen()
                 yield card
 
-    return take(in_turn(), sum(len(exam.items) for exam in exams))
+    return take(in_turn())
 
 
 def _with_captions(exam: Exam, captions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Exam:

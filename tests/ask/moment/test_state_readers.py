@@ -15,7 +15,7 @@ from proctor.exam.bound import Facts
 from proctor.exam.kinds.example import Example
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.procedure.recording import Recording, Segment
-from proctor.report.states import derive_step_states
+from proctor.report.moment import derive_step_states
 from proctor.verify.oracle.moment import Moment as Judged
 
 

@@ -72,8 +72,7 @@ def _emit(table: ScoreTable, *, as_json: bool, latex: bool, report: Path | None)
 
 
 def _text(table: ScoreTable) -> str:
-    from proctor.report.score_table import render_scores
-    from proctor.report.signatures import group_signatures
+    from proctor.report.score_table import group_signatures, render_scores
 
     parts = [render_scores(table).rstrip("\n")]
     if seen := [f"{name} {n:,}" for name, n in table.counts.items() if n]:

@@ -8,8 +8,17 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.metrics.figure import Bars
-from proctor.report.figures.parts import Scale, finite, join, label, nothing, require_equal_lengths, show
-from proctor.report.svg import percent, plain_svg
+from proctor.report.figures.parts import (
+    Scale,
+    finite,
+    join,
+    label,
+    nothing,
+    percent,
+    plain_svg,
+    require_equal_lengths,
+)
+from proctor.report.numbers import show_value
 
 __all__ = ["BARS_GUIDE", "draw_bars"]
 
@@ -56,7 +65,7 @@ def _summary(bars: Bars) -> Markup:
     digits = _scale(bars).digits
     parts = [f"{len(bars.values):,} in all"]
     if len(defined) > 2:
-        low, middle, high = (show(v, digits) for v in (defined[0], _median(defined), defined[-1]))
+        low, middle, high = (show_value(v, digits) for v in (defined[0], _median(defined), defined[-1]))
         parts.append(f"lowest {low}, median {middle}, highest {high}{_unit(bars)}")
     if missing:
         parts.append(f"{missing:,} undefined")
@@ -108,7 +117,7 @@ def _line(bars: Bars, number: int, scale: Scale) -> Markup:
     ).format(
         label(bars.labels[number]),
         plain_svg(_HEIGHT, body, "chart"),
-        show(value, scale.digits),
+        show_value(value, scale.digits),
         _unit(bars) if value is not None else "",
         count,
     )

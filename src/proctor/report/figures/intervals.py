@@ -7,8 +7,18 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.metrics.figure import IntervalPlot
-from proctor.report.figures.parts import Scale, finite, join, label, nothing, require_equal_lengths, show
-from proctor.report.svg import percent, plain_svg, whisker
+from proctor.report.figures.parts import (
+    Scale,
+    finite,
+    join,
+    label,
+    nothing,
+    percent,
+    plain_svg,
+    require_equal_lengths,
+    whisker,
+)
+from proctor.report.numbers import show_value
 
 __all__ = ["INTERVALS_GUIDE", "draw_intervals"]
 
@@ -53,12 +63,12 @@ def _line(plot: IntervalPlot, number: int, scale: Scale, with_chance: bool) -> M
     value, low, high = (finite(part[number]) for part in (plot.values, plot.low, plot.high))
     chance = finite(plot.chance[number]) if plot.chance else None
     ends = (
-        f"[{show(low, scale.digits)}, {show(high, scale.digits)}]"
+        f"[{show_value(low, scale.digits)}, {show_value(high, scale.digits)}]"
         if low is not None and high is not None
         else "–"
     )
     last = (
-        Markup('<td class="num chance soft">{}</td>').format(show(chance, scale.digits))
+        Markup('<td class="num chance soft">{}</td>').format(show_value(chance, scale.digits))
         if with_chance
         else Markup("")
     )
@@ -68,7 +78,7 @@ def _line(plot: IntervalPlot, number: int, scale: Scale, with_chance: bool) -> M
     ).format(
         label(plot.labels[number]),
         plain_svg(_HEIGHT, _marks(scale, value, low, high, chance), "chart"),
-        show(value, scale.digits),
+        show_value(value, scale.digits),
         ends,
         last,
     )

@@ -10,7 +10,6 @@ from typing import Final
 from markupsafe import Markup
 
 from proctor.report.plaintext import clip_line
-from proctor.report.svg import percent, plain_svg
 
 __all__ = [
     "Scale",
@@ -18,10 +17,12 @@ __all__ = [
     "join",
     "label",
     "nothing",
+    "percent",
+    "plain_svg",
     "require_equal_lengths",
     "scrolling",
-    "show",
     "ticks",
+    "whisker",
 ]
 
 _MAX_LABEL: Final = 160
@@ -87,15 +88,6 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def show(value: float | None, digits: int) -> str:
-    """Return a number with a true minus sign, a dash when there is none."""
-    value = finite(value)
-    if value is None:
-        return "–"
-    text = f"{value:,.{digits}f}"
-    return text.replace("-", "−") if float(text.replace(",", "")) else text.replace("-", "")
-
-
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Return round numbers from ``low`` to ``high``, at most ``most``; the ends when none lies between."""
     span = high - low
@@ -137,3 +129,28 @@ def require_equal_lengths(title: str, **parts: Sequence[object]) -> None:
     if len({len(part) for part in parts.values()}) > 1:
         seen = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
         raise ValueError(f"the picture {label(title)!r} has {seen}; they must be equally many")
+
+
+def plain_svg(height: int, body: str, classes: str) -> Markup:
+    """Return a drawing as wide as what it stands in, hidden from screen readers: the numbers stand beside it."""
+    return Markup(  # noqa: S704 - numbers and fixed words only, no text from outside comes here
+        f'<svg class="{classes}" width="100%" height="{height}" aria-hidden="true" focusable="false">{body}</svg>'
+    )
+
+
+def percent(value: float) -> str:
+    """Return a position between 0 and 100, held inside, as short as two decimals allow."""
+    return f"{min(100.0, max(0.0, value)):.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def whisker(low: float | None, high: float | None, y: float) -> str:
+    """Draw an interval of positions; an end outside 0 to 100 has no stroke, for the interval goes on there."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return ""
+    ends = "".join(
+        f'<line x1="{percent(x)}" x2="{percent(x)}" y1="{y - 3.5:g}" y2="{y + 3.5:g}"/>'
+        for x in (low, high)
+        if 0 <= x <= 100
+    )
+    line = f'<line x1="{percent(low)}" x2="{percent(high)}" y1="{y:g}" y2="{y:g}"/>'
+    return f'<g class="whisker">{line}{ends}</g>'

@@ -15,8 +15,8 @@ from proctor.report.figures.parts import (
     nothing,
     require_equal_lengths,
     scrolling,
-    show,
 )
+from proctor.report.numbers import show_value
 
 __all__ = ["RELIABILITY_GUIDE", "draw_reliability"]
 
@@ -156,7 +156,7 @@ def _dot(b: _Bin) -> Markup:
     return Markup('<circle class="dot" cx="{:g}" cy="{:g}" r="4.5"><title>{}</title></circle>').format(
         _x(b.confidence),
         _y(b.accuracy),
-        f"confidence {show(b.confidence, 3)}, came true {show(b.accuracy, 3)}, n {b.count:,}",
+        f"confidence {show_value(b.confidence, 3)}, came true {show_value(b.accuracy, 3)}, n {b.count:,}",
     )
 
 
@@ -219,9 +219,22 @@ def _table(figure: Reliability, bins: list[_Bin]) -> Markup:
 
 
 def _row(b: _Bin) -> Markup:
-    ends = f"[{show(b.low, 3)}, {show(b.high, 3)}]" if b.low is not None and b.high is not None else "–"
+    ends = (
+        f"[{show_value(b.low, 3)}, {show_value(b.high, 3)}]"
+        if b.low is not None and b.high is not None
+        else "–"
+    )
     sign = "+" if b.gap is not None and round(b.gap, 3) > 0 else ""
     return Markup(
         '<tr><th scope="row">{:g}–{:g}</th><td class="num">{:,}</td><td class="num">{}</td><td class="num">{}</td>'
         '<td class="num soft">{}</td><td class="num">{}{}</td></tr>'
-    ).format(b.start, b.end, b.count, show(b.confidence, 3), show(b.accuracy, 3), ends, sign, show(b.gap, 3))
+    ).format(
+        b.start,
+        b.end,
+        b.count,
+        show_value(b.confidence, 3),
+        show_value(b.accuracy, 3),
+        ends,
+        sign,
+        show_value(b.gap, 3),
+    )

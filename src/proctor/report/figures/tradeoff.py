@@ -9,7 +9,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from proctor.report.figures.parts import finite, join, label, nothing, show
+from proctor.report.figures.parts import finite, join, label, nothing
+from proctor.report.numbers import show_value
 
 __all__ = ["TRADEOFF_GUIDE", "Tradeoff", "TradeoffPoint", "draw_tradeoff", "money", "money_ticks"]
 
@@ -174,10 +175,10 @@ def _point(p: TradeoffPoint, group: int, scale: _Costs) -> Markup:
     x, n = scale.place(p.cost), group % len(_SHAPES)
     ends = Markup("")
     low, high = finite(p.low), finite(p.high)
-    said = f"{p.group}, {p.label}: {show(p.value, 1)}"
+    said = f"{p.group}, {p.label}: {show_value(p.value, 1)}"
     if low is not None and high is not None:
         ends = _line(f"whisker g{n}", x, _y(low), x, _y(high))
-        said += f" ({show(low, 1)} to {show(high, 1)})"
+        said += f" ({show_value(low, 1)} to {show_value(high, 1)})"
     return ends + Markup(
         '<g class="mark g{}{}" transform="translate({:g} {:g})">{}<title>{}</title></g>'
     ).format(
