@@ -48,7 +48,7 @@ def compose(data: ReportData, options: ReportOptions | None = None) -> Page:
         warning=data.about.rehearsal,
         sections=tuple(_sections(data, standings, options)),
         examples=data.examples,
-        left=data.left,
+        left=sum(len(exam.items) for exam in data.exams) - len(data.examples),
         method=tuple(_method(data, standings, options)),
     )
 

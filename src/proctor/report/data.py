@@ -194,7 +194,6 @@ class ReportData:
         making: sections of single kinds about how questions came about.
         results: sections of single kinds about how they were answered.
         examples: questions with their evidence and answers.
-        left: how many questions are not among them.
         missing_captions: answers given from descriptions that are not here.
         method: name and value of everything else that has to be known to make it again.
     """
@@ -209,7 +208,6 @@ class ReportData:
     making: tuple[Section, ...] = ()
     results: tuple[Section, ...] = ()
     examples: tuple[ExampleView, ...] = ()
-    left: int = 0
     missing_captions: int = 0
     method: tuple[tuple[str, str], ...] = ()
 

@@ -104,7 +104,6 @@ def report(
         making=(*_moments(workspace, exams, asked), *making),
         results=tuple(document_results(workspace)),
         examples=examples,
-        left=sum(len(exam.items) for exam in exams) - len(examples),
         missing_captions=described.missing,
         method=tuple(made_as(workspace)),
     )
