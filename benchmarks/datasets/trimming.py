@@ -25,8 +25,7 @@ from typing import Any
 
 from proctor.procedure.clip import leaf_segments
 from proctor.procedure.recording import Recording, Segment
-from proctor.procedure.trim_rules import DEFAULT, VARIANTS
-from proctor.procedure.trimming import trim_recording
+from proctor.procedure.trim_rules import DEFAULT, VARIANTS, trim_recording
 from proctor.stages.datasets_clips import PrefixRules, derive_clips
 
 EXPECTED = {"default": 153, "exclude": 118, "overlap": 171, "grow": 273}

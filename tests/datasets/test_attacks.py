@@ -18,7 +18,7 @@ from tests.datasets import attacks
 from tests.datasets.attacks import FAMILIES, cases, flipped, survive
 
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, checker, reader
-from proctor.datasets.json_document import read_json_document
+from proctor.datasets.json_files import read_json_document
 from proctor.errors import UserError
 from proctor.procedure.recording import Recording, Segment
 

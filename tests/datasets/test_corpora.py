@@ -14,9 +14,9 @@ import pytest
 from tests.datasets.attacks import FAMILIES, survive
 
 from proctor.corpus.source import Source, render_source
-from proctor.datasets import corpus_reading, json_lines, multimodalqa, ottqa, sources
+from proctor.datasets import corpus_reading, json_files, multimodalqa, ottqa, sources
 from proctor.datasets.dataset import Dataset, Log
-from proctor.datasets.json_lines import iter_lines, iter_typed
+from proctor.datasets.json_files import iter_lines, iter_typed
 from proctor.errors import UserError
 
 CORPORA = {"sources": sources.DATASET, "multimodalqa": multimodalqa.DATASET, "ottqa": ottqa.DATASET}
@@ -314,7 +314,7 @@ def test_a_file_of_something_else_is_refused_before_all_of_it_is_read(tmp_path: 
 
 
 def test_a_line_without_an_end_is_left_out_and_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(json_files, "MAX_LINE_BYTES", 1 << 20)
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"a": 1}\n' + b" " * (1 << 23)))
     log = Log()

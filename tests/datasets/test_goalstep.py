@@ -17,8 +17,7 @@ from proctor.datasets.dataset import ReadResult
 from proctor.datasets.goalstep import DATASET
 from proctor.errors import UserError
 from proctor.procedure.recording import Recording, Segment
-from proctor.procedure.trim_rules import VARIANTS
-from proctor.procedure.trimming import trim_recording
+from proctor.procedure.trim_rules import VARIANTS, trim_recording
 
 UID = "00000000-aaaa-4000-8000-00000000000"
 

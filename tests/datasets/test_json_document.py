@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.datasets.dataset import Log
-from proctor.datasets.json_document import decode_json, read_json_document
+from proctor.datasets.json_files import decode_json, read_json_document
 from proctor.errors import UserError
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

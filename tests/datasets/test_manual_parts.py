@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.datasets.dataset import Log
+from proctor.datasets.manual_caps import measure_manuals
 from proctor.datasets.manual_categories import category_keys, top_categories, top_category
 from proctor.datasets.manual_parts import (
     BadPartError,
@@ -21,7 +22,6 @@ from proctor.datasets.manual_parts import (
     safe_path,
     seen_as,
 )
-from proctor.datasets.manual_statistics import measure_manuals
 from proctor.procedure.manual import MODALITIES, Manual, ManualSection, ManualStep
 
 ANYTHING = st.recursive(

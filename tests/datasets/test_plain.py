@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from proctor.datasets.dataset import Correction
 from proctor.datasets.plain import DATASET, PLAIN_RULES, check_plain, plain_schema, read_plain, write_plain
-from proctor.datasets.plain.format import PlainActivity, PlainRecording
-from proctor.datasets.plain.problems import MAX_SHOWN
+from proctor.datasets.plain.format import MAX_SHOWN, PlainActivity, PlainRecording
 from proctor.errors import UserError
 from proctor.procedure.recording import Mistake, Segment
 

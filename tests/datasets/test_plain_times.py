@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.datasets.plain.build import parse_time
 from proctor.datasets.plain.format import MAX_SECONDS
-from proctor.datasets.plain.times import parse_time
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.datasets.sentences import split_sentences
+from proctor.datasets.manual_caps import split_sentences
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from proctor.datasets.annotation_rows import iter_rows
-from proctor.datasets.dataset import Log
-from proctor.datasets.json_document import read_json_document
-from proctor.datasets.json_lines import iter_lines
-from proctor.datasets.special_files import refuse_special
+from proctor.datasets.dataset import Log, refuse_special
+from proctor.datasets.json_files import iter_lines, read_json_document
 from proctor.errors import UserError
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.datasets.attacks import FAMILIES, survive
 
-from proctor.datasets import json_lines
+from proctor.datasets import json_files
 from proctor.datasets.dataset import Log, ReadResult
 from proctor.datasets.steps import DATASET
 from proctor.errors import UserError
@@ -124,7 +124,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_matter(tmp_path: Path):
 
 
 def test_a_line_that_is_too_long_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(json_files, "MAX_LINE_BYTES", 1_000)
     result = read(tmp_path, row("a"), row("b", task="x" * 2_000), row("c"))
     assert [r.id for r in result.recordings] == ["a", "c"]
     assert [(d.id, d.reason) for d in result.dropped] == [("rows.jsonl:2", "line-too-long")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proctor.datasets import json_lines, manual_parts
+from proctor.datasets import json_files, manual_parts
 from proctor.datasets.dataset import Log
 from proctor.datasets.manual_caps import Caps, derive_sequences
 from proctor.datasets.manual_categories import category_keys, top_categories
@@ -279,7 +279,7 @@ def test_an_article_of_two_splits_is_not_trained_on(tmp_path: Path):
 
 
 def test_a_line_that_is_too_long_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 2_000)
+    monkeypatch.setattr(json_files, "MAX_LINE_BYTES", 2_000)
     root = folder(tmp_path, article("a"), article("b", summary="x" * 9_000), article("c"))
     manuals, log = read(root)
     assert [m.id for m in manuals] == ["a", "c"]

@@ -36,7 +36,7 @@ from proctor.llm.message import Request
 from proctor.llm.outcome import Failure
 from proctor.llm.prompt import Rendered, Template
 from proctor.llm.store import CallStore
-from proctor.media import clips, frames, paint, probe, times
+from proctor.media import clips, frames, paint, probe
 from proctor.media.frames import Frame
 from proctor.media.probe import VideoInfo
 from proctor.records import canonical_json
@@ -166,7 +166,7 @@ class Pictures:
         with ExitStack() as stack:
             for original, replacement in (
                 (frames.extract_frames, self.extract_frames),
-                (times.presentation_times, self.presentation_times),
+                (probe.presentation_times, self.presentation_times),
                 (probe.probe, self.probe),
                 (clips.cut_clip, self.cut_clip),
                 (recipe_picture.draw_procedure, self.draw_procedure),

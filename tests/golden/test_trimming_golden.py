@@ -12,10 +12,9 @@ from statistics import fmean
 import pytest
 
 from proctor.procedure.clip import leaf_segments
-from proctor.procedure.oddities import find_oddities
+from proctor.procedure.clip_statistics import find_oddities
 from proctor.procedure.recording import Recording, Segment
-from proctor.procedure.trim_rules import VARIANTS
-from proctor.procedure.trimming import trim_recording
+from proctor.procedure.trim_rules import VARIANTS, trim_recording
 
 pytestmark = pytest.mark.shared
 

@@ -14,8 +14,8 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.media.frames import extract_frames, iter_frames, walk_frames
-from proctor.media.limits import Limits
 from proctor.media.sampling import by_fps, uniform
+from proctor.media.source import Limits
 
 Make = Callable[..., Path]
 
@@ -80,8 +80,8 @@ def everything(path: Path) -> tuple[list[tuple[int, np.ndarray]], Fraction, Frac
     """Decode the whole file: (pts, picture) of each frame, the time base, the start."""
     import av
 
-    from proctor.media.limits import DEFAULT_LIMITS
     from proctor.media.paint import Painter
+    from proctor.media.source import DEFAULT_LIMITS
 
     with av.open(str(path)) as container:
         stream = container.streams.video[0]

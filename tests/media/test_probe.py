@@ -15,8 +15,8 @@ import pytest
 from tests.patience import PATIENCE
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.media.limits import Limits
 from proctor.media.probe import Quarantined, VideoInfo, _Prober, check_all, probe
+from proctor.media.source import Limits
 
 Make = Callable[..., Path]
 FAST = {"container_options": {"movflags": "faststart"}}

@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.media.limits import Limits
 from proctor.media.probe import probe
 from proctor.media.proxy import pictures_before, trim_proxy, write_poster, write_proxy
+from proctor.media.source import Limits
 
 Make = Callable[..., Path]
 

@@ -6,7 +6,7 @@ import pytest
 
 from proctor.errors import UserError
 from proctor.media.frames import extract_frames
-from proctor.media.times import presentation_times
+from proctor.media.probe import presentation_times
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.procedure.dot import render_dot
-from proctor.procedure.graph import Step, TaskGraph
+from proctor.procedure.graph import Step, TaskGraph, render_dot
 
 
 def test_nodes_come_before_edges_in_file_order(diamond: TaskGraph) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.procedure.graph_draft import closing_edges
+from proctor.procedure.graph import closing_edges
 
 
 @pytest.mark.parametrize(

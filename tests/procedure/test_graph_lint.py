@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.procedure.graph import GraphError, Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, GraphError, Step, TaskGraph
 from proctor.procedure.graph_lint import (
     _CHECKS,
     BROKEN_RULES,

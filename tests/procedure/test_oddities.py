@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import UserError
-from proctor.procedure.oddities import Oddities, find_oddities
+from proctor.procedure.clip_statistics import Oddities, find_oddities
 from proctor.procedure.recording import Recording, Segment
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from proctor.errors import UserError
 from proctor.procedure.clip import REASONS
 from proctor.procedure.recording import Mistake, Recording, Segment
-from proctor.procedure.trim_rules import DEFAULT, VARIANTS, TrimRules, variant_rules
-from proctor.procedure.trimming import Trimmed, trim_recording
+from proctor.procedure.trim_rules import DEFAULT, VARIANTS, Trimmed, TrimRules, trim_recording, variant_rules
 from proctor.records import canonical_json, decode
 
 

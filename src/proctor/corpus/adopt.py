@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from proctor.corpus.collection import NoImage, find_image
-from proctor.corpus.ingest.pixels import check_image, keep_image
+from proctor.corpus.ingest.pictures import check_image, keep_image
 from proctor.corpus.ingest.reading import CannotReadError
 from proctor.corpus.picture import MAX_BYTES, MAX_PIXELS
 from proctor.corpus.source import Source

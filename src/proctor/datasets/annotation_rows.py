@@ -14,15 +14,15 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
-from proctor.datasets.dataset import Log
+from proctor.datasets.dataset import Log, refuse_special
 from proctor.datasets.interchange.reading import load_text
-from proctor.datasets.json_document import read_json_document
-from proctor.datasets.special_files import refuse_special
+from proctor.datasets.json_files import read_json_document
 from proctor.errors import UserError
 
 __all__ = [
     "MAX_BAD_ROWS",
     "ROW_RULES",
+    "FirstMeaning",
     "is_there",
     "iter_rows",
     "load_object",
@@ -246,3 +246,28 @@ def load_object(path: Path, log: Log, key: str) -> tuple[dict[str, Any], dict[st
 def is_there(path: Path) -> bool:
     """True when something has this name, be it a broken link: then it has to be read, or refused."""
     return os.path.lexists(path)
+
+
+# -- names of ids that occur again and again in annotations: the second meaning of one id is told ------------------
+
+
+class FirstMeaning:
+    """Remembers what each id meant first, and tells once for each other meaning.
+
+    Args:
+        log: is told.
+        rule: that findings carry.
+    """
+
+    def __init__(self, log: Log, rule: str) -> None:
+        self._log = log
+        self._rule = rule
+        self._first: dict[str, str] = {}
+        self._told: set[tuple[str, str]] = set()
+
+    def tell(self, where: str, id_: str, name: str) -> None:
+        """Compare a name with the first one of its id."""
+        first = self._first.setdefault(id_, name)
+        if name != first and (id_, name) not in self._told:
+            self._told.add((id_, name))
+            self._log.find(self._rule, where, f"{shown(id_)} is {shown(name)}, before it was {shown(first)}")

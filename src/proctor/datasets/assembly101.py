@@ -149,7 +149,11 @@ def _add_judged(found: StepRows, row: _Row, fps: float) -> str:
         found.drop(line, "bad-row", shown(row[1]))
         return ""
     label = label.lower()
-    mistakes = (Mistake(_kind(remark), remark),) if label == "mistake" else ()
+    mistakes = (
+        (Mistake(REMARKS.get(" ".join(remark.replace("’", "'").lower().split()), "other"), remark),)
+        if label == "mistake"
+        else ()
+    )
     times = seconds_from(start, fps), seconds_from(end, fps)
     if not found.add(line, text, text, *times, mistakes=mistakes):
         return ""
@@ -169,10 +173,6 @@ def _action(verb: str, this: str, that: str) -> str | None:
         return None
     join = _JOINS.get(verb.split()[-1].lower())
     return " ".join([verb, this, *([join] if join and that else []), *([that] if that else [])])
-
-
-def _kind(remark: str) -> str:
-    return REMARKS.get(" ".join(remark.replace("’", "'").lower().split()), "other")
 
 
 DATASET = Dataset(

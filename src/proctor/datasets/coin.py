@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from proctor.datasets.annotation_rows import (
     ROW_RULES,
+    FirstMeaning,
     load_object,
     number_from,
     seconds_from,
@@ -16,7 +17,6 @@ from proctor.datasets.annotation_rows import (
     token_from,
 )
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, checker, reader
-from proctor.datasets.first_meaning import FirstMeaning
 from proctor.datasets.step_rows import MAX_SECONDS, STEP_RULES, StepRows
 from proctor.errors import UserError
 from proctor.procedure.recording import Recording

@@ -12,7 +12,7 @@ from proctor.corpus.question import CorpusQuestion, count_modalities
 from proctor.corpus.source import MIN_TEXT_LENGTH, MODALITIES, Modality, Source, body_length, is_long_enough
 from proctor.datasets.dataset import Finding, Iterate, Log
 from proctor.datasets.first_seen import FirstSeen
-from proctor.datasets.json_lines import LONG_LINE
+from proctor.datasets.json_files import LONG_LINE
 from proctor.records import file_sha256
 
 __all__ = [

@@ -7,6 +7,7 @@ nothing is repaired silently. A new reader is one generator function (``iterate`
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from proctor.datasets.special_files import refuse_special
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Recording
@@ -44,6 +44,7 @@ __all__ = [
     "guess_dataset",
     "load_dataset",
     "reader",
+    "refuse_special",
 ]
 
 Kind = Literal["recordings", "manuals", "corpus"]
@@ -153,6 +154,22 @@ class Iterate(Protocol):
             UserError: if a file cannot be read at all; one record that makes no sense is dropped and reported.
         """
         ...
+
+
+def refuse_special(path: Path) -> None:
+    """Make sure, since opening or reading one may never end, that a path is no pipe, device or socket, nor a link to one; whether it can be read is not asked.
+
+    Raises:
+        UserError: naming what it is.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return  # whoever opens it says what is wrong
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    raise UserError(f"this is {kind}, a file was expected.", where=str(path), hint="give a file")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 
 from proctor.datasets.annotation_rows import (
     ROW_RULES,
+    FirstMeaning,
     iter_rows,
     number_from,
     seconds_from,
@@ -17,7 +18,6 @@ from proctor.datasets.annotation_rows import (
     whole_from,
 )
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, checker, reader
-from proctor.datasets.first_meaning import FirstMeaning
 from proctor.datasets.step_rows import STEP_RULES, StepRows
 from proctor.procedure.recording import Recording
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, Published, checker, reader
-from proctor.datasets.json_document import read_json_document
+from proctor.datasets.json_files import read_json_document
 from proctor.datasets.step_rows import (
     REASONS,
     RULES,

@@ -1,16 +1,22 @@
-"""Sequences of steps from manuals: which steps are kept, and how much of each is shown.
+"""Sequences of steps from manuals: which are kept, how much of each is shown, and the figures of whole data sets.
 
-The defaults are those of Wu et al. 2022. Lengths in tokens and the size of pictures are the business of
+Sentences are found by rule, enough to count them and to keep the first few. One ends at ``.``, ``!`` or ``?`` (closing quotes and brackets included) before white space and something that can
+begin a sentence, or at the end of a line. No stop ends one after an abbreviation that needs more to follow (``tsp.``,
+``e.g.``), a single capital, or the number of a list at the beginning of a sentence (``2. Stir``).
+
+The defaults of ``Caps`` are those of Wu et al. 2022. Lengths in tokens and the size of pictures are the business of
 whoever encodes them; they stand here so that one value says all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from proctor.datasets.sentences import split_sentences
 from proctor.errors import UserError
 from proctor.procedure.manual import (
     Manual,
@@ -31,9 +37,72 @@ __all__ = [
     "Derived",
     "TextField",
     "derive_sequences",
+    "measure_manuals",
     "middle_frame",
+    "split_sentences",
     "step_text",
 ]
+
+_INNER: Final = frozenset(
+    (
+        *("e.g", "i.e", "eg", "ie", "cf", "vs", "approx", "ca", "incl", "excl", "esp"),
+        *("dr", "mr", "mrs", "ms", "prof", "st", "jr", "sr", "nos", "fig", "figs", "vol", "dept"),
+        *(
+            "tsp",
+            "tsps",
+            "tbsp",
+            "tbsps",
+            "tbs",
+            "oz",
+            "lb",
+            "lbs",
+            "pt",
+            "pts",
+            "qt",
+            "qts",
+            "gal",
+            "deg",
+            "pkg",
+        ),
+    )
+)
+"""Abbreviations that seldom end a sentence; ``etc.``, ``a.m.`` and ``in.`` often do."""
+
+_END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|\n++")
+"""Begins only where a run of marks does, so that a text of marks alone takes no quadratic time."""
+
+_OPENER: Final = re.compile(r"[\"'“‘(\[\s*•-]*(?P<first>.)", re.DOTALL)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text in order, with white space at their ends removed; none for a blank text."""
+    sentences: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        if _ends(text, start, match):
+            sentences.append(text[start : match.end()].strip())
+            start = match.end()
+    sentences.append(text[start:].strip())
+    return [s for s in sentences if s]
+
+
+def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+    mark = match[0]
+    if mark.isspace():
+        return True
+    opener = _OPENER.match(text, match.end())
+    if opener is not None and opener["first"].islower():
+        return False
+    if not mark.startswith(".") or mark.startswith(".."):
+        return True
+    before = text[max(start, match.start() - 20) : match.start()].split()
+    last = before[-1].lstrip("\"'“‘([") if before else ""
+    if last.lower() in _INNER or (len(last) == 1 and last.isupper()):
+        return False
+    return not (last.isdigit() and text[start : match.start()].strip() == last)
+
+
+# -- sequences of steps from manuals: which steps are kept, and how much of each is shown --------------------------
 
 TextField = Literal["headline", "text", "bullets"]
 
@@ -214,3 +283,82 @@ def middle_frame(frames: int) -> int:
     if frames < 1:
         raise UserError(f"a clip of {frames} frames has no middle one.", hint="is the file complete?")
     return frames // 2
+
+
+# -- figures of manuals as in Table 1 of Wu et al. 2022, in one pass and without keeping the manuals ---------------
+
+
+@dataclass(slots=True)
+class _Spread:
+    """Mean, population standard deviation and ends of whole numbers that come one by one."""
+
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    least: int = 0
+    most: int = 0
+
+    def add(self, value: int) -> None:
+        self.least = value if self.count == 0 else min(self.least, value)
+        self.most = max(self.most, value)
+        self.count += 1
+        self.total += value
+        self.squares += value * value
+
+    def figures(self, name: str) -> dict[str, float]:
+        if not self.count:
+            return {f"{name}_{part}": math.nan for part in ("mean", "std", "min", "max")}
+        mean = self.total / self.count
+        # whole numbers to the end, so that nothing is cancelled out
+        variance = (self.count * self.squares - self.total**2) / self.count**2
+        return {
+            f"{name}_mean": mean,
+            f"{name}_std": math.sqrt(variance),
+            f"{name}_min": float(self.least),
+            f"{name}_max": float(self.most),
+        }
+
+
+def measure_manuals(
+    manuals: Iterable[Manual], fields: tuple[TextField, ...] = PUBLISHED_CAPS.text_fields
+) -> dict[str, float]:
+    """Return the figures of Table 1 by name.
+
+    Args:
+        manuals: read once.
+        fields: of a step that count as its text.
+
+    Returns:
+        ``manuals``, ``manuals_<split>``, ``images``, ``types``, ``tokens`` and ``type_token_ratio`` (words in lower case
+        and marks of punctuation), and ``tokens_per_step_*``, ``sentences_per_step_*`` and ``steps_per_task_*`` (a task is a
+        section) with ``mean``, ``std`` (of the population), ``min`` and ``max``; ``nan`` where there is nothing to measure.
+    """
+    from proctor.metrics.text_statistics import tokenize
+
+    splits: Counter[str] = Counter()
+    vocabulary: set[str] = set()
+    tokens, sentences, steps, images, total = _Spread(), _Spread(), _Spread(), 0, 0
+    for manual in manuals:
+        total += 1
+        if split := manual.attributes.get("split"):
+            splits[f"manuals_{split}"] += 1
+        for section in manual.sections:
+            steps.add(len(section.steps))
+            for step in section.steps:
+                text = step_text(step, fields)
+                words = tokenize(text.lower())
+                vocabulary.update(words)
+                tokens.add(len(words))
+                sentences.add(len(split_sentences(text)))
+                images += len(step.images)
+    return {
+        "manuals": float(total),
+        **{name: float(n) for name, n in sorted(splits.items())},
+        "images": float(images),
+        "types": float(len(vocabulary)),
+        "tokens": float(tokens.total),
+        "type_token_ratio": len(vocabulary) / tokens.total if tokens.total else math.nan,
+        **tokens.figures("tokens_per_step"),
+        **sentences.figures("sentences_per_step"),
+        **steps.figures("steps_per_task"),
+    }

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Log
-from proctor.datasets.json_document import decode_json
-from proctor.datasets.json_lines import iter_lines
+from proctor.datasets.json_files import decode_json, iter_lines
 from proctor.errors import UserError
 from proctor.procedure.manual import MODALITIES, Modality, Order
 
@@ -178,7 +177,12 @@ def parse_orders(value: Any, semantics: str, where: str, log: Log) -> dict[Modal
     for modality, orders in _by_modality(value, where, log):
         kept: list[Order] = []
         for order in orders:
-            if not _is_permutation(order):
+            if not (
+                isinstance(order, list)
+                and len(order) > 0
+                and all(type(i) is int for i in order)
+                and sorted(order) == list(range(len(order)))
+            ):
                 log.drop(where, "bad-order", f"{modality}: {_shown_order(order)}")
             else:
                 kept.append(tuple(ranks_to_order(order) if semantics == "ranks" else order))
@@ -198,15 +202,6 @@ def _by_modality(value: Any, where: str, log: Log) -> Iterator[tuple[Modality, l
             yield modality, named[modality]
         else:
             log.drop(where, "bad-order", f"{modality}: {seen_as(named[modality])}")
-
-
-def _is_permutation(order: Any) -> bool:
-    return (
-        isinstance(order, list)
-        and len(order) > 0
-        and all(type(i) is int for i in order)
-        and sorted(order) == list(range(len(order)))
-    )
 
 
 def _shown_order(order: Any) -> str:

@@ -16,8 +16,18 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, Published, checker, reader
-from proctor.datasets.json_document import REPEATED_KEY, decode_json, read_json_document
+from proctor.datasets.dataset import (
+    Corrections,
+    DataFile,
+    Dataset,
+    Log,
+    Published,
+    checker,
+    reader,
+    refuse_special,
+)
+from proctor.datasets.json_files import REPEATED_KEY, decode_json, read_json_document
+from proctor.datasets.manual_caps import measure_manuals
 from proctor.datasets.manual_parts import (
     ORDER_REASONS,
     SEMANTICS,
@@ -28,8 +38,6 @@ from proctor.datasets.manual_parts import (
     parse_text,
     seen_as,
 )
-from proctor.datasets.manual_statistics import measure_manuals
-from proctor.datasets.special_files import refuse_special
 from proctor.errors import UserError
 from proctor.procedure.manual import Manual, ManualSection, ManualStep
 from proctor.records import read_json

@@ -28,7 +28,7 @@ from proctor.datasets.corpus_reading import (
 )
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, reader
 from proctor.datasets.first_seen import FirstSeen
-from proctor.datasets.json_lines import iter_typed
+from proctor.datasets.json_files import iter_typed
 from proctor.records import is_there
 
 __all__ = ["DATASET", "iter_questions", "iter_sources"]

@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from proctor.datasets.dataset import Published
-from proctor.datasets.sentences import split_sentences
+from proctor.datasets.manual_caps import split_sentences
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.graph_lint import measure_graph
 from proctor.procedure.recording import Recording, Segment
@@ -320,7 +320,18 @@ class RecordingTally:
             activities=tuple(_activity_row(id_, a) for id_, a in self._activities.items()),
             attributes={name: len(values) for name, values in sorted(self._values.items())},
             groups=tuple(
-                _group_row(name, value, group)
+                (
+                    GroupRow(
+                        name,
+                        value,
+                        group.recordings,
+                        group.with_mistakes,
+                        len(group.activities),
+                        group.seconds / 3600,
+                        group.steps,
+                        group.mistaken_steps,
+                    )
+                )
                 for name, groups in sorted(self._groups.items())
                 if 1 < len(groups) < n["recordings"]
                 for value, group in sorted(groups.items(), key=lambda pair: _natural(pair[0]))
@@ -350,19 +361,6 @@ def _activity_row(id_: str, a: _Activity) -> ActivityRow:
         mistaken_videos=spread_of(a.video_seconds[1]),
         normal_steps=spread_of(normal),
         mistaken_steps=spread_of(mistaken),
-    )
-
-
-def _group_row(attribute: str, value: str, g: _Group) -> GroupRow:
-    return GroupRow(
-        attribute,
-        value,
-        g.recordings,
-        g.with_mistakes,
-        len(g.activities),
-        g.seconds / 3600,
-        g.steps,
-        g.mistaken_steps,
     )
 
 

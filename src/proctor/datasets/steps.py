@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, checker, reader
-from proctor.datasets.json_document import decode_json
-from proctor.datasets.json_lines import LONG_LINE, iter_lines
+from proctor.datasets.json_files import LONG_LINE, decode_json, iter_lines
 from proctor.datasets.step_rows import (
     REASONS,
     RULES,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from proctor.datasets.dataset import Corrections, DataFile, Dataset, Log, Published, checker, reader
-from proctor.datasets.json_document import REPEATED_KEY
-from proctor.datasets.json_lines import LONG_LINE
+from proctor.datasets.json_files import LONG_LINE, REPEATED_KEY
+from proctor.datasets.manual_caps import measure_manuals
 from proctor.datasets.manual_parts import (
     ORDER_REASONS,
     SEMANTICS,
@@ -26,7 +26,6 @@ from proctor.datasets.manual_parts import (
     safe_path,
     seen_as,
 )
-from proctor.datasets.manual_statistics import measure_manuals
 from proctor.errors import UserError
 from proctor.procedure.manual import Manual, ManualSection, ManualStep
 

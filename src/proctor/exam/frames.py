@@ -18,8 +18,7 @@ from proctor.llm.message import Image, Video
 from proctor.media.clips import cut_clip
 from proctor.media.frames import extract_frames
 from proctor.media.paint import encode_jpeg
-from proctor.media.probe import probe
-from proctor.media.times import presentation_times
+from proctor.media.probe import presentation_times, probe
 
 __all__ = ["Frames", "ShownFrame"]
 

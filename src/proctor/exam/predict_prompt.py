@@ -19,7 +19,7 @@ from proctor.errors import UserError
 from proctor.exam.predict import Task
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered, frame_labels
-from proctor.procedure.dot import render_dot
+from proctor.procedure.graph import render_dot
 
 __all__ = [
     "PREDICT_TEMPLATES",

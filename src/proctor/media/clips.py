@@ -17,10 +17,16 @@ import numpy as np
 
 from proctor.errors import UserError
 from proctor.media.frames import extract_frames, walk_frames
-from proctor.media.limits import DEFAULT_LIMITS, Deadline, Limits
-from proctor.media.output import write_mp4
 from proctor.media.paint import encode_jpeg, upright_size
-from proctor.media.source import import_av, local_file, open_video
+from proctor.media.source import (
+    DEFAULT_LIMITS,
+    Deadline,
+    Limits,
+    import_av,
+    local_file,
+    open_video,
+    write_mp4,
+)
 from proctor.records import atomic_write
 
 if TYPE_CHECKING:

@@ -27,9 +27,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal
 
 from proctor.errors import UserError
-from proctor.media.limits import DEFAULT_LIMITS, Deadline, Limits
 from proctor.media.paint import Image, Painter
-from proctor.media.source import import_av, open_video
+from proctor.media.source import DEFAULT_LIMITS, Deadline, Limits, import_av, open_video
 
 if TYPE_CHECKING:
     from av.container import InputContainer

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.media.limits import Limits
-from proctor.media.source import import_av
+from proctor.media.source import Limits, import_av
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame

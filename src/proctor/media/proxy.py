@@ -23,10 +23,16 @@ import numpy as np
 from proctor.errors import UserError
 from proctor.media.clips import AUDIO_BLOCK, AUDIO_RATE, Samples, encode_sound, sound_blocks, write_thumbnail
 from proctor.media.frames import walk_frames
-from proctor.media.limits import DEFAULT_LIMITS, Deadline, Limits
-from proctor.media.output import write_mp4
 from proctor.media.paint import upright_size
-from proctor.media.source import import_av, local_file, open_video
+from proctor.media.source import (
+    DEFAULT_LIMITS,
+    Deadline,
+    Limits,
+    import_av,
+    local_file,
+    open_video,
+    write_mp4,
+)
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream

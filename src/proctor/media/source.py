@@ -1,4 +1,4 @@
-"""Open a local video file, and nothing else.
+"""Open a local video file, and nothing else, within limits on the work that it may cause; write one whole or not at all.
 
 FFmpeg opens URLs, playlists and concatenation scripts as readily as files, and a script can name any file of the
 machine. So only regular files are opened, by absolute path, with the protocol list cut down to ``file`` and the
@@ -10,21 +10,79 @@ from __future__ import annotations
 import os
 import re
 import stat
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.media.limits import DEFAULT_LIMITS, Limits
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Deadline",
+    "Limits",
+    "cut_off",
+    "import_av",
+    "local_file",
+    "open_video",
+    "read_failure",
+    "write_mp4",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on the work that one file may cause.
+
+    Attributes:
+        frames: most frames that one call returns.
+        source_pixels: most pixels of one coded frame (8K has 33 million).
+        output_bytes: most memory that the returned images of one call may take.
+        seconds: wall-clock time for one file; checked between packets.
+    """
+
+    frames: int = 20_000
+    source_pixels: int = 70_000_000
+    output_bytes: int = 4 * 2**30
+    seconds: float = 600.0
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+class Deadline:
+    """A point in time after which work on a file stops.
+
+    A decoder that hangs inside one call cannot be interrupted from the same process; ``probe.check_all``
+    therefore probes in a process that it can end.
+    """
+
+    def __init__(self, seconds: float, where: str) -> None:
+        self.seconds = seconds
+        self.where = where
+        self._until = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Raise ``UserError`` when the time is over."""
+        if time.monotonic() > self._until:
+            raise UserError(
+                f"reading it took longer than the limit of {self.seconds:g} s.",
+                where=self.where,
+                hint="is the file on a slow disk or damaged? Re-encode it, or raise the time limit",
+            )
+
+
+# -- open a local video file, and nothing else ---------------------------------------------------------------------
 
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.codeccontext import VideoCodecContext
     from av.video.stream import VideoStream
 
-__all__ = ["cut_off", "import_av", "local_file", "open_video", "read_failure"]
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]+:")
 _FORMATS: Final = (
@@ -229,3 +287,45 @@ def cut_off(file: Path) -> str | None:
     if "moov" not in kinds:
         return "the file has no index (its 'moov' part is missing): it was cut off or the recording never finished."
     return None
+
+
+# -- media files appear under their name whole or not at all -------------------------------------------------------
+
+if TYPE_CHECKING:
+    from av.container import OutputContainer
+
+
+@contextmanager
+def write_mp4(path: Path) -> Iterator[OutputContainer]:
+    """Open an mp4 file that appears at ``path`` when the block ends without an error.
+
+    Its index stands in front, so that a browser can play it at once, and it holds no dates and no program
+    versions: the same pictures give the same bytes.
+
+    Raises:
+        UserError: if it cannot be written or encoded; a file that was there before is then untouched.
+        MissingExtraError: when PyAV is not installed.
+    """
+    av = import_av()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name[:80]}.", dir=path.parent) as folder:
+            temporary = Path(folder, "video.mp4")
+            options = {"movflags": "faststart", "fflags": "bitexact"}
+            with av.open(
+                f"file:{temporary.resolve()}", "w", format="mp4", container_options=options
+            ) as container:
+                yield container
+            os.replace(temporary, path)  # noqa: PTH105
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"cannot be written: {reason}. The file that was there before is untouched.",
+            where=str(path),
+            hint="check permissions and free space, then run the same command again",
+        ) from error
+    except av.error.FFmpegError as error:
+        raise UserError(
+            f"the video could not be encoded: {error}. The file that was there before is untouched.",
+            where=str(path),
+        ) from error

@@ -2,6 +2,8 @@
 
 ``ClipTally`` takes clips as they come and keeps two numbers of each, so that a data set of any size can be counted while
 its clips are written. Lengths are seconds.
+
+Nothing here is wrong by itself; it is counted, because each of it makes one rule for clips differ from another.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import statistics
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from proctor.procedure.clip import Clip
+from proctor.procedure.clip import Clip, Placed, place_segments, video_seconds
+from proctor.procedure.recording import Recording
 
-__all__ = ["BIN_SECONDS", "ClipStatistics", "ClipTally", "Spread"]
+__all__ = ["BIN_SECONDS", "ClipStatistics", "ClipTally", "Oddities", "Spread", "find_oddities"]
 
 BIN_SECONDS: Final = 30.0
 """Width of the bins of the distribution of lengths."""
@@ -110,3 +114,54 @@ def _bins(seconds: Iterable[float]) -> tuple[tuple[float, int], ...]:
         number = math.floor(value / BIN_SECONDS)
         counts[number] = counts.get(number, 0) + 1
     return tuple((number * BIN_SECONDS, counts[number]) for number in sorted(counts))
+
+
+# -- what is odd about the segments of a recording: out of order, overlapping, nested, without length, ---
+
+
+@dataclass(frozen=True, slots=True)
+class Oddities:
+    """Counts of what is odd about the segments of a recording.
+
+    Attributes:
+        unsorted: segments that begin before the one listed before them does.
+        overlapping: segments that begin before the one listed before them has ended.
+        nested: segments that lie within another one that is longer.
+        zero_length: segments that end when they begin.
+        beyond_video: segments that end after the video.
+    """
+
+    unsorted: int = 0
+    overlapping: int = 0
+    nested: int = 0
+    zero_length: int = 0
+    beyond_video: int = 0
+
+
+def find_oddities(recording: Recording) -> Oddities:
+    """Count what is odd about the segments of a recording whose times can be right.
+
+    Raises:
+        UserError: if the recording's duration is no length.
+    """
+    seconds = video_seconds(recording)
+    placed, _ = place_segments(recording)
+    listed = sorted(placed, key=lambda p: p.position)
+    return Oddities(
+        unsorted=sum(b.start < a.start for a, b in pairwise(listed)),
+        overlapping=sum(b.start < a.end for a, b in pairwise(listed)),
+        nested=_nested(placed),
+        zero_length=sum(p.start == p.end for p in placed),
+        beyond_video=0 if seconds is None else sum(p.end > seconds for p in placed),
+    )
+
+
+def _nested(placed: Iterable[Placed]) -> int:
+    """Count segments within a longer one; in the order of their start, longest first, that has begun before."""
+    count, longest_end, longest_start = 0, -math.inf, math.nan
+    for p in sorted(placed, key=lambda p: (p.start, -p.end)):
+        if p.end <= longest_end and (p.start, p.end) != (longest_start, longest_end):
+            count += 1
+        if p.end > longest_end:
+            longest_start, longest_end = p.start, p.end
+    return count

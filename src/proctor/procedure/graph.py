@@ -7,6 +7,12 @@ published data sets list derived sets in that order.
 
 Sets of steps are kept as integers with one bit a step, so that ancestor and downset operations cost a few
 machine words for graphs of usual size (up to about 1,000 steps).
+
+``TaskGraph`` refuses what is no task graph. Who wants to know what is wrong with a file needs a value that can hold
+the wrong thing: readers of graph files make drafts, the linter looks at them, and ``build`` makes graphs of them.
+
+Nodes are named by the ids of the steps and labelled with their texts. (The published prompts name nodes by text; steps
+with equal texts then melt into one, and three of the 24 published recipes get cycles or a self-loop.)
 """
 
 from __future__ import annotations
@@ -18,7 +24,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["DOWNSET_LIMIT", "GraphError", "Step", "TaskGraph", "TooManyDownsetsError"]
+__all__ = [
+    "DOWNSET_LIMIT",
+    "GraphDraft",
+    "GraphError",
+    "Step",
+    "TaskGraph",
+    "TooManyDownsetsError",
+    "closing_edges",
+    "render_dot",
+]
 
 DOWNSET_LIMIT = 2_000_000
 """Counting and sampling of orders walk the downsets (sets closed under prerequisites) of the graph. Wide graphs
@@ -418,3 +433,81 @@ def _bits(mask: int) -> Iterable[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+# -- a task graph as somebody wrote it, before anything about it was checked ---------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDraft:
+    """The fields of a ``TaskGraph`` without its promises: cycles, unknown and repeated ids are possible."""
+
+    id: str
+    name: str
+    steps: tuple[Step, ...]
+    edges: tuple[tuple[str, str], ...] = ()
+    start: str | None = None
+    end: str | None = None
+
+    @classmethod
+    def of(cls, graph: TaskGraph) -> GraphDraft:
+        """Return a graph as a draft."""
+        return cls(graph.id, graph.name, graph.steps, graph.edges, graph.start, graph.end)
+
+    def build(self) -> TaskGraph:
+        """Return the task graph.
+
+        Raises:
+            GraphError: if it is none; it lists the problems.
+        """
+        return TaskGraph(self.id, self.name, self.steps, self.edges, self.start, self.end)
+
+
+def closing_edges(
+    ids: Sequence[str],
+    edges: Collection[tuple[str, str]],
+    last: Iterable[str],
+    start: str | None = None,
+    end: str | None = None,
+) -> list[tuple[str, str]]:
+    """Return the edges that make steps close an activity ("wipe the bench"), beside those that are given.
+
+    A last step comes after every step that no other step waits for, and before the end where there is one. Several last
+    steps have no order among themselves but for what the edges say.
+
+    Args:
+        ids: of all steps, in file order.
+        edges: (before, after) pairs that are given.
+        last: ids of the steps that close the activity.
+        start: node that means "nothing done yet", which is no step.
+        end: node that means "all done", which is no step.
+    """
+    closing = dict.fromkeys(last)
+    followed = {a for a, b in edges if b != end and b not in closing}
+    tips = [i for i in ids if i not in followed and i not in closing and i not in (start, end)]
+    made = [(tip, i) for i in closing for tip in tips]
+    if end is not None:
+        made += [(i, end) for i in closing]
+    return [edge for edge in made if edge not in set(edges)]
+
+
+# -- a task graph in Graphviz DOT, for people and models to read ---------------------------------------------------
+
+
+def render_dot(graph: TaskGraph) -> str:
+    """Return the graph as DOT: all nodes, then all edges, each in file order; an edge leads to what comes later."""
+    names = {graph.start: "START", graph.end: "END"}
+    lines = ["digraph {"]
+    lines += [f"  {_quoted(s.id)} [label={_quoted(names.get(s.id) or _label(s))}];" for s in graph.steps]
+    lines += [f"  {_quoted(before)} -> {_quoted(after)};" for before, after in graph.edges]
+    return "\n".join((*lines, "}"))
+
+
+def _label(step: Step) -> str:
+    return f"{step.text} (optional)" if step.optional else step.text
+
+
+def _quoted(text: str) -> str:
+    """Return a DOT string: quotes and backslashes are escaped, line breaks written as backslash n."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "\\n".join(escaped.splitlines()) + '"'

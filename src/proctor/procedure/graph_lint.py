@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from proctor.procedure.cycles import each_bit, find_cycle, strong_components
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 
 __all__ = [
     "BROKEN_RULES",

@@ -1,8 +1,11 @@
-"""English verbs as instructions use them: gerund, past, participle, and back to the base form.
+"""English words as instructions use them: forms of verbs, and nouns with their plurals.
 
 Regular spelling rules, a table of irregular verbs and a list of verbs that occur in instructions (kitchen, workshop,
 laboratory). A word that is not listed is still inflected by rule; the list only decides whether a word *is* a verb
 when nothing else in the sentence says so.
+
+The lists decide two things only: whether a bare noun lacks its article ("used bowl"), and whether a number and its
+noun agree ("2 strawberry"). A word in neither list is left as it is: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -10,14 +13,29 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-__all__ = ["VERBS", "base_form", "gerund", "participle", "past"]
+__all__ = [
+    "COUNTED",
+    "DETERMINERS",
+    "FOODS",
+    "UNCOUNTED",
+    "UNITS",
+    "VERBS",
+    "base_form",
+    "gerund",
+    "participle",
+    "past",
+    "plural",
+    "singular",
+    "word_set",
+]
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
-VERBS: Final[frozenset[str]] = _words("""
+VERBS: Final[frozenset[str]] = word_set("""
     add adjust agitate align allow apply arrange aspirate assemble attach bake balance baste beat begin bend blanch
     blast blend blitz blot boil bolt bore bottle break bring broil brown brush buff build bundle butter calibrate cap
     carry carve center centrifuge change charge check chill chop clamp clean clear clip close coat collect combine
@@ -44,7 +62,7 @@ VERBS: Final[frozenset[str]] = _words("""
     vacuum mop create attach detach replace number sip blow drive ensure hand heap help pack scrub shovel serve solve
     """)
 
-_IRREGULAR: Final[dict[str, tuple[str, str]]] = {
+_IRREGULAR_VERBS: Final[dict[str, tuple[str, str]]] = {
     "beat": ("beat", "beaten"),
     "become": ("became", "become"),
     "begin": ("began", "begun"),
@@ -128,12 +146,12 @@ def gerund(verb: str) -> str:
 
 def past(verb: str) -> str:
     """Return the simple past: ``"take"`` → ``"took"``."""
-    return _IRREGULAR[verb][0] if verb in _IRREGULAR else _regular_past(verb)
+    return _IRREGULAR_VERBS[verb][0] if verb in _IRREGULAR_VERBS else _regular_past(verb)
 
 
 def participle(verb: str) -> str:
     """Return the past participle: ``"take"`` → ``"taken"``."""
-    return _IRREGULAR[verb][1] if verb in _IRREGULAR else _regular_past(verb)
+    return _IRREGULAR_VERBS[verb][1] if verb in _IRREGULAR_VERBS else _regular_past(verb)
 
 
 def base_form(word: str) -> str:
@@ -176,3 +194,78 @@ def _forms() -> dict[str, str]:
         for form in (gerund(verb), past(verb), participle(verb), _third_person(verb)):
             table.setdefault(form, verb)
     return table | {verb: verb for verb in VERBS}
+
+
+# -- nouns of kitchens, workshops and laboratories: which are counted, which are not, and their plurals ------------
+
+
+COUNTED: Final = word_set("""
+    bag basket battery beaker bench bin blade blender board bolt bottle bowl box bracket brush bucket bulb burner
+    button cable can cap caddy chisel clamp clip clock cloth colander computer container cooker corner counter
+    countertop cover cup cupboard cutter cylinder dish dripper drill dropper fan file finger flask fork fridge funnel
+    gasket grater grinder hammer handle hook hose instrument jack jar jug kettle key knife knob ladle lamp lever lid
+    liner machine magnet mallet microwave mixer mould mug nail needle nozzle nut oven package packet paddle pan peeler
+    pen pencil pin pipe pipette plate platter plug pole pot puddle pump ramekin ring rod roller ruler saucepan saucer
+    saw scale scissor scoop screw screwdriver shade shaker shovel sieve sink skewer skillet socket spanner spatula
+    spoon stick stove strainer strap strip surface switch tablespoon table tap teaspoon thermometer timer toaster tool
+    toothpick torch towel tray tripod tube tyre utensil valve vial washer wheel whisk whisker wok wrench
+    margin hole lump chunk   circle square layer dollop cone floret pair
+    mortar filter edge boundary stem mixture amount quantity motion
+    """)
+"""Singular nouns of things that are counted: without an article, number or possessive they are no English."""
+
+FOODS: Final = word_set("""
+    almond apple avocado baguette banana bean carrot clove cucumber cupcake egg leaf lemon lime meatball muffin
+    mushroom omelette onion orange pancake peach pear potato scallion shallot strawberry tomato tortilla zucchini
+    chilli
+    """)
+"""Foods that are one thing or an ingredient; after "use" and "instead of" they take an article, elsewhere either is fine."""
+
+UNCOUNTED: Final = word_set("""
+    air bacon baking basil batter bread butter cheese chocolate cilantro cinnamon coffee corn cornstarch cream cumin
+    curd flour floss foil frosting garlic glue grease heat honey jelly ketchup lettuce mayonnaise milk mozzarella mustard
+    oil oregano paper parmesan pasta pepper powder rice salsa salt sauce skin soap soda spray starch sugar syrup tape tea
+    tofu tuna turmeric vinegar water yogurt yoghurt
+    """)
+"""Nouns of stuff, which take no "a"."""
+
+UNITS: Final[dict[str, str]] = {
+    "tsp": "tsp", "tbsp": "tbsp", "oz": "oz", "g": "g", "kg": "kg", "mg": "mg", "ml": "ml", "cm": "cm", "mm": "mm",
+    "min": "min", "sec": "sec", "teaspoon": "teaspoons", "tablespoon": "tablespoons", "cup": "cups",
+    "ounce": "ounces", "gram": "grams", "pound": "pounds", "pinch": "pinches", "inch": "inches", "second": "seconds",
+    "minute": "minutes", "hour": "hours", "degree": "degrees", "liter": "liters", "litre": "litres",
+    "spoonful": "spoonfuls", "piece": "pieces", "turn": "turns", "time": "times", "drop": "drops", "half": "halves",
+    "bunch": "bunches", "slice": "slices", "cube": "cubes", "wedge": "wedges",
+}  # fmt: skip
+"""Units and measures with their plurals; abbreviations have none."""
+
+DETERMINERS: Final = word_set(
+    "a an the this that these those my your our his her its their one no any some each every another both "
+    "either all half enough other same much"
+)
+
+_IRREGULAR: Final = {"leaf": "leaves", "knife": "knives", "half": "halves", "scissor": "scissors"}
+_ONE: Final = {many: one for one, many in (*UNITS.items(), *_IRREGULAR.items()) if one != many}
+
+
+def plural(noun: str) -> str:
+    """Return the plural: ``"strawberry"`` → ``"strawberries"``, ``"tbsp"`` → ``"tbsp"``."""
+    low = noun.lower()
+    if low in UNITS or low in _IRREGULAR:
+        return UNITS.get(low) or _IRREGULAR[low]
+    if low.endswith("y") and low[-2:-1] not in tuple("aeiou"):
+        return f"{noun[:-1]}ies"
+    if low.endswith(("s", "x", "z", "ch", "sh", "potato", "tomato")):
+        return f"{noun}es"
+    return f"{noun}s"
+
+
+def singular(noun: str) -> str:
+    """Return the singular of a listed noun's plural, the noun itself when it is a listed singular, else ``""``."""
+    low = noun.lower()
+    if low in _ONE:
+        return _ONE[low]
+    for one in (low, low.removesuffix("s"), low.removesuffix("es"), f"{low.removesuffix('ies')}y"):
+        if one in UNITS or one in COUNTED or one in FOODS:
+            return one
+    return ""

@@ -14,8 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from proctor.procedure.inflect import VERBS, base_form, past
-from proctor.procedure.nouns import COUNTED, FOODS, UNCOUNTED, word_set
+from proctor.procedure.inflect import COUNTED, FOODS, UNCOUNTED, VERBS, base_form, past, word_set
 from proctor.procedure.wording import NUMBER, agree, article_for, with_articles
 
 __all__ = ["RULES", "Fault", "find_faults"]

@@ -303,7 +303,14 @@ def _inflect_rest(verb: str, rest: str, form: str) -> str:
     def replace(match: re.Match[str]) -> str:
         word = match["verb"]
         if word not in VERBS or re.search(
-            r"\bto [a-z]+\b(?<!to the)(?<!to a)", _infinitives(rest[: match.start()])
+            r"\bto [a-z]+\b(?<!to the)(?<!to a)",
+            (
+                " ".join(
+                    f"to {w}"
+                    for w in re.findall(r"\bto ([a-z]+)", rest[: match.start()])
+                    if w in VERBS and w not in _NOUNS_TOO
+                )
+            ),
         ):
             return match[0]
         following = rest[match.end() :].split()[:1]
@@ -316,13 +323,6 @@ def _inflect_rest(verb: str, rest: str, form: str) -> str:
         return match["link"] + _inflect(word, form)
 
     return _THEN_VERB.sub(replace, rest)
-
-
-def _infinitives(text: str) -> str:
-    """Keep only the "to" that stand before a listed verb."""
-    return " ".join(
-        f"to {w}" for w in re.findall(r"\bto ([a-z]+)", text) if w in VERBS and w not in _NOUNS_TOO
-    )
 
 
 def _continued(front: str, verb: str, rest: str) -> Phrase | None:
@@ -413,7 +413,15 @@ def _object(verb: str, rest: str) -> str:
 
 def _measures(word: str, length: int) -> bool:
     """True when the first word of a noun phrase tells how much or how big, not what."""
-    if word == "of" or _is_quantity(word) or word in _SIZES or word in _TEMPERATURE_WORDS:
+    if (
+        word == "of"
+        or (
+            re.fullmatch(r"(?:[\d½¼¾⅓⅔⅛]+(?:[./–-]\d+)*(?:/\d+)?)(?:[-\s]?[a-zµ°%]{0,6}\.?)?", word)
+            is not None
+        )
+        or word in _SIZES
+        or word in _TEMPERATURE_WORDS
+    ):
         return True
     return (word in _DETERMINER and word not in _VAGUE) or (word.rstrip(".") in _UNITS and length > 1)
 
@@ -435,19 +443,14 @@ def _object_words(verb: str, rest: str) -> list[str]:
             break
         taken.append(word.rstrip(",.;:"))
         if word[-1] in ",.;:" and not (re.match(r"^(?:small|short|clean|large|fresh|dry)$", bare)):
-            if not _is_list(words[n:]):
+            if not (
+                False
+                if len(words[n:]) < 2
+                else any(w in ("and", "or") for w in words[n:][1:4]) and not _starts_verb(words[n:][1:])
+            ):
                 break
             taken[-1] += ","
     return taken if not (taken and taken[-1].lower() in ("and", "or")) else taken[:-1]
-
-
-def _is_list(words: list[str]) -> bool:
-    """True when a comma belongs to an enumeration of nouns ("carrots, onion and garlic")."""
-    return (
-        False
-        if len(words) < 2
-        else any(w in ("and", "or") for w in words[1:4]) and not _starts_verb(words[1:])
-    )
 
 
 def _starts_verb(words: list[str]) -> bool:
@@ -460,12 +463,6 @@ def _starts_verb(words: list[str]) -> bool:
         return False
     after = words[1].strip(",").lower() if len(words) > 1 else ""
     return first not in _NOUNS_TOO or after in _DETERMINER or after[:1].isdigit() or not after
-
-
-def _is_quantity(word: str) -> bool:
-    return (
-        re.fullmatch(r"(?:[\d½¼¾⅓⅔⅛]+(?:[./–-]\d+)*(?:/\d+)?)(?:[-\s]?[a-zµ°%]{0,6}\.?)?", word) is not None
-    )
 
 
 def _brief(verb: str, rest: str, noun: str) -> str | None:

@@ -14,9 +14,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from proctor.procedure.inflect import VERBS, base_form, gerund, past
+from proctor.procedure.inflect import (
+    COUNTED,
+    DETERMINERS,
+    FOODS,
+    UNCOUNTED,
+    UNITS,
+    VERBS,
+    base_form,
+    gerund,
+    past,
+    singular,
+    word_set,
+)
 from proctor.procedure.language import find_faults
-from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, singular, word_set
 from proctor.procedure.phrase import parse_phrase, render_step
 from proctor.procedure.wording import NUMBER, article_for, plain_english
 
@@ -119,7 +130,9 @@ def _hands(plain: str) -> str:
 def _repaired(plain: str) -> str:
     """Mend the words that join the two sides of a contrast, and verbs that lack their "it"."""
     plain = re.sub(
-        r"\binstead (?=(?:a |the )?([a-z]+))", lambda m: "instead of " if _is_thing(m[1]) else m[0], plain
+        r"\binstead (?=(?:a |the )?([a-z]+))",
+        lambda m: "instead of " if (m[1] in COUNTED or m[1] in FOODS or m[1] in UNCOUNTED) else m[0],
+        plain,
     )
     if not re.search(r"\b(?:more|less|rather|other|[a-z]+er) than\b", plain):
         plain = re.sub(r"(?<!rather) than (?=a |an |the )", " rather than ", plain)
@@ -133,10 +146,6 @@ def _repaired(plain: str) -> str:
     )
     plain = re.sub(r",? and there [a-z ]+ (?:is|are)\b.*$", "", plain)
     return re.sub(r"^([a-z]+) (instead of .+ \1\b)", r"\2", plain, flags=re.I)
-
-
-def _is_thing(word: str) -> bool:
-    return word in COUNTED or word in FOODS or word in UNCOUNTED
 
 
 def _is_base(word: str) -> bool:

@@ -11,8 +11,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from proctor.procedure.inflect import VERBS, base_form, participle, past
-from proctor.procedure.nouns import COUNTED, DETERMINERS, FOODS, UNCOUNTED, UNITS, plural, singular, word_set
+from proctor.procedure.inflect import (
+    COUNTED,
+    DETERMINERS,
+    FOODS,
+    UNCOUNTED,
+    UNITS,
+    VERBS,
+    base_form,
+    participle,
+    past,
+    plural,
+    singular,
+    word_set,
+)
 
 __all__ = ["NUMBER", "agree", "article_for", "plain_english", "with_articles"]
 
@@ -91,14 +103,11 @@ def _opens(text: str, at: int) -> bool:
 def _spelled(word: str, *, opens: bool) -> str:
     low = word.lower()
     right = _SPELLING.get(low, low)
-    if word == low or (not opens and (right != low or _is_common(low))):
+    if word == low or (
+        not opens and (right != low or (low in UNCOUNTED or low in VERBS or singular(low) != ""))
+    ):
         return right
     return right[0].upper() + right[1:] if right != low else word
-
-
-def _is_common(word: str) -> bool:
-    """True for a word that takes no capital inside a sentence."""
-    return word in UNCOUNTED or word in VERBS or singular(word) != ""
 
 
 # -- numbers and their nouns -------------------------------------------------------------------------------------

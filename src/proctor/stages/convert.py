@@ -13,7 +13,7 @@ import msgspec
 
 from proctor.datasets.dataset import Corrections, dataset_names, guess_dataset, load_dataset
 from proctor.datasets.interchange import Format, find_format, formats, guess_format
-from proctor.datasets.interchange.graphs_beside import list_lost
+from proctor.datasets.interchange.about import list_lost
 from proctor.datasets.interchange.orderless import derive_orderless
 from proctor.datasets.plain import write_plain
 from proctor.errors import UserError

@@ -17,11 +17,9 @@ import msgspec
 from proctor.errors import MissingExtraError, UserError
 from proctor.exam.kinds.example import Example
 from proctor.procedure.clip import Category, Clip, Edge, LeftOut, prefix_clip, step_moments
-from proctor.procedure.clip_statistics import ClipTally, Spread
-from proctor.procedure.oddities import find_oddities
+from proctor.procedure.clip_statistics import ClipTally, Spread, find_oddities
 from proctor.procedure.recording import Recording, Segment
-from proctor.procedure.trim_rules import DEFAULT, TrimRules
-from proctor.procedure.trimming import Rejected, trim_recording
+from proctor.procedure.trim_rules import DEFAULT, Rejected, TrimRules, trim_recording
 from proctor.records import Dropped, atomic_write, content_hash, iter_jsonl, write_jsonl
 from proctor.stages.naming import file_name
 from proctor.stages.videos import Videos

@@ -13,7 +13,7 @@ import msgspec
 from proctor.datasets.interchange.format import Format, find_format, guess_format
 from proctor.datasets.interchange.graph_file import build_graph
 from proctor.datasets.interchange.graphs import GRAPH_PARSERS, graph_format, load_graph_drafts
-from proctor.datasets.interchange.strict_json import parse_json
+from proctor.datasets.interchange.reading import parse_json
 from proctor.errors import UserError
 from proctor.metrics.interval import wilson_interval
 from proctor.procedure.graph import Step, TaskGraph

@@ -23,8 +23,7 @@ from proctor.exam.question import Choice, Question, proposed_texts, version_of
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object
-from proctor.procedure.dot import render_dot
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import TaskGraph, render_dot
 from proctor.verify.verdict import AnswerVerdict, Judgment, Verdict
 
 __all__ = [

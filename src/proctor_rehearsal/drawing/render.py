@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from proctor.errors import MissingExtraError, UserError
-from proctor.media.output import write_mp4
-from proctor.media.source import import_av
+from proctor.media.source import import_av, write_mp4
 from proctor_rehearsal.drawing.scene import Scene
 from proctor_rehearsal.drawing.stage import Stage
 

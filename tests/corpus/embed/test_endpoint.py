@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.corpus.embed.embedder import PLAIN, Prefixes
 from proctor.corpus.embed.endpoint import EndpointEmbedder, open_endpoint, parse_vectors
-from proctor.corpus.embed.texts import PLAIN, Prefixes
 from proctor.errors import UserError
 from proctor.llm.flow import FlowSettings, GateRules
 from proctor.llm.outcome import Failure

@@ -20,12 +20,15 @@ from PIL import Image
 from proctor.compute import processes
 from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.cache import VectorCache
-from proctor.corpus.embed.clip import MAX_PIXELS, ClipEmbedder, open_picture
-from proctor.corpus.embed.embedder import PixelEmbedder
-from proctor.corpus.embed.onnx import OnnxEmbedder
+from proctor.corpus.embed.embedder import E5, PixelEmbedder
+from proctor.corpus.embed.local_models import (
+    MAX_PIXELS,
+    ClipEmbedder,
+    OnnxEmbedder,
+    SentenceTransformersEmbedder,
+    open_picture,
+)
 from proctor.corpus.embed.open import embed_corpus, embed_texts, open_embedder
-from proctor.corpus.embed.sentence_transformers import SentenceTransformersEmbedder
-from proctor.corpus.embed.texts import E5
 from proctor.corpus.source import image_source, text_source
 from proctor.errors import MissingExtraError, UserError
 

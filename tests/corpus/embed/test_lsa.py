@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from proctor.corpus.embed import lsa
+from proctor.corpus.embed.embedder import faults
 from proctor.corpus.embed.lsa import LsaEmbedder, fit_lsa, load_lsa
-from proctor.corpus.embed.rows import faults
 from proctor.errors import UserError
 
 THEMES = (

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from proctor.corpus.embed.model_folder import find_prefixes, fingerprint, max_tokens, read_config
-from proctor.corpus.embed.texts import E5, PLAIN, Prefixes
+from proctor.corpus.embed.embedder import E5, PLAIN, Prefixes
+from proctor.corpus.embed.local_models import find_prefixes, fingerprint, max_tokens, read_config
 from proctor.errors import UserError
 
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.corpus.index.best import best, hits_of, merge_hits, no_hits
-from proctor.corpus.index.hits import NOTHING
+from proctor.corpus.index.hits import NOTHING, best, hits_of, merge_hits, no_hits
 
 
 @given(st.lists(st.integers(-3, 3), max_size=40), st.integers(-1, 45))

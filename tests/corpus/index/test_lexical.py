@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.corpus.index import lexical
-from proctor.corpus.index.hits import NOTHING
+from proctor.corpus.index.hits import CODES, NOTHING
 from proctor.corpus.index.lexical import LexicalIndex, words_of
-from proctor.corpus.index.modality import CODES
 from proctor.corpus.source import Source, render_source
 from proctor.errors import MissingExtraError, UserError
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from proctor.corpus.index.dense import DenseIndex
-from proctor.corpus.index.hits import NOTHING
+from proctor.corpus.index.hits import CODES, NOTHING
 from proctor.corpus.index.lexical import LexicalIndex
-from proctor.corpus.index.modality import CODES
 from proctor.corpus.index.pools import search_pool
 from proctor.errors import UserError
 

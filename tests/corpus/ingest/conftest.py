@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proctor.corpus.ingest.folder import ingest_path
-from proctor.corpus.ingest.options import IngestOptions
+from proctor.corpus.ingest.reading import IngestOptions
 from proctor.corpus.source import Source
 from proctor.records import Dropped
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.corpus.ingest.makers import drops_of, handbook, image_bytes, prose, sources_of
 
 from proctor.corpus.ingest import documents
+from proctor.corpus.ingest.blocks import caption_from_name, document_id, safe_name
 from proctor.corpus.ingest.folder import ingest_file, ingest_folder
 from proctor.corpus.ingest.isolation import Answer, Job, ReaderProcess
-from proctor.corpus.ingest.naming import caption_from_name, document_id, safe_name
-from proctor.corpus.ingest.options import IngestOptions
+from proctor.corpus.ingest.reading import IngestOptions
 from proctor.corpus.source import Source
 from proctor.errors import MissingExtraError, UserError
 from proctor.records import Dropped

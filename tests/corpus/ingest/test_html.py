@@ -14,8 +14,7 @@ from tests.corpus.ingest.makers import drops_of, image_bytes, prose, sources_of
 
 from proctor.corpus.ingest.blocks import Heading, Paragraph, Picture, Problem, TableBlock, Title
 from proctor.corpus.ingest.html import html_blocks
-from proctor.corpus.ingest.options import IngestOptions
-from proctor.corpus.ingest.reading import Reading
+from proctor.corpus.ingest.reading import IngestOptions, Reading
 from proctor.corpus.source import Source, render_source
 from proctor.records import Dropped
 

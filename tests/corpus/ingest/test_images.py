@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.corpus.ingest.makers import drops_of, image_bytes, sources_of
 
-from proctor.corpus.ingest.pixels import check_image
+from proctor.corpus.ingest.pictures import check_image
 from proctor.corpus.ingest.reading import CannotReadError
 from proctor.corpus.source import Source
 from proctor.records import Dropped

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proctor.corpus.ingest.assemble import Passage, Section, cut_passages, document_text
 from proctor.corpus.ingest.blocks import Paragraph
-from proctor.corpus.ingest.passages import Passage, Section, cut_passages, document_text
 
 words = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=30

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.corpus.ingest.makers import drops_of, sources_of
 
-from proctor.corpus.ingest.grids import Cell, expand_spans, split_header
 from proctor.corpus.ingest.reading import CannotReadError
-from proctor.corpus.ingest.tables import find_delimiter
+from proctor.corpus.ingest.tables import Cell, expand_spans, find_delimiter, split_header
 from proctor.corpus.source import Source
 from proctor.records import Dropped
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.patience import effort
 
+from proctor.datasets.interchange.checks import parse_mistake, render_mistake
 from proctor.datasets.interchange.elan import read_elan, write_elan
-from proctor.datasets.interchange.notes import parse_mistake, render_mistake
 from proctor.datasets.interchange.safe_xml import parse_xml
 from proctor.errors import UserError
 from proctor.procedure.recording import Mistake, Recording, Segment

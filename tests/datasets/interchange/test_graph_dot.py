@@ -11,9 +11,7 @@ import pytest
 from proctor.datasets.interchange import dot
 from proctor.datasets.interchange.dot import parse_dot, render_dot_file
 from proctor.errors import UserError
-from proctor.procedure.dot import render_dot
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph, render_dot
 
 TEA = (("start", "boil"), ("start", "leaf"), ("boil", "pour"), ("leaf", "pour"), ("pour", "end"))
 

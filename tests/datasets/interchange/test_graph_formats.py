@@ -20,8 +20,7 @@ from proctor.datasets.interchange.graphml import render_graphml
 from proctor.datasets.interchange.graphs import GRAPH_PARSERS, graph_format, load_graph_drafts
 from proctor.datasets.interchange.howto import render_howto
 from proctor.errors import UserError
-from proctor.procedure.graph import GraphError, Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, GraphError, Step, TaskGraph
 
 RENDERERS = {
     "graph-json": render_own,

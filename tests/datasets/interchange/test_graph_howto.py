@@ -10,8 +10,7 @@ import pytest
 from proctor.datasets.interchange.format import Imported
 from proctor.datasets.interchange.howto import parse_howto, render_howto
 from proctor.errors import UserError
-from proctor.procedure.graph import TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, TaskGraph
 
 
 def _read(value: Any) -> Imported[GraphDraft]:

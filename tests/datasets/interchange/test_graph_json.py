@@ -10,7 +10,7 @@ import pytest
 
 from proctor.datasets.interchange.graph_json import parse_captaincook, parse_own, render_captaincook
 from proctor.datasets.interchange.graphs import load_graph_drafts
-from proctor.datasets.interchange.strict_json import parse_json
+from proctor.datasets.interchange.reading import parse_json
 from proctor.errors import UserError
 from proctor.procedure.graph import Step, TaskGraph
 from proctor.workspace import Workspace

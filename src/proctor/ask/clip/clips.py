@@ -21,8 +21,7 @@ from proctor.ask.clip.record import ShownClip, ShownStep
 from proctor.errors import UserError
 from proctor.procedure.clip import Clip, Placed, place_segments
 from proctor.procedure.recording import Recording
-from proctor.procedure.trim_rules import DEFAULT, TrimRules
-from proctor.procedure.trimming import trim_recording
+from proctor.procedure.trim_rules import DEFAULT, TrimRules, trim_recording
 from proctor.records import Dropped
 
 __all__ = [

@@ -21,8 +21,7 @@ from proctor.exam.kinds.example import Example, Performed, StepRef
 from proctor.llm.fence import FenceSecret
 from proctor.llm.prompt import PromptSet, Rendered
 from proctor.llm.structured import Unreadable, read_object, spoken_text
-from proctor.procedure.dot import render_dot
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import TaskGraph, render_dot
 
 __all__ = [
     "DEFAULT_TEMPLATE",

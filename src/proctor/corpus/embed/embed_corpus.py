@@ -17,8 +17,7 @@ import numpy as np
 from proctor.compute import HERE, Place, map_items, threads
 from proctor.corpus.collection import Corpus
 from proctor.corpus.embed.cache import VectorCache, vector_key
-from proctor.corpus.embed.embedder import Embedder, PixelEmbedder, TextRole, Vectors
-from proctor.corpus.embed.rows import faults
+from proctor.corpus.embed.embedder import Embedder, PixelEmbedder, TextRole, Vectors, faults
 from proctor.corpus.source import render_source
 from proctor.errors import UserError
 from proctor.records import file_sha256

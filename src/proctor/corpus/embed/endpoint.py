@@ -18,9 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.embed.embedder import TextRole, Vectors
-from proctor.corpus.embed.rows import unit_rows
-from proctor.corpus.embed.texts import Prefixes, check_texts, guess_prefixes
+from proctor.corpus.embed.embedder import Prefixes, TextRole, Vectors, check_texts, guess_prefixes, unit_rows
 from proctor.errors import UserError
 from proctor.llm.attempt import AttemptRecord
 from proctor.llm.flow import Flow, FlowSettings, Limits

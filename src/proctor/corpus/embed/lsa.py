@@ -25,9 +25,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from proctor.corpus.embed.embedder import TextRole, Vectors
-from proctor.corpus.embed.rows import unit_rows
-from proctor.corpus.embed.texts import check_texts
+from proctor.corpus.embed.embedder import TextRole, Vectors, check_texts, unit_rows
 from proctor.errors import UserError
 from proctor.records import atomic_write
 

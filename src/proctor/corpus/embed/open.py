@@ -46,15 +46,15 @@ def open_embedder(spec: str, *, corpus: Corpus | None = None, folder: Path | Non
     kind, slash, path = spec.partition("/")
     if slash and path:
         if kind == "onnx":
-            from proctor.corpus.embed.onnx import OnnxEmbedder
+            from proctor.corpus.embed.local_models import OnnxEmbedder
 
             return OnnxEmbedder(path)
         if kind == "st":
-            from proctor.corpus.embed.sentence_transformers import SentenceTransformersEmbedder
+            from proctor.corpus.embed.local_models import SentenceTransformersEmbedder
 
             return SentenceTransformersEmbedder(path)
         if kind == "clip":
-            from proctor.corpus.embed.clip import ClipEmbedder
+            from proctor.corpus.embed.local_models import ClipEmbedder
 
             return ClipEmbedder(path)
         if kind in ("compat", "openai"):

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
-from proctor.corpus.index.best import hits_of, merge_hits, no_hits
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.exact import (
     Found,
@@ -26,8 +25,7 @@ from proctor.corpus.index.exact import (
     one_thread,
     ranked,
 )
-from proctor.corpus.index.hits import NOTHING, Hits
-from proctor.corpus.index.modality import checked_k, positions_within
+from proctor.corpus.index.hits import NOTHING, Hits, checked_k, hits_of, merge_hits, no_hits, positions_within
 from proctor.corpus.index.vectors import checked_queries
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError

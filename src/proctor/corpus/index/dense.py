@@ -12,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
-from proctor.corpus.index.best import hits_of, merge_hits, no_hits
 from proctor.corpus.index.exact import exact_top
-from proctor.corpus.index.hits import Hits
-from proctor.corpus.index.modality import Modalities, checked_k, checked_modalities, positions_within
+from proctor.corpus.index.hits import (
+    Hits,
+    Modalities,
+    checked_k,
+    checked_modalities,
+    hits_of,
+    merge_hits,
+    no_hits,
+    positions_within,
+)
 from proctor.corpus.index.vectors import check_vectors, checked_queries
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError

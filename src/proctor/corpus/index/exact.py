@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
-from proctor.corpus.index.best import best
+from proctor.corpus.index.hits import best
 from proctor.errors import MissingExtraError
 
 __all__ = ["Found", "cosines", "exact_top", "import_faiss", "in_parts", "one_thread", "ranked"]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from proctor.corpus.index.approximate import ApproximateIndex, parse_method
 from proctor.corpus.index.dense import DenseIndex
 from proctor.corpus.index.exact import import_faiss
+from proctor.corpus.index.hits import checked_modalities
 from proctor.corpus.index.lexical import LexicalIndex, Postings
-from proctor.corpus.index.modality import checked_modalities
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
 from proctor.records import atomic_folder, is_there, read_json, write_json

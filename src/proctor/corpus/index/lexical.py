@@ -19,9 +19,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.index.best import best, hits_of
-from proctor.corpus.index.hits import Hits
-from proctor.corpus.index.modality import Modalities, checked_k, checked_modalities, positions_within
+from proctor.corpus.index.hits import (
+    Hits,
+    Modalities,
+    best,
+    checked_k,
+    checked_modalities,
+    hits_of,
+    positions_within,
+)
 from proctor.corpus.source import Modality
 from proctor.errors import MissingExtraError, UserError
 

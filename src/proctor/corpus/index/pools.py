@@ -15,8 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.corpus.index.best import merge_hits, no_hits
-from proctor.corpus.index.hits import NOTHING, Hits
+from proctor.corpus.index.hits import NOTHING, Hits, merge_hits, no_hits
 from proctor.corpus.source import MODALITIES, Modality
 from proctor.errors import UserError
 

@@ -13,9 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
-from proctor.corpus.index.best import hits_of
-from proctor.corpus.index.hits import Hits
-from proctor.corpus.index.modality import CODES, Modalities, checked_k, checked_modalities, positions_within
+from proctor.corpus.index.hits import (
+    CODES,
+    Hits,
+    Modalities,
+    checked_k,
+    checked_modalities,
+    hits_of,
+    positions_within,
+)
 from proctor.corpus.index.stores import check_complete, settled, store_name
 from proctor.corpus.index.vectors import check_vectors, checked_queries
 from proctor.corpus.source import Modality

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
 from proctor.corpus.index.exact import Found, cosines, ranked
-from proctor.corpus.index.hits import Hits
-from proctor.corpus.index.modality import Modalities
+from proctor.corpus.index.hits import Hits, Modalities
 from proctor.corpus.source import Modality
 from proctor.errors import UserError
 from proctor.records import content_hash
@@ -146,7 +145,16 @@ def settled(queries: Vectors, k: int, there: int, fetch: Fetch, *, exact: bool, 
         if not exact and len(rows) < wanted:
             ((rows, vectors),), sure = fetch(query, limit, True), True
         scores, asked = cosines(query, vectors[None])[0], limit
-        while sure and asked < there and _is_crowded(scores, wanted):
+        while (
+            sure
+            and asked < there
+            and (
+                len(scores) < wanted
+                or bool(
+                    scores.min() >= np.partition(scores, len(scores) - wanted)[len(scores) - wanted] - _NOISE
+                )
+            )
+        ):
             asked = min(_WIDER * asked, there)
             rows, vectors = fetch(query, asked, True)[0]
             scores = cosines(query, vectors[None])[0]
@@ -158,10 +166,3 @@ def settled(queries: Vectors, k: int, there: int, fetch: Fetch, *, exact: bool, 
             )
         found.append(ranked(scores, rows, k))
     return found
-
-
-def _is_crowded(scores: NDArray[np.float64], k: int) -> bool:
-    """True if something that was not returned could be among the best."""
-    return len(scores) < k or bool(
-        scores.min() >= np.partition(scores, len(scores) - k)[len(scores) - k] - _NOISE
-    )

@@ -1,10 +1,26 @@
-"""What a reader finds in a document, in reading order: the only thing that readers and the making of sources share."""
+"""What a reader finds in a document, in reading order, and how documents and sources are named."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path, PurePath
+from typing import Final
+
 import msgspec
 
-__all__ = ["Block", "Heading", "Paragraph", "Picture", "Problem", "TableBlock", "Title", "single_spaced"]
+__all__ = [
+    "Block",
+    "Heading",
+    "Paragraph",
+    "Picture",
+    "Problem",
+    "TableBlock",
+    "Title",
+    "caption_from_name",
+    "document_id",
+    "safe_name",
+    "single_spaced",
+]
 
 
 class Title(msgspec.Struct, frozen=True, tag="title"):
@@ -88,3 +104,34 @@ Block = Title | Heading | Paragraph | TableBlock | Picture | Problem
 def single_spaced(text: str) -> str:
     """Make every run of white space one space; lone surrogates, which no file can hold, become question marks."""
     return " ".join(text.split()).encode("utf-8", "replace").decode("utf-8")
+
+
+# -- names of documents and ids of sources: the same in every run, unique, and safe in JSON, addresses ---
+
+_SAFE: Final = frozenset("._-/()+,=@")
+
+
+def document_id(path: Path, folder: Path) -> str:
+    """Return the path of a document relative to its folder; one that is no text (bytes that are not UTF-8) in its safe form."""
+    name = path.relative_to(folder).as_posix()
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return safe_name(name)
+    return name
+
+
+def safe_name(name: str) -> str:
+    """Return a name without spaces, ``#``, ``:`` and control characters; letters and digits of any script stay.
+
+    Everything else becomes ``%`` and two hex digits a byte, as in addresses, so different names stay different.
+    """
+    return "".join(
+        c if c.isalnum() or c in _SAFE else "".join(f"%{byte:02X}" for byte in os.fsencode(c)) for c in name
+    )
+
+
+def caption_from_name(path: PurePath) -> str:
+    """Return the name of an image file as words: ``red_kettle-2.jpg`` is "red kettle 2"."""
+    words = path.stem.replace("_", " ").replace("-", " ").split()
+    return " ".join(words).encode("utf-8", "replace").decode("utf-8") or path.suffix.lstrip(".")

@@ -1,23 +1,74 @@
-"""Which reader reads which file."""
+"""Which reader reads which file; Markdown and plain text.
+
+Markdown (CommonMark with pipe tables, by markdown-it-py) is read as HTML from what it renders to. So raw HTML within Markdown (figures, tables with spans) is read as well, and what HTML ignores is ignored.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
-from proctor.corpus.ingest.blocks import Block
-from proctor.corpus.ingest.html import read_html
+from proctor.corpus.ingest.blocks import Block, Paragraph, Problem, Title, single_spaced
+from proctor.corpus.ingest.decoding import decode_text
+from proctor.corpus.ingest.html import html_blocks, read_html
 from proctor.corpus.ingest.images import IMAGE_ENDINGS
-from proctor.corpus.ingest.markdown import read_markdown
 from proctor.corpus.ingest.pdf import read_pdf
-from proctor.corpus.ingest.plain import read_plain
-from proctor.corpus.ingest.reading import Reading
+from proctor.corpus.ingest.reading import Reading, package
 from proctor.corpus.ingest.tables import read_table
 from proctor.errors import MissingExtraError
+from proctor.records import read_bytes
 
-__all__ = ["KINDS", "READERS", "Kind", "kind_of", "require_packages"]
+__all__ = ["KINDS", "READERS", "Kind", "kind_of", "read_markdown", "read_plain", "require_packages"]
+
+_FRONT: Final = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_TITLE: Final = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
+
+
+def read_markdown(reading: Reading) -> Iterator[Block]:
+    """Yield the blocks of a Markdown file; of its front matter (``---``) the title is used.
+
+    Raises:
+        CannotReadError: if it is no text.
+        MissingExtraError: without the extra ``corpus``.
+    """
+    decoded = decode_text(read_bytes(reading.path))
+    if decoded.guessed:
+        yield Problem(
+            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
+        )
+    text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+    front = _FRONT.match(text)
+    parser = package("markdown_it").MarkdownIt("commonmark").enable("table").enable("strikethrough")
+    yield from html_blocks(parser.render(text[front.end() :] if front else text), reading)
+    if front and (title := _TITLE.search(front[1])):
+        yield Title(single_spaced(title[1]).strip("\"'"))
+
+
+# -- plain text: paragraphs with empty lines between them ----------------------------------------------------------
+
+_BETWEEN: Final = re.compile(r"\n[ \t]*\n|\f")
+
+
+def read_plain(reading: Reading) -> Iterator[Block]:
+    """Yield the paragraphs of a text file.
+
+    Raises:
+        CannotReadError: if it is no text.
+    """
+    decoded = decode_text(read_bytes(reading.path))
+    if decoded.guessed:
+        yield Problem(
+            "encoding-guessed", f"read as {decoded.encoding}. Save it as UTF-8 to be sure.", "#encoding"
+        )
+    for text in _BETWEEN.split(decoded.text.replace("\r\n", "\n").replace("\r", "\n")):
+        if text.strip():
+            yield Paragraph(text)
+
+
+# -- which reader reads which file ---------------------------------------------------------------------------------
 
 Kind = Literal["pdf", "html", "markdown", "plain", "table", "image"]
 

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from proctor.corpus.ingest.assemble import assemble
-from proctor.corpus.ingest.blocks import Picture
+from proctor.corpus.ingest.blocks import Picture, document_id, safe_name
 from proctor.corpus.ingest.documents import KINDS, Kind, kind_of, require_packages
 from proctor.corpus.ingest.images import ImageFile, find_sidecar
 from proctor.corpus.ingest.isolation import Answer, Job, ReaderProcess, read_here
-from proctor.corpus.ingest.naming import document_id, safe_name
-from proctor.corpus.ingest.options import IngestOptions
-from proctor.corpus.ingest.reading import CannotReadError
+from proctor.corpus.ingest.reading import CannotReadError, IngestOptions
 from proctor.corpus.source import Source, image_source
 from proctor.errors import UserError
 from proctor.records import Dropped

@@ -21,9 +21,9 @@ from proctor.corpus.ingest.blocks import (
     single_spaced,
 )
 from proctor.corpus.ingest.decoding import decode_text
-from proctor.corpus.ingest.grids import Cell, expand_spans, join_headers, split_header, trimmed
 from proctor.corpus.ingest.pictures import Pictures
 from proctor.corpus.ingest.reading import CannotReadError, Reading, package
+from proctor.corpus.ingest.tables import Cell, expand_spans, join_headers, split_header, trimmed
 from proctor.records import read_bytes
 
 if TYPE_CHECKING:

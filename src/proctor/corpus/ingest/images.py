@@ -7,12 +7,10 @@ from typing import Final
 
 import msgspec
 
-from proctor.corpus.ingest.blocks import Picture, single_spaced
+from proctor.corpus.ingest.blocks import Picture, caption_from_name, single_spaced
 from proctor.corpus.ingest.decoding import decode_text
-from proctor.corpus.ingest.naming import caption_from_name
-from proctor.corpus.ingest.options import IngestOptions
-from proctor.corpus.ingest.pixels import check_image, keep_image
-from proctor.corpus.ingest.reading import CannotReadError, Reading
+from proctor.corpus.ingest.pictures import check_image, keep_image
+from proctor.corpus.ingest.reading import CannotReadError, IngestOptions, Reading
 from proctor.records import read_bytes
 
 __all__ = ["IMAGE_ENDINGS", "ImageFile", "find_sidecar", "read_image"]

@@ -22,8 +22,7 @@ import msgspec
 from proctor.corpus.ingest.blocks import Block
 from proctor.corpus.ingest.documents import READERS, Kind
 from proctor.corpus.ingest.images import ImageFile, read_image
-from proctor.corpus.ingest.options import IngestOptions
-from proctor.corpus.ingest.reading import CannotReadError, Reading, too_slow
+from proctor.corpus.ingest.reading import CannotReadError, IngestOptions, Reading, too_slow
 from proctor.errors import UserError
 
 __all__ = ["Answer", "Job", "ReaderProcess", "read_here"]

@@ -102,17 +102,15 @@ def read_pdf(reading: Reading) -> Iterator[Block]:
         with closing(_twin(reading.path, count)) as twin:
             pages = [_page(pdf.pages[n], twin[n], n + 1, reading, pictures) for n in range(count)]
         title = _said_title(pdf)
-    if not any(page.lines or _has_table(page) for page in pages):
+    if not any(
+        page.lines or any(isinstance(placed.block, TableBlock) for placed in page.placed) for page in pages
+    ):
         raise CannotReadError(
             "no-text",
             f"none of its {count} pages has text: a scan? Run OCR over it (such as ocrmypdf), then ingest that.",
         )
     yield from _blocks(pages, title)
     yield from pictures.problems()
-
-
-def _has_table(page: _PageContent) -> bool:
-    return any(isinstance(placed.block, TableBlock) for placed in page.placed)
 
 
 # -- opening ---------------------------------------------------------------------------------------------------
@@ -210,7 +208,11 @@ def _page(page: Page, twin: Any, number: int, reading: Reading, pictures: Pictur
             )
         _add_tables(page, words, content, reading)
         boxes = [placed.box for placed in content.placed]
-        free = [w for w in words if not any(_inside(w.box, box) for box in boxes)]
+        free = [
+            w
+            for w in words
+            if not any(box.covers((w.box.x0 + w.box.x1) / 2, (w.box.top + w.box.bottom) / 2) for box in boxes)
+        ]
         content.lines = lines_in_order(free, number)
         scan = _add_images(page, twin, content, reading, pictures, has_text=bool(words))
         content.problems += _untaken(page, words, content)
@@ -261,10 +263,6 @@ def _letters(chars: Sequence[dict[str, Any]]) -> tuple[float, bool]:
     fonts = Counter((float(char["size"]), str(char["fontname"])) for char in chars)
     (size, font), _ = fonts.most_common(1)[0]
     return size, any(mark in font.lower() for mark in ("bold", "black", "heavy", "-semib", "demi", "cmbx"))
-
-
-def _inside(inner: Box, outer: Box) -> bool:
-    return outer.covers((inner.x0 + inner.x1) / 2, (inner.top + inner.bottom) / 2)
 
 
 def _add_tables(page: Page, words: Sequence[Word], content: _PageContent, reading: Reading) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from proctor.corpus.ingest.grids import join_headers, split_header, trimmed
 from proctor.corpus.ingest.pdf_layout import Box, Word, rows_of
 from proctor.corpus.ingest.reading import CannotReadError
+from proctor.corpus.ingest.tables import join_headers, split_header, trimmed
 
 if TYPE_CHECKING:
     from pdfplumber.page import Page
@@ -98,7 +98,9 @@ def _with_one_header(grid: list[list[str]], names: int) -> list[list[str]]:
 def _owners(cells: Sequence[Box], columns: list[float], rows: list[float]) -> dict[tuple[int, int], int]:
     """Return for every place of the grid which cell covers it, the smallest where several do."""
     owners: dict[tuple[int, int], int] = {}
-    by_size = sorted(range(len(cells)), key=lambda i: (_area(cells[i]), i))
+    by_size = sorted(
+        range(len(cells)), key=lambda i: (((cells[i].x1 - cells[i].x0) * (cells[i].bottom - cells[i].top)), i)
+    )
     for number in by_size:
         cell = cells[number]
         for row in range(_edge(rows, cell.top), _edge(rows, cell.bottom)):
@@ -116,18 +118,13 @@ def _texts(
         owner = owners.get((bisect_right(rows, y) - 1, bisect_right(columns, x) - 1))
         if owner is not None:
             inside.setdefault(owner, []).append(word)
-    said = {owner: _said(found) for owner, found in inside.items()}
+    said = {
+        owner: " ".join(w.text for row in rows_of(found) for w in sorted(row, key=lambda w: w.box.x0))
+        for owner, found in inside.items()
+    }
     return {place: said.get(owner, "") for place, owner in owners.items()}
-
-
-def _said(words: Sequence[Word]) -> str:
-    return " ".join(w.text for row in rows_of(words) for w in sorted(row, key=lambda w: w.box.x0))
 
 
 def _edge(edges: Sequence[float], value: float) -> int:
     """Return the number of the edge that a value belongs to."""
     return bisect_right(edges, value + _SAME_EDGE / 2) - 1 if value >= edges[0] else 0
-
-
-def _area(box: Box) -> float:
-    return (box.x1 - box.x0) * (box.bottom - box.top)

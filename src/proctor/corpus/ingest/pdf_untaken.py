@@ -159,16 +159,14 @@ def _runs(rows: Sequence[_Cells]) -> Iterator[list[_Cells]]:
     """Yield rows one below the other of which each has cells that line up with those of the row above."""
     run: list[_Cells] = []
     for row in rows:
-        if len(row) < _CELLS or (run and not _lines_up(run[-1], row)):
+        if len(row) < _CELLS or (
+            run and not (sum(any(_same_column(a, b) for a, _ in run[-1]) for b, _ in row) >= _CELLS)
+        ):
             yield run
             run = []
         if len(row) >= _CELLS:
             run.append(row)
     yield run
-
-
-def _lines_up(above: _Cells, row: _Cells) -> bool:
-    return sum(any(_same_column(a, b) for a, _ in above) for b, _ in row) >= _CELLS
 
 
 def _same_column(a: Box, b: Box) -> bool:

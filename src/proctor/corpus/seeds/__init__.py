@@ -1,8 +1,7 @@
 """Seeds of styled questions: sources drawn in favour of those that have near neighbours (SMMQG, step 1)."""
 
-from proctor.corpus.seeds.coverage import SeedCoverage, seed_coverage
 from proctor.corpus.seeds.sampler import SeedSampler
-from proctor.corpus.seeds.statistics import SeedStatistics
+from proctor.corpus.seeds.statistics import SeedCoverage, SeedStatistics, seed_coverage
 from proctor.corpus.seeds.weights import NeighbourWeights, Scale, seed_probabilities
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proctor.corpus.embed.embedder import Vectors
-from proctor.corpus.index.modality import CODES, checked_modalities
+from proctor.corpus.index.hits import CODES, checked_modalities
 from proctor.corpus.seeds.statistics import SeedStatistics, seed_statistics
 from proctor.corpus.seeds.weights import (
     BETA,

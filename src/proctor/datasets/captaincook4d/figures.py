@@ -128,7 +128,21 @@ def measure(root: Path) -> dict[str, float]:
         "timed_steps": len(timed),
         "untimed_steps": len(steps) - len(timed),
         "mean_step_seconds": _mean(lengths),
-        "mean_step_seconds_of_recipes": _mean([_mean_step(group) for group in recipes.values()]),
+        "mean_step_seconds_of_recipes": _mean(
+            [
+                (
+                    _mean(
+                        [
+                            s.end_time - s.start_time
+                            for r in group
+                            for s in r.step_annotations
+                            if s.end_time >= 0
+                        ]
+                    )
+                )
+                for group in recipes.values()
+            ]
+        ),
         "mean_video_minutes": _mean(minutes),
         "longest_video_minutes": minutes[-1] if minutes else math.nan,
         "shortest_video_minutes": minutes[0] if minutes else math.nan,
@@ -178,12 +192,6 @@ def _steps_listed(recordings: Sequence[RawRecording]) -> int:
     """Return the most frequent number of steps of a recording, the smaller of two."""
     counts = Counter(len(r.step_annotations) for r in recordings)
     return min(counts, key=lambda n: (-counts[n], n))
-
-
-def _mean_step(recordings: Sequence[RawRecording]) -> float:
-    return _mean(
-        [s.end_time - s.start_time for r in recordings for s in r.step_annotations if s.end_time >= 0]
-    )
 
 
 def _mean(values: Sequence[float]) -> float:

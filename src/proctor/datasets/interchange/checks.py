@@ -8,27 +8,35 @@ Reason codes: ``no_time`` (a time is missing or no number), ``not_finite``, ``ne
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from proctor.datasets.interchange.format import Imported
 from proctor.errors import UserError
-from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.procedure.recording import MISTAKE_KINDS, Mistake, Recording, Segment
 from proctor.records import Dropped
 
 __all__ = [
     "MAX_SECONDS",
     "UNKNOWN_ACTIVITY",
+    "About",
     "Collector",
     "fault_of",
     "in_order",
     "milliseconds",
     "mistakes_from",
     "number_of",
+    "parse_mistake",
     "plain_text",
+    "render_mistake",
     "writable",
 ]
+
+T = TypeVar("T")
 
 MAX_SECONDS: Final = 1_000_000.0
 """Longest time that is believed (11.5 days); beyond it the number is a slip, often milliseconds or frames."""
@@ -93,6 +101,23 @@ def in_order(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(sorted(segments, key=lambda s: -1.0 if s.start is None else s.start))
 
 
+class About(msgspec.Struct, kw_only=True):
+    """What a recording is, without its segments: kept as JSON by formats that have no other place for it."""
+
+    id: str
+    activity_id: str
+    activity_name: str
+    duration: float | None = None
+    video: str | None = None
+    attributes: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, recording: Recording) -> About:
+        """Return what a recording is."""
+        known = {name: getattr(recording, name) for name in cls.__struct_fields__}
+        return cls(**known | {"attributes": dict(recording.attributes)})
+
+
 # -- import ----------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +162,30 @@ class Collector:
             self.warn(f"recording '{recording.id[:_SHOWN]}': {beyond} segment(s) end after the video does.")
         self._recordings[recording.id] = replace(recording, segments=in_order(recording.segments))
         return True
+
+    def add_about(self, about: About, segments: Iterable[Segment]) -> None:
+        """Keep the recording of a file of ours, as ``add`` does."""
+        duration = self.duration(about.id, about.duration)
+        self.add(
+            Recording(**msgspec.structs.asdict(about) | {"segments": tuple(segments), "duration": duration})
+        )
+
+    def stored(self, text: str, type_: type[T], id_: str, where: str) -> T | None:
+        """Return what a file keeps as JSON; None, and dropped, for what is no such value."""
+        try:
+            return msgspec.json.decode(text.encode(), type=type_)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            self.drop(id_, "bad_field", f"{where}: {error}")
+            return None
+
+    def possible(self, segments: Iterable[Segment], where: str) -> list[Segment]:
+        """Return skipped segments and those with times that can be; others are dropped by their number."""
+        return [
+            s
+            for number, s in enumerate(segments)
+            if (s.start is None and s.end is None)
+            or self.times(f"{where}/{number}", s.start, s.end) is not None
+        ]
 
     def duration(self, id_: str, value: object) -> float | None:
         """Return a length in seconds; None, with a warning, for what cannot be one."""
@@ -217,3 +266,23 @@ def _require_unicode(recording: Recording) -> None:
                 where=f"recording {recording.id[:_SHOWN]!r}",
                 hint="repair the text in the source",
             ) from None
+
+
+# -- mistakes as one line of text, for tools whose annotations hold nothing else: ``order: too early`` -------------
+
+_HEAD: Final = re.compile(r"((?:[^\\:]|\\[\s\S])*):(?: |\Z)")
+
+
+def render_mistake(mistake: Mistake) -> str:
+    r"""Return ``kind: text``, or ``kind:`` where there is no text; ``:`` and ``\`` in a kind get a backslash."""
+    kind = re.sub(r"([\\:])", r"\\\1", mistake.kind)
+    return f"{kind}: {mistake.text}" if mistake.text else f"{kind}:"
+
+
+def parse_mistake(text: str) -> Mistake:
+    """Return the mistake of a line; a line without ``kind:`` is a kind that Proctor knows, or ``other``."""
+    found = _HEAD.match(text)
+    if found is not None:
+        return Mistake(re.sub(r"\\([\s\S])", r"\1", found[1]), text[found.end() :])
+    word = text.strip().lower()
+    return Mistake(word) if word in MISTAKE_KINDS else Mistake("other", text.strip())

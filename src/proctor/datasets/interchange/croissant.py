@@ -17,10 +17,9 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.datasets.interchange.about import RAI_KEYS, check_about
+from proctor.datasets.interchange.about import RAI_KEYS, TASK_GRAPHS, check_about, read_graphs, write_graphs
 from proctor.datasets.interchange.checks import Collector, writable
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.graphs_beside import TASK_GRAPHS, read_graphs, write_graphs
 from proctor.datasets.interchange.parquet_files import iter_rows, write_rows
 from proctor.datasets.interchange.reading import load_json
 from proctor.errors import UserError
@@ -389,7 +388,19 @@ def render_metadata(about: Mapping[str, str], hashes: Mapping[str, str]) -> dict
         document["distribution"].append(
             _file_object(TASK_GRAPHS, TASK_GRAPHS, "application/json", hashes[TASK_GRAPHS])
         )
-    document["recordSet"] = [_record_set(name, table) for name, table in _TABLES.items()]
+    document["recordSet"] = [
+        (
+            {
+                "@type": "cr:RecordSet",
+                "@id": f"{name}",
+                "name": f"{name}",
+                "description": table.what,
+                "key": [{"@id": f"{name}/{column}"} for column in table.key],
+                "field": [_field(name, column, table) for column in table.columns],
+            }
+        )
+        for name, table in _TABLES.items()
+    ]
     return document
 
 
@@ -401,17 +412,6 @@ def _file_object(name: str, url: str, encoding: str, sha256: str) -> dict[str, A
         "contentUrl": url,
         "encodingFormat": encoding,
         "sha256": sha256,
-    }
-
-
-def _record_set(name: str, table: _Table) -> dict[str, Any]:
-    return {
-        "@type": "cr:RecordSet",
-        "@id": f"{name}",
-        "name": f"{name}",
-        "description": table.what,
-        "key": [{"@id": f"{name}/{column}"} for column in table.key],
-        "field": [_field(name, column, table) for column in table.columns],
     }
 
 

@@ -1,7 +1,7 @@
 r"""Task graphs in DOT, the language of Graphviz, both ways.
 
 Read is the whole language (subgraphs, defaults, edges between groups, ports, HTML labels, comments), not only what
-Proctor writes; ``procedure/dot.py`` is something else, the text that prompts show. The label of a node is its
+Proctor writes; ``procedure.graph.render_dot`` is something else, the text that prompts show. The label of a node is its
 instruction; a node without one is its own instruction. Written files carry what DOT has no word for in attributes of
 our own (``proctor_id``, ``proctor_role``), which Graphviz passes on untouched.
 
@@ -22,11 +22,11 @@ from proctor.datasets.interchange.graph_file import (
     exporter,
     guess_terminals,
     importer,
+    node_names,
     too_many,
 )
 from proctor.errors import UserError
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "parse_dot", "render_dot_file"]
@@ -391,19 +391,6 @@ def _label(text: str) -> str:
     return f'"{_SPECIAL.sub(escaped, text)}"'
 
 
-def _names(graph: TaskGraph) -> dict[str, str]:
-    """Return the name of each node: its id where a quoted string can hold that, else one of ours."""
-    names = {s.id: s.id for s in graph.steps if _plain(s.id)}
-    taken, n = set(names), 0
-    for step in graph.steps:
-        if step.id not in names:
-            while f"n{n}" in taken:
-                n += 1
-            names[step.id] = f"n{n}"
-            taken.add(f"n{n}")
-    return names
-
-
 def _plain(text: str) -> bool:
     return not re.search(r"[\\\x00\r]", text)
 
@@ -418,7 +405,7 @@ def render_dot_file(graphs: Sequence[TaskGraph]) -> tuple[bytes, tuple[Dropped, 
 
 
 def _digraph(graph: TaskGraph) -> str:
-    names = _names(graph)
+    names = node_names(graph, _plain)
     own = f" {_ID}={_label(graph.id)};" if not (graph.id and _plain(graph.id)) else ""
     lines = [
         f"digraph {_quoted(graph.id if not own else 'graph')} {{",

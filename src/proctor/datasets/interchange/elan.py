@@ -24,9 +24,16 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, Collector, fault_of, milliseconds
+from proctor.datasets.interchange.checks import (
+    UNKNOWN_ACTIVITY,
+    About,
+    Collector,
+    fault_of,
+    milliseconds,
+    parse_mistake,
+    render_mistake,
+)
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.notes import parse_mistake, render_mistake
 from proctor.datasets.interchange.per_recording import files_of, name_of, write_each
 from proctor.datasets.interchange.reading import read_limited
 from proctor.datasets.interchange.safe_xml import clean_text, parse_xml, render_element
@@ -46,17 +53,6 @@ _NEAREST: Final = 1_000
 _SCHEMA: Final = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
 _STAMP: Final = "1970-01-01T00:00:00+00:00"
 """The same recording gives the same bytes, so the date of writing is not that of the clock."""
-
-
-class _About(msgspec.Struct, kw_only=True):
-    """What a recording is, without its segments."""
-
-    id: str
-    activity_id: str
-    activity_name: str
-    duration: float | None = None
-    video: str | None = None
-    attributes: dict[str, str] = {}
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -121,33 +117,20 @@ def _add_document(collector: Collector, root: Element, file: Path, tier: str, ac
     tiers = _tiers(collector, root, name, _origin(collector, media, name))
     segments = _segments(collector, tiers, _step_tiers(tiers, tier, file, collector), name)
     segments += _untimed(collector, properties, name)
-    collector.add(
-        Recording(
-            about.id,
-            about.activity_id,
-            about.activity_name,
-            tuple(segments),
-            collector.duration(about.id, about.duration),
-            about.video,
-            about.attributes,
-        )
-    )
+    collector.add_about(about, segments)
 
 
 def _about(
     collector: Collector, properties: Mapping[str, str], media: list[Element], name: str, activity: str
-) -> _About:
+) -> About:
     if _RECORDING in properties:
-        try:
-            about = msgspec.json.decode(properties[_RECORDING].encode(), type=_About)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            collector.drop(name, "bad_field", f"property {_RECORDING}: {error}")
-        else:
-            if about.id:
-                return about
+        about = collector.stored(properties[_RECORDING], About, name, f"property {_RECORDING}")
+        if about is not None and about.id:
+            return about
+        if about is not None:
             collector.drop(name, "bad_field", f"property {_RECORDING}: the id is empty")
     collector.warn(f"the file names no activity for some recordings: '{activity[:80]}' is taken.")
-    return _About(id=name, activity_id=activity, activity_name=activity, video=_video(media))
+    return About(id=name, activity_id=activity, activity_name=activity, video=_video(media))
 
 
 def _video(media: list[Element]) -> str | None:
@@ -313,21 +296,8 @@ class _Timeline:
 
 
 def _untimed(collector: Collector, properties: Mapping[str, str], name: str) -> list[Segment]:
-    text = properties.get(_UNTIMED)
-    if text is None:
-        return []
-    try:
-        segments = msgspec.json.decode(text.encode(), type=list[Segment])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        collector.drop(name, "bad_field", f"property {_UNTIMED}: {error}")
-        return []
-    kept = []
-    for number, s in enumerate(segments):
-        if (s.start is None and s.end is None) or collector.times(
-            f"{name}/{_UNTIMED}/{number}", s.start, s.end
-        ) is not None:
-            kept.append(s)
-    return kept
+    segments = collector.stored(properties.get(_UNTIMED, "[]"), list[Segment], name, f"property {_UNTIMED}")
+    return collector.possible(segments or (), f"{name}/{_UNTIMED}")
 
 
 # -- writing ---------------------------------------------------------------------------------------------------
@@ -406,15 +376,7 @@ class _Writer:
         return clean
 
     def header(self, recording: Recording, beside: list[Segment]) -> str:
-        about = _About(
-            id=recording.id,
-            activity_id=recording.activity_id,
-            activity_name=recording.activity_name,
-            duration=recording.duration,
-            video=recording.video,
-            attributes=dict(recording.attributes),
-        )
-        properties = {_RECORDING: _ascii_json(about)}
+        properties = {_RECORDING: _ascii_json(About.of(recording))}
         if beside:
             properties[_UNTIMED] = _ascii_json(beside)
         properties["lastUsedAnnotationId"] = str(self.count)

@@ -7,13 +7,13 @@ function ``render_*(graphs)`` to bytes. Importers and exporters of the registry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from proctor.datasets.interchange.format import Imported
 from proctor.errors import UserError
-from proctor.procedure.graph import GraphError, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, GraphError, TaskGraph
 from proctor.records import Dropped, atomic_write, read_bytes
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "guess_terminals",
     "importer",
     "load_drafts",
+    "node_names",
     "one_graph",
     "optional_lost",
     "too_many",
@@ -151,6 +152,13 @@ def one_graph(graphs: Sequence[TaskGraph], title: str) -> TaskGraph:
             hint=f"choose one of: {', '.join(g.id for g in graphs[:20])}",
         )
     return graphs[0]
+
+
+def node_names(graph: TaskGraph, fits: Callable[[str], object]) -> dict[str, str]:
+    """Return the name of each node in a file: its id where that fits, else a new one (``n0``)."""
+    names = {s.id: s.id for s in graph.steps if fits(s.id)}
+    fresh = (f"n{n}" for n in count() if f"n{n}" not in names)
+    return {s.id: names[s.id] if s.id in names else next(fresh) for s in graph.steps}
 
 
 def optional_lost(graph: TaskGraph) -> list[Dropped]:

@@ -15,10 +15,9 @@ import msgspec
 
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, optional_lost, too_many
-from proctor.datasets.interchange.strict_json import parse_json
+from proctor.datasets.interchange.reading import parse_json
 from proctor.errors import UserError
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft, closing_edges
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph, closing_edges
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "parse_captaincook", "parse_own", "render_captaincook", "render_own"]

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.graph_file import exporter, guess_terminals, importer, too_many
+from proctor.datasets.interchange.graph_file import exporter, guess_terminals, importer, node_names, too_many
 from proctor.datasets.interchange.safe_xml import clean_text, parse_xml, render_element
 from proctor.errors import UserError
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "parse_graphml", "render_graphml"]
@@ -197,10 +196,6 @@ def _draft(
     return draft, notes, dropped
 
 
-def _graphs(root: Element) -> Iterator[Element]:
-    yield from (child for child in root if _local(child.tag) == "graph")
-
-
 def parse_graphml(data: bytes, where: str, stem: str) -> Imported[GraphDraft]:
     """Return the drafts of all graphs of a file.
 
@@ -214,7 +209,7 @@ def parse_graphml(data: bytes, where: str, stem: str) -> Imported[GraphDraft]:
     drafts: list[GraphDraft] = []
     warnings: list[str] = []
     dropped: list[Dropped] = []
-    for element in _graphs(root):
+    for element in (child for child in root if _local(child.tag) == "graph"):
         draft, notes, lost = _draft(element, keys, where, stem)
         drafts.append(draft)
         warnings += notes
@@ -275,7 +270,7 @@ def _named(text: str, key: str, exact: str, indent: int) -> list[str]:
 
 
 def _graph(graph: TaskGraph, number: int) -> str:
-    names = _names(graph)
+    names = node_names(graph, _NODE_NAME.fullmatch)
     parts = [_data("d0", "1", 2), *_named(graph.name, "d1", "d3", 2)]
     own = (
         graph.id
@@ -307,19 +302,6 @@ def _node(graph: TaskGraph, step: Step, name: str) -> str:
     shape = render_element("y:ShapeNode", {}, [label], indent=4)
     parts.append(render_element("data", {"key": _DRAWN}, [shape], indent=3))
     return render_element("node", {"id": name}, parts, indent=2)
-
-
-def _names(graph: TaskGraph) -> dict[str, str]:
-    """Return the id of each node in the file: that of the step where XML allows it, else one of ours."""
-    names = {s.id: s.id for s in graph.steps if _NODE_NAME.fullmatch(s.id)}
-    taken, n = set(names), 0
-    for step in graph.steps:
-        if step.id not in names:
-            while f"n{n}" in taken:
-                n += 1
-            names[step.id] = f"n{n}"
-            taken.add(f"n{n}")
-    return names
 
 
 FORMATS: Final = (

@@ -12,9 +12,9 @@ from proctor.datasets.interchange.graph_file import ParseGraphs, load_drafts
 from proctor.datasets.interchange.graph_json import parse_captaincook, parse_own
 from proctor.datasets.interchange.graphml import parse_graphml
 from proctor.datasets.interchange.howto import parse_howto
-from proctor.datasets.interchange.strict_json import parse_json
+from proctor.datasets.interchange.reading import parse_json
 from proctor.errors import UserError
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft
 
 __all__ = ["GRAPH_PARSERS", "graph_format", "load_graph_drafts"]
 

@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.graph_file import exporter, importer, one_graph, optional_lost, too_many
-from proctor.datasets.interchange.strict_json import parse_json
+from proctor.datasets.interchange.reading import parse_json
 from proctor.errors import UserError
-from proctor.procedure.graph import Step, TaskGraph
-from proctor.procedure.graph_draft import GraphDraft
+from proctor.procedure.graph import GraphDraft, Step, TaskGraph
 from proctor.records import Dropped
 
 __all__ = ["FORMATS", "parse_howto", "render_howto"]

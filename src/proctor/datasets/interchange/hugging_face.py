@@ -20,14 +20,13 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.datasets.interchange.about import RAI_KEYS, check_about
+from proctor.datasets.interchange.about import RAI_KEYS, TASK_GRAPHS, check_about, read_graphs, write_graphs
 from proctor.datasets.interchange.checks import Collector, writable
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.graphs_beside import TASK_GRAPHS, read_graphs, write_graphs
 from proctor.datasets.interchange.parquet_files import iter_rows, write_rows
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
-from proctor.procedure.recording import Mistake, Recording, Segment
+from proctor.procedure.recording import Recording, Segment
 from proctor.records import Dropped, atomic_folder, atomic_write
 
 __all__ = ["FORMATS", "read_hugging_face", "write_hugging_face"]
@@ -120,17 +119,12 @@ def _add_row(collector: Collector, row: _Row, split: str) -> None:
     names = [a.name for a in row.attributes]
     if len(set(names)) < len(names):
         collector.drop(id_, "duplicate_id", "an attribute is there twice, the last counts")
-    segments = []
-    for number, s in enumerate(row.segments):
-        untimed = s.start is None and s.end is None
-        if untimed or collector.times(f"{id_}/{number}", s.start, s.end) is not None:
-            segments.append(s)
     collector.add(
         Recording(
             id_,
             row.activity_id,
             row.activity_name,
-            tuple(segments),
+            tuple(collector.possible(row.segments, id_)),
             collector.duration(id_, row.duration),
             row.video,
             {a.name: a.value for a in row.attributes},
@@ -194,23 +188,20 @@ def _row(recording: Recording) -> dict[str, Any]:
         "duration": recording.duration,
         "video": recording.video,
         "attributes": [{"name": k, "value": v} for k, v in recording.attributes.items()],
-        "segments": [_segment(s) for s in recording.segments],
+        "segments": [
+            (
+                {
+                    "step_id": s.step_id,
+                    "text": s.text,
+                    "start": s.start,
+                    "end": s.end,
+                    "performed": s.performed,
+                    "mistakes": [{"kind": m.kind, "text": m.text} for m in s.mistakes],
+                }
+            )
+            for s in recording.segments
+        ],
     }
-
-
-def _segment(segment: Segment) -> dict[str, Any]:
-    return {
-        "step_id": segment.step_id,
-        "text": segment.text,
-        "start": segment.start,
-        "end": segment.end,
-        "performed": segment.performed,
-        "mistakes": [_mistake(m) for m in segment.mistakes],
-    }
-
-
-def _mistake(mistake: Mistake) -> dict[str, str]:
-    return {"kind": mistake.kind, "text": mistake.text}
 
 
 # -- card ------------------------------------------------------------------------------------------------------

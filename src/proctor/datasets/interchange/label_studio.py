@@ -31,11 +31,12 @@ from proctor.datasets.interchange.checks import (
     Collector,
     fault_of,
     number_of,
+    parse_mistake,
     plain_text,
+    render_mistake,
     writable,
 )
 from proctor.datasets.interchange.format import Format, Imported
-from proctor.datasets.interchange.notes import parse_mistake, render_mistake
 from proctor.datasets.interchange.reading import load_json
 from proctor.datasets.interchange.safe_xml import clean_text, render_element
 from proctor.errors import UserError
@@ -342,12 +343,7 @@ class _Task:
         except (msgspec.ValidationError, RecursionError) as error:
             self.collector.drop(name, "bad_field", f"data.untimed: {error}")
             return []
-        return [
-            s
-            for n, s in enumerate(segments)
-            if (s.start is None and s.end is None)
-            or self.collector.times(f"{name}/untimed/{n}", s.start, s.end) is not None
-        ]
+        return self.collector.possible(segments, f"{name}/untimed")
 
 
 _NOT_DATA: Final = (

@@ -60,8 +60,9 @@ def _steps(recordings: Iterable[Recording], lost: list[Dropped]) -> dict[str, St
             if first.setdefault(s.step_id, s.text) != s.text
         ]
     fresh = (f"s{n}" for n in count(1) if f"s{n}" not in first)
-    return {id_: Step(id_ if _fits(id_) else next(fresh), text or id_) for id_, text in first.items()}
-
-
-def _fits(id_: str) -> bool:
-    return len(id_) <= _MAX_ID and _ID.fullmatch(id_) is not None
+    return {
+        id_: Step(
+            id_ if (len(id_) <= _MAX_ID and _ID.fullmatch(id_) is not None) else next(fresh), text or id_
+        )
+        for id_, text in first.items()
+    }

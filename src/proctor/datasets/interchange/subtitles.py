@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, Collector, milliseconds
+from proctor.datasets.interchange.checks import UNKNOWN_ACTIVITY, About, Collector, milliseconds
 from proctor.datasets.interchange.format import Format, Imported
 from proctor.datasets.interchange.per_recording import files_of, name_of, write_each
 from proctor.datasets.interchange.reading import load_text
@@ -36,15 +36,6 @@ _SRT_TAG: Final = re.compile(r"</?(?:b|i|u|s|font)(?: [^<>]{0,200})?>|\{\\an?\d{
 _OWN_ID: Final = re.compile(r"(\d+)/(.*)", re.DOTALL)
 _LAST: Final = 359_999.999
 """Last moment of a file whose hours have two digits, 99:59:59.999; SubRip has no more."""
-
-
-class _About(msgspec.Struct, kw_only=True):
-    id: str
-    activity_id: str
-    activity_name: str
-    duration: float | None = None
-    video: str | None = None
-    attributes: dict[str, str] = {}
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -145,23 +136,19 @@ def _srt_cues(collector: Collector, name: str, blocks: list[_Block]) -> Iterator
         yield _Cue(line, "", rows[at], _SRT_TAG.sub("", "\n".join(rows[at + 1 :])))
 
 
-def _note_of(collector: Collector, blocks: list[_Block], name: str) -> _About | None:
+def _note_of(collector: Collector, blocks: list[_Block], name: str) -> About | None:
     for _, rows in blocks[1:]:
         if not rows[0].startswith(_NOTE):
             continue
-        try:
-            about = msgspec.json.decode(rows[0].removeprefix(_NOTE).encode(), type=_About)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            collector.drop(name, "bad_field", f"NOTE proctor: {error}")
-            return None
-        return about if about.id else None
+        about = collector.stored(rows[0].removeprefix(_NOTE), About, name, "NOTE proctor")
+        return about if about is not None and about.id else None
     return None
 
 
 def _add_file(
     collector: Collector,
     file: Path,
-    about: _About | None,
+    about: About | None,
     cues: Iterable[_Cue],
     activity: str,
     time: re.Pattern[str],
@@ -174,18 +161,8 @@ def _add_file(
             segments.append(segment)
     if about is None:
         collector.warn(f"the file names no activity for some recordings: '{activity[:80]}' is taken.")
-        about = _About(id=name, activity_id=activity, activity_name=activity)
-    collector.add(
-        Recording(
-            about.id,
-            about.activity_id,
-            about.activity_name,
-            tuple(segments),
-            collector.duration(about.id, about.duration),
-            about.video,
-            about.attributes,
-        )
-    )
+        about = About(id=name, activity_id=activity, activity_name=activity)
+    collector.add_about(about, segments)
 
 
 def _segment(
@@ -247,8 +224,9 @@ def write_subrip(recordings: Iterable[Recording], path: Path) -> tuple[Dropped, 
 
 
 def _render_webvtt(recording: Recording, dropped: list[Dropped]) -> str:
-    about = msgspec.structs.asdict(_about(recording))
-    note = msgspec.json.encode(about).decode().replace(">", "\\u003e").replace("\x85", "\\u0085")
+    note = (
+        msgspec.json.encode(About.of(recording)).decode().replace(">", "\\u003e").replace("\x85", "\\u0085")
+    )
     parts = [f"WEBVTT\n\n{_NOTE}{note}\n"]
     for number, s, text in _shown(recording, dropped):
         step = _one_line(s.step_id).replace(_ARROW, "->")
@@ -260,8 +238,8 @@ def _render_webvtt(recording: Recording, dropped: list[Dropped]) -> str:
 
 
 def _render_subrip(recording: Recording, dropped: list[Dropped]) -> str:
-    known = _about(recording)
-    plain = _About(id=known.id, activity_id=UNKNOWN_ACTIVITY, activity_name=UNKNOWN_ACTIVITY)
+    known = About.of(recording)
+    plain = About(id=known.id, activity_id=UNKNOWN_ACTIVITY, activity_name=UNKNOWN_ACTIVITY)
     if known != plain:
         dropped.append(Dropped(recording.id[:120], "recording_fields", "activity, video, length, attributes"))
     parts = []
@@ -282,17 +260,6 @@ def _without_tags(line: str) -> str:
     if _SRT_TAG.search(bare):
         bare = bare.replace("<", "(").replace("{", "(")
     return _one_line(bare.replace(_ARROW, "->")) or "step"
-
-
-def _about(recording: Recording) -> _About:
-    return _About(
-        id=recording.id,
-        activity_id=recording.activity_id,
-        activity_name=recording.activity_name,
-        duration=recording.duration,
-        video=recording.video,
-        attributes=dict(recording.attributes),
-    )
 
 
 def _shown(recording: Recording, dropped: list[Dropped]) -> Iterator[tuple[int, Segment, str]]:

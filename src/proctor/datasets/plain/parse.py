@@ -18,13 +18,14 @@ import msgspec
 
 from proctor.datasets.plain.format import (
     MAX_TEXT,
+    Place,
     PlainActivity,
     PlainMistake,
     PlainRecording,
     PlainSegment,
     PlainStep,
+    Problems,
 )
-from proctor.datasets.plain.problems import Place, Problems
 
 __all__ = ["Parsed", "nearest", "parse_file"]
 

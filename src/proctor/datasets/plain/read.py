@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from proctor.compute import HERE, Place, batches, map_items
-from proctor.datasets.dataset import Correction, Corrections, ReadResult
+from proctor.datasets.dataset import Correction, Corrections, ReadResult, refuse_special
 from proctor.datasets.plain.build import StepNames, build_graph, build_recording
-from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording
+from proctor.datasets.plain.format import Place as Spot
+from proctor.datasets.plain.format import PlainActivity, PlainDescription, PlainRecording, Problems
 from proctor.datasets.plain.parse import parse_file
-from proctor.datasets.plain.problems import Place as Spot
-from proctor.datasets.plain.problems import Problems
-from proctor.datasets.special_files import refuse_special
 from proctor.errors import UserError
 from proctor.procedure.graph import TaskGraph
 from proctor.procedure.recording import Mistake, Recording, Segment

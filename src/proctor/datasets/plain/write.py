@@ -67,40 +67,45 @@ def _write_files(
 ) -> int:
     for number, graph in enumerate(graphs.values(), start=1):
         slug = re.sub(r"[^a-z0-9]+", "-", graph.name.lower())[:40].strip("-")
-        _write_json(work / "activities" / f"{number:03d}-{slug}.json", _plain_activity(graph))
+        _write_json(
+            work / "activities" / f"{number:03d}-{slug}.json",
+            (
+                PlainActivity(
+                    id=graph.id,
+                    name=graph.name,
+                    steps=tuple(PlainStep(id=s.id, text=s.text, optional=s.optional) for s in graph.steps),
+                    edges=graph.edges,
+                    start=graph.start,
+                    end=graph.end,
+                )
+            ),
+        )
     if about:
         try:
             _write_json(work / "dataset.json", msgspec.convert(dict(about), PlainDescription))
         except msgspec.ValidationError as error:
             raise UserError(f"the description cannot be written: {error}.", where="about") from None
-    return write_jsonl(work / "recordings.jsonl", (_plain_recording(r) for r in recordings))
+    return write_jsonl(
+        work / "recordings.jsonl",
+        (
+            (
+                PlainRecording(
+                    id=r.id,
+                    activity=r.activity_id,
+                    segments=tuple(_plain_segment(s) for s in r.segments),
+                    video=r.video,
+                    duration=r.duration,
+                    attributes=dict(r.attributes),
+                )
+            )
+            for r in recordings
+        ),
+    )
 
 
 def _write_json(path: Path, value: msgspec.Struct) -> None:
     with atomic_write(path) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
-
-
-def _plain_activity(graph: TaskGraph) -> PlainActivity:
-    return PlainActivity(
-        id=graph.id,
-        name=graph.name,
-        steps=tuple(PlainStep(id=s.id, text=s.text, optional=s.optional) for s in graph.steps),
-        edges=graph.edges,
-        start=graph.start,
-        end=graph.end,
-    )
-
-
-def _plain_recording(recording: Recording) -> PlainRecording:
-    return PlainRecording(
-        id=recording.id,
-        activity=recording.activity_id,
-        segments=tuple(_plain_segment(s) for s in recording.segments),
-        video=recording.video,
-        duration=recording.duration,
-        attributes=dict(recording.attributes),
-    )
 
 
 def _plain_segment(segment: Segment) -> PlainSegment:

@@ -23,8 +23,7 @@ from proctor.exam.verdict.reply import read_verdict
 from proctor.llm.fence import FenceSecret
 from proctor.llm.message import Parameters
 from proctor.llm.prompt import PromptSet, Rendered
-from proctor.procedure.dot import render_dot
-from proctor.procedure.graph import TaskGraph
+from proctor.procedure.graph import TaskGraph, render_dot
 
 __all__ = [
     "CONTEXTS",

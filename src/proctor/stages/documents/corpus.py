@@ -245,7 +245,7 @@ def _require_elsewhere(root: Path, files: Sequence[Path]) -> None:
 
 def _labelled(found: Iterable[Source | Dropped], label: str) -> Iterator[Source | Dropped]:
     """Put a folder's name before the paths in ids and documents."""
-    from proctor.corpus.ingest.naming import safe_name
+    from proctor.corpus.ingest.blocks import safe_name
 
     if not label:
         yield from found
