@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.ask.documents.pipeline import StyledGenerator, StyledModels, StyledSettings
+from proctor.ask.documents.pipeline import DocumentsGenerator, DocumentsModels, DocumentsSettings
 from proctor.ask.documents.plan import plan_targets
 from proctor.ask.documents.prompting import PromptKit
-from proctor.ask.documents.run import StyledRun, generate_styled
+from proctor.ask.documents.run import DocumentsRun, generate_documents
 from proctor.ask.documents.seed_levels import SeedLevels
 from proctor.ask.documents.style import load_styles
 from proctor.ask.moment.promqa_prompt import generation_prompts
@@ -93,7 +93,7 @@ def measure(
 
 def row(found: dict[str, Any], connections: int, given: argparse.Namespace) -> str:
     """Return one line of the table."""
-    run: StyledRun = found["run"]
+    run: DocumentsRun = found["run"]
     ideal = found["calls"] * given.latency / connections
     return (
         f"| {given.targets:,} targets, {1_000 * given.latency:.0f} ms, {connections} connections | {run.summary.achieved:,} questions, "
@@ -106,7 +106,7 @@ def row(found: dict[str, Any], connections: int, given: argparse.Namespace) -> s
 
 def generate(
     home: Path, corpus: Corpus, index: LexicalIndex, url: str, connections: int, wanted: int
-) -> tuple[StyledRun, dict[str, Any]]:
+) -> tuple[DocumentsRun, dict[str, Any]]:
     """Generate in a workspace; return the run and what its calls came to."""
     name = f"compat/one@{url}/v1"  # limits hold for each model: of one model the ideal is plain
     styles = load_styles()
@@ -116,17 +116,17 @@ def generate(
         return rng.integers(0, len(corpus), n)
 
     with open_models(Workspace(home), Limits(max_connections=connections)) as models:
-        generator = StyledGenerator(
+        generator = DocumentsGenerator(
             corpus=corpus,
             find=lambda entity, modality, k: index.search([entity], k, modality),
             seeds=SeedLevels(targets, draw, len(corpus), 0),
             styles=styles,
-            models=StyledModels(entity=name, generator=name, verifier=name),
+            models=DocumentsModels(entity=name, generator=name, verifier=name),
             kit=PromptKit(generation_prompts(), models.secret),
-            settings=StyledSettings(),
+            settings=DocumentsSettings(),
             price=models.price,
         )
-        run = generate_styled(targets, generator, models.ask("generate"), in_flight=2 * connections)
+        run = generate_documents(targets, generator, models.ask("generate"), in_flight=2 * connections)
         return run, models.closing()
 
 

@@ -40,8 +40,9 @@ __all__ = ["FORMAT", "STAGES", "StageRecord", "Workspace", "format_of", "is_ther
 T = TypeVar("T")
 S = TypeVar("S", bound=Settings)
 
-FORMAT: Final = 2
-"""Of the records in a workspace: 1 until October 2026, 2 since items of every kind are one record (``proctor upgrade``)."""
+FORMAT: Final = 3
+"""Of the records in a workspace: 1 until October 2026, 2 since items of every kind are one record, 3 since questions are, too (``proctor
+upgrade``)."""
 _FORMAT_FILE: Final = "workspace.json"
 
 STAGES: Final = ("read", "derive", "generate", "verify", "build")
@@ -59,8 +60,8 @@ _MADE_BY: Final = {
 _COMMANDS: Final = {
     "corpus": "corpus build",
     "corpus-dedupe": "corpus dedupe",
-    "styled": "generate styled",
-    "overlap": "experiment styled",
+    "documents": "generate documents",
+    "overlap": "experiment documents",
     "pairs": "generate instructional",
 }
 """Stages that are called otherwise on the command line."""

@@ -175,7 +175,7 @@ def test_a_corpus_of_another_version_is_refused_by_name(
     for command in (
         ("corpus", "info", w),
         ("corpus", "dedupe", w),
-        ("generate", "styled", w, "-g", "compat/x"),
+        ("generate", "documents", w, "-g", "compat/x"),
     ):
         told = proctor(*command)
         assert told.status == 2

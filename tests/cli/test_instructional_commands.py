@@ -339,7 +339,7 @@ def test_filters_and_options_work_on_styled_questions(
         )
         Image.new("RGB", (64, 48), (40 * n, 90, 200 - 30 * n)).save(docs / f"{name} at dusk.png")
     made = proctor(
-        "experiment", "styled", bench, "--from", docs, "-g", "openai/gpt-4o", "-m", "openai/gpt-4o-mini", "-j", "openai/gpt-4o",
+        "experiment", "documents", bench, "--from", docs, "-g", "openai/gpt-4o", "-m", "openai/gpt-4o-mini", "-j", "openai/gpt-4o",
         "--total", 4, "--style", "compare-contrast", "--sources", "gold", "--rehearse", 0.95,
     )  # fmt: skip
     assert made.status == 0, made.err

@@ -38,7 +38,7 @@ BEHIND = {
     "studio export": "rows {file}",
     "export promqa": "{file}",
     "export training": "{file}",
-    "experiment styled": "-g openai/a",
+    "experiment documents": "-g openai/a",
     "experiment instructional": "-g openai/a -a openai/a -a openai/b -a openai/c",
     "corpus build": "--from {file}",
     "import promqa": "--annotations {file}",
@@ -71,7 +71,7 @@ def test_every_command_refuses_an_old_workspace(path: str, tmp_path: Path) -> No
 
 
 def test_a_newer_workspace_asks_for_a_newer_proctor(tmp_path: Path) -> None:
-    bench = folder(tmp_path / "bench", workspace='{"format": 3}')
+    bench = folder(tmp_path / "bench", workspace='{"format": 4}')
     done = proctor("build", bench)
     assert (done.status, "made by a newer version" in done.err) == (2, True)
     assert "pip install --upgrade" in done.err

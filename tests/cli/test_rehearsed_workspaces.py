@@ -32,9 +32,9 @@ LINES: Final = {
     "judge answers": f"moment --judge {NEW}",
     "experiment promqa": f"moment -p {NEW} --show question -j {NEW}",
     "corpus build": f"styled --data {DATA / 'multimodalqa'} --verbaliser {NEW} --draw-missing",
-    "generate styled": f"styled -g {NEW} --total 1 --style information-extraction",
+    "generate documents": f"styled -g {NEW} --total 1 --style information-extraction",
     "retrieve": f"styled -r bm25~{NEW}",
-    "experiment styled": f"styled -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
+    "experiment documents": f"styled -g {NEW} -m {NEW} -j {NEW} --total 1 --style information-extraction",
     "generate instructional": f"clips -g {NEW}",
     "filter": f"clips -j {NEW} {VOTERS}",
     "choices": f"clips -w {NEW} {VOTERS}",
@@ -58,7 +58,7 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("rehearsed")
     copy_sample(home / "sample")
     write_rows(home / "rows", [row(n) for n in range(4)])
-    kinds = {"moment": "promqa", "styled": "styled", "clips": "instructional"}
+    kinds = {"moment": "promqa", "styled": "documents", "clips": "instructional"}
     for name, line in MADE.items():
         words = [home / word if word in ("sample", "rows") else word for word in line.split()]
         done = proctor("experiment", kinds[name], home / name, *words, "--rehearse", "0.9")

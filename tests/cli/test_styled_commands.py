@@ -18,7 +18,7 @@ KEY = "sk-canary-7f3d9a"
 NAMES = ("Arlen", "Borga", "Calder", "Dunmore", "Esker", "Farrow")
 PLAN = ("-g", "openai/gpt-4o", "-m", "openai/gpt-4o-mini", "-j", "openai/gpt-4o", "--total", "6",
         "--style", "compare-contrast", "--sources", "gold", "--sources", "bm25@3", "--rehearse", "0.9")  # fmt: skip
-RESULTS = ("styled.jsonl", "styled.attempts.jsonl", "questions.jsonl", "report.html")
+RESULTS = ("documents.jsonl", "documents.attempts.jsonl", "questions.jsonl", "report.html")
 
 
 def documents(folder: Path, *, pictures: bool = True) -> Path:
@@ -51,7 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, proctor: Command) -> Path:
     """A folder with ``docs`` and the workspace ``w``, everything done; not to be changed."""
     home = tmp_path_factory.mktemp("styled")
     docs = documents(home / "docs")
-    done = proctor("experiment", "styled", home / "w", "--from", docs, *PLAN)
+    done = proctor("experiment", "documents", home / "w", "--from", docs, *PLAN)
     assert done.status == 0, done.err
     assert "6 of 6 questions were made" in done.out
     return home
@@ -70,8 +70,8 @@ def results(workspace: Path) -> dict[str, bytes]:
 
 def test_the_same_command_again_pays_nothing_and_changes_no_byte(made: Path, proctor: Command) -> None:
     before = results(made / "w")
-    assert {"styled.jsonl", "report.html", "retrieval/styled/table.json"} <= before.keys()
-    again = proctor("experiment", "styled", made / "w", "--from", made / "docs", *PLAN, "--json")
+    assert {"documents.jsonl", "report.html", "retrieval/styled/table.json"} <= before.keys()
+    again = proctor("experiment", "documents", made / "w", "--from", made / "docs", *PLAN, "--json")
     assert again.status == 0, again.err
     assert sum(stage["calls"]["sent"] for stage in again.json["stages"] if "calls" in stage) == 0
     assert results(made / "w") == before
@@ -104,9 +104,9 @@ def test_the_parts_are_commands_of_their_own(home: Path, proctor: Command) -> No
 def test_edited_questions_are_told_on_the_page_and_to_who_goes_on(home: Path, proctor: Command) -> None:
     w = home / "w"
     assert "Out of date" not in (w / "report.html").read_text()
-    rows = [json.loads(line) for line in (w / "styled.jsonl").read_text().splitlines()]
-    rows[0]["question"] = "Which of the two <script>alert(1)</script> \u202e wards is larger?"
-    (w / "styled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [json.loads(line) for line in (w / "documents.jsonl").read_text().splitlines()]
+    rows[0]["text"] = "Which of the two <script>alert(1)</script> \u202e wards is larger?"
+    (w / "documents.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     refused = proctor("predict", w, "-p", "openai/gpt-4o-mini", "--show", "bm25@3", "--dry-run")
     assert refused.status == 2
     assert "of other questions" in refused.err
@@ -135,7 +135,7 @@ def test_indexes_of_another_corpus_are_made_again(home: Path, proctor: Command) 
 
 @pytest.mark.parametrize(
     "name",
-    ["styled.jsonl", "styled.json", "styled.attempts.jsonl", "retrieval/styled/table.json",
+    ["documents.jsonl", "documents.json", "documents.attempts.jsonl", "retrieval/styled/table.json",
      "retrieval/styled/bm25.run.json", "retrieval/styled/bm25.jsonl", "rehearsal.json", "corpus/sources.jsonl",
      "runs/*/scores.json", "runs/*/predictions.jsonl"],
 )  # fmt: skip
@@ -158,7 +158,7 @@ def test_a_budget_that_ends_half_way_ends_with_3_and_the_same_command_goes_on(
     w = tmp_path / "w"
     w.mkdir()
     shutil.copy(made / "w" / "prompt-secret", w)  # keys of requests depend on it
-    line = ("experiment", "styled", w, "--from", made / "docs", *PLAN)
+    line = ("experiment", "documents", w, "--from", made / "docs", *PLAN)
     sent = 0
     for most in (3, 9, 14):
         stopped = proctor(*line, "--max-calls", most, "--json")
@@ -176,7 +176,7 @@ def test_a_budget_that_ends_half_way_ends_with_3_and_the_same_command_goes_on(
 def test_a_corpus_without_pictures_is_told_before_anything_is_asked(tmp_path: Path, proctor: Command) -> None:
     docs = documents(tmp_path / "docs", pictures=False)
     assert proctor("corpus", "build", tmp_path / "w", "--from", docs).status == 0
-    told = proctor("generate", "styled", tmp_path / "w", "-g", "openai/gpt-4o", "--combination", "0-0-1")
+    told = proctor("generate", "documents", tmp_path / "w", "-g", "openai/gpt-4o", "--combination", "0-0-1")
     assert told.status == 2
     assert "1 image source, and the corpus has 0" in told.err
     assert "nothing was asked yet" in told.err
@@ -186,12 +186,12 @@ def test_after_a_dry_run_one_may_still_rehearse(tmp_path: Path, made: Path, proc
     w = tmp_path / "w"
     assert proctor("corpus", "build", w, "--from", made / "docs").status == 0
     foreseen = proctor(
-        "generate", "styled", w, "-g", "openai/gpt-4o", "--total", "2", "--style", "numerical", "--dry-run"
+        "generate", "documents", w, "-g", "openai/gpt-4o", "--total", "2", "--style", "numerical", "--dry-run"
     )
     assert foreseen.status == 0, foreseen.err
     line = (
         "experiment",
-        "styled",
+        "documents",
         w,
         "-g",
         "openai/gpt-4o",
@@ -204,7 +204,7 @@ def test_after_a_dry_run_one_may_still_rehearse(tmp_path: Path, made: Path, proc
     )
     done = proctor(*line)
     assert done.status == 0, done.err
-    refused = proctor("experiment", "styled", w, "-g", "openai/gpt-4o")
+    refused = proctor("experiment", "documents", w, "-g", "openai/gpt-4o")
     assert refused.status == 2
     assert "is a rehearsal" in refused.err
 
@@ -256,7 +256,7 @@ def test_what_a_later_stage_cannot_do_is_told_before_the_first_one(
 ) -> None:
     before = results(home / "w")
     refused = proctor(
-        "experiment", "styled", home / "w", "-g", "openai/gpt-4o", "--rehearse", "0.9", *arguments
+        "experiment", "documents", home / "w", "-g", "openai/gpt-4o", "--rehearse", "0.9", *arguments
     )
     assert refused.status == 2
     assert told in refused.err

@@ -35,7 +35,19 @@ def test_a_storm_of_refusals_is_counted_and_no_question_is_made(
         {"rules": [{"match": {}, "reply": "I cannot help with that.", "outcome": "refusal"}]}
     ) as server:
         name = f"compat/no@{server.url}/v1"
-        line = ("generate", "styled", w, "-g", name, "--combination", "2-0-0", "--total", 3, "--attempts", 2)
+        line = (
+            "generate",
+            "documents",
+            w,
+            "-g",
+            name,
+            "--combination",
+            "2-0-0",
+            "--total",
+            3,
+            "--attempts",
+            2,
+        )
         ended = proctor(*line, "--json")
         assert ended.json["achieved"] == 0
         assert sum(ended.json["outcomes"].values()) == 6
@@ -54,11 +66,11 @@ def test_a_model_that_is_not_there_leaves_earlier_questions_as_they_were(
 ) -> None:
     w = tmp_path / "w"
     assert proctor("corpus", "build", w, "--from", docs).status == 0
-    (w / "styled.jsonl").write_text("earlier\n")
+    (w / "documents.jsonl").write_text("earlier\n")
     with Standin({"faults": [{"status": 400, "every": 1}]}) as server:
         ended = proctor(
             "generate",
-            "styled",
+            "documents",
             w,
             "-g",
             f"compat/no@{server.url}/v1",
@@ -69,7 +81,7 @@ def test_a_model_that_is_not_there_leaves_earlier_questions_as_they_were(
         )
     assert ended.status != 0
     assert "Traceback" not in ended.err
-    assert (w / "styled.jsonl").read_text() == "earlier\n"
+    assert (w / "documents.jsonl").read_text() == "earlier\n"
 
 
 def test_a_corpus_of_which_not_all_images_were_described_is_not_written(
@@ -96,7 +108,7 @@ def test_an_answer_run_that_is_cut_off_ends_with_3(tmp_path: Path, docs: Path, p
     w = tmp_path / "w"
     line = (
         "experiment",
-        "styled",
+        "documents",
         w,
         "--from",
         docs,

@@ -18,7 +18,7 @@ def test_the_published_corpus_is_done_by_one_command(
     """Issue 7, the first line of "done when"."""
     w = tmp_path / "w"
     done = proctor(
-        "experiment", "styled", w, "--data", shared_data / "mmrag", "--min-text", "0", "-g", "openai/gpt-4o",
+        "experiment", "documents", w, "--data", shared_data / "mmrag", "--min-text", "0", "-g", "openai/gpt-4o",
         "--verifier", "anthropic/claude-sonnet-4-5", "--per-cell", "1", "-m", "openai/gpt-4o", "-m", "openai/gpt-4o-mini",
         "-j", "google/gemini-2.0-flash", "--classifier", "openai/gpt-4o-mini", "--rehearse", "0.9", "--json",
     )  # fmt: skip

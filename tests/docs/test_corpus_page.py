@@ -10,8 +10,9 @@ import pytest
 from PIL import Image, ImageDraw
 from tests.typed import proctor
 
-from proctor.ask.documents.record import StyledQuestion
 from proctor.ask.documents.style import BUILTIN_STYLES, load_style
+from proctor.exam.kinds.documents_question import document_facts
+from proctor.exam.question import Question
 from proctor.records import read_jsonl
 from proctor_rehearsal.players import Rehearsal
 from proctor_rehearsal.standin import Standin
@@ -76,7 +77,7 @@ def write_manuals(folder: Path) -> None:
 
 def test_the_way_is_whole() -> None:
     assert [" ".join(command[1:3]).removesuffix(" bench") for command in COMMANDS] == [
-        "experiment styled", "corpus build", "corpus info", "corpus dedupe", "generate styled", "generate styled", "retrieve",
+        "experiment documents", "corpus build", "corpus info", "corpus dedupe", "generate documents", "generate documents", "retrieve",
         "build", "predict", "predict", "predict", "judge", "score", "report",
     ]  # fmt: skip
 
@@ -101,10 +102,10 @@ def test_the_commands_run_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.
     assert counts[11] > counts[10] > counts[9] > counts[8]
     assert counts[13] == counts[11]
     assert "This is a rehearsal" in (tmp_path / "rehearsal" / "report.html").read_text()
-    questions = read_jsonl(tmp_path / "bench" / "styled.jsonl", StyledQuestion)
+    questions = read_jsonl(tmp_path / "bench" / "documents.jsonl", Question)
     assert len(questions) >= 10  # of 50: four short manuals give no more that differ
-    assert {q.style for q in questions} <= set(BUILTIN_STYLES)
-    assert all("closed_book" in q.difficulty for q in questions)
+    assert {q.facets["style"] for q in questions} <= set(BUILTIN_STYLES)
+    assert all("closed_book" in document_facts(q).difficulty for q in questions)
     page = (tmp_path / "bench" / "report.html").read_text()
     assert "This is a rehearsal" not in page
     assert "openai/gpt-4o-mini (bm25@5)" in page

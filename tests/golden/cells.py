@@ -183,8 +183,8 @@ _CLIPS: Final = (
     _answer("open-frames", _CLAUDE, "frames:8", judge=_4O),
 )  # fmt: skip
 
-_STYLED: Final = ("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl")
-_MADE: Final = f"generate styled {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
+_STYLED: Final = ("documents.jsonl", "documents.attempts.jsonl", "documents.json", "documents.dropped.jsonl")
+_MADE: Final = f"generate documents {{w}} -g {_4O} --image-generator {_GEMINI} --verifier {_CLAUDE} --seed 3"
 
 
 def _answers(
@@ -235,9 +235,9 @@ _PAIRS_EXPERIMENT: Final = (
 _STYLED_EXPERIMENT: Final = (
     Cell(
         "whole",
-        f"experiment styled {{w}} -g {_4O} --min-text 60 --total 4 -r bm25 -r bm25+lsa -m {_GEMINI} -m {_4O} "
+        f"experiment documents {{w}} -g {_4O} --min-text 60 --total 4 -r bm25 -r bm25+lsa -m {_GEMINI} -m {_4O} "
         f"--sources gold --sources bm25@2 -j {_CLAUDE} --classifier {_GEMINI} --seed 5",
-        ("styled.jsonl", "overlap.json*", *_RUNS),
+        ("documents.jsonl", "overlap.json*", *_RUNS),
     ),
 )
 

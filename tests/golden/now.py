@@ -125,6 +125,28 @@ def _golds(record: Mapping[str, Any]) -> Any:
     ]
 
 
+def _proposed(name: str) -> Place:
+    return lambda record: record["proposals"][0]["value"][name]
+
+
+def _modalities(record: Mapping[str, Any]) -> Any:
+    return [record["facets"]["combination"].split("+").count(name) for name in ("text", "table", "image")]
+
+
+def _content(record: Mapping[str, Any]) -> Any:
+    return {part["id"]: part["hash"] for part in record["evidence"]}
+
+
+def _prompts(record: Mapping[str, Any]) -> Any:
+    made = record["provenance"].items()
+    return {name.removeprefix("prompt:"): digest for name, digest in made if name.startswith("prompt:")}
+
+
+def _models(record: Mapping[str, Any]) -> Any:
+    roles = ("entity", "generator", "verifier", "retriever")
+    return {role: record["provenance"][role] for role in roles if record["provenance"].get(role)}
+
+
 _PAIR: Final = "id clip_id video_id dataset level category position question answer step_ids details"
 
 
@@ -138,7 +160,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 }
 """Fields that are not compared, and what they say. Costs are not, either, wherever they stand: tokens are, prices change."""
 
-FILES: Final[tuple[tuple[str, str], ...]] = ()
+FILES: Final[tuple[tuple[str, str], ...]] = (("styled.", "documents."),)
 """Where an old file is today, as pairs of path prefixes; a file that is in none is where it was."""
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -189,10 +211,17 @@ FIELDS: Final[Mapping[str, Mapping[str, Place]]] = {
     "retrieval/ranking.jsonl": _same("qid retriever ids scores failure"),
     "concur.json": _same("benchmarks systems scores pairs tau p low high tied questions incomplete left_out notes signature"),
     "questions.jsonl": _same("qid question answers gold gold_complete modalities type context split meta"),
-    "styled.jsonl": _same(
-        "id style seed seed_id entity content question answer gold modalities hops distractors typed_distractors difficulty ranks "
-        "checks models prompts calls attempts style_hash config_hash corpus_hash"
-    ),
+    "styled.jsonl": {"id": "id", "style": "facets.style", "question": "text", "modalities": _modalities}
+    | {"answer": _proposed("text"), "gold": _proposed("cites"), "content": _content, "prompts": _prompts}
+    | {"seed": lambda r: int(r["provenance"]["seed"]) or None, "models": _models}  # a seed of 0 was left out
+    | {name: f"provenance.{name}" for name in ("style_hash", "config_hash", "corpus_hash")}
+    | {
+        name: f"facts.{name}"
+        for name in (
+            *("entity", "seed_id", "hops", "distractors", "typed_distractors", "difficulty", "ranks"),
+            *("checks", "calls", "attempts"),
+        )
+    },
     "overlap.json": _same("styles rows failures"),
     "overlap.jsonl": _same("qid style said failure model calls"),
     "styled.attempts.jsonl": _same("target number outcome detail seed_id entity candidates calls"),

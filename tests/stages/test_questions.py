@@ -37,11 +37,11 @@ def test_every_file_with_questions_is_read(store: str, tmp_path: Path) -> None:
         name: len((workspace.root / name).read_text().splitlines())
         if (workspace.root / name).is_file()
         else 0
-        for name in ("candidates.jsonl", "open.jsonl", "choices.jsonl", "styled.jsonl", "questions.jsonl")
+        for name in ("candidates.jsonl", "open.jsonl", "choices.jsonl", "documents.jsonl", "questions.jsonl")
     }
     assert counts["moment", "Open"] == lines["candidates.jsonl"]
     assert (counts["clip", "Open"], counts["clip", "Choice"]) == (lines["open.jsonl"], lines["choices.jsonl"])
-    assert 0 <= lines["styled.jsonl"] + lines["questions.jsonl"] - counts["documents", "Open"] <= 2
+    assert 0 <= lines["documents.jsonl"] + lines["questions.jsonl"] - counts["documents", "Open"] <= 2
     for question in found:
         if isinstance(question.form, Choice):
             assert question.id == f"{question.parent}.choice"
@@ -49,7 +49,7 @@ def test_every_file_with_questions_is_read(store: str, tmp_path: Path) -> None:
             assert not question.parent
         assert all(p.claim in ("right", "wrong") for p in question.proposals)
     sets = Counter(q.provenance.get("set", "") for q in found if q.kind == "documents")
-    assert sets["styled"] == lines["styled.jsonl"]
+    assert sets["styled"] == lines["documents.jsonl"]
 
 
 def question(id_: str, **other: object) -> Question:

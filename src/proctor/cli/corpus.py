@@ -55,7 +55,7 @@ def build(
     if result.calls:
         text += f"\n\n{closing_text(result.calls)}"
     if result.complete:
-        text += f"\nnext: proctor generate styled {workspace}"
+        text += f"\nnext: proctor generate documents {workspace}"
     emit(result, text, as_json=output.as_json)
     if not result.complete:
         warn("not all images were described, so no corpus was written; the same command goes on from here")
@@ -102,7 +102,7 @@ def embed(
 ) -> None:
     """Embed all sources before they are needed, in processes or on a Ray cluster.
 
-    Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate styled and
+    Vectors are kept by content: what was embedded before, here or in an interrupted run, is not embedded again. generate documents and
     retrieve find them.
 
     Example: proctor corpus embed bench -e onnx/models/e5-large --workers 4

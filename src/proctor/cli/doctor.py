@@ -133,7 +133,7 @@ def _broken_files(place: Workspace) -> list[str]:
             return []
 
     if is_there(place.file("corpus")):
-        _load_styled(place, load)
+        _load_documents(place, load)
     if is_there(place.file("clips.jsonl")):
         _load_clips(place, load)
     if graphs := load("graphs.json", place.graphs):
@@ -149,18 +149,18 @@ def _broken_files(place: Workspace) -> list[str]:
     return problems
 
 
-def _load_styled(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
+def _load_documents(place: Workspace, load: Callable[[str, Callable[[], Any]], Any]) -> None:
     """Read what the stages of a corpus wrote."""
     from proctor.ask.documents.record import AttemptRecord
     from proctor.records import read_jsonl
     from proctor.stages.documents.generate import ATTEMPTS_FILE
     from proctor.stages.documents.overlap import load_overlap
-    from proctor.stages.documents.reading import QUESTION_SETS, corpus_of, load_styled, questions_of
+    from proctor.stages.documents.reading import QUESTION_SETS, WRITTEN, corpus_of, load_written, questions_of
     from proctor.stages.documents.retrieve import load_table
 
     load("corpus", lambda: corpus_of(place))
     load("questions.jsonl", lambda: questions_of(place))
-    load("styled.jsonl", lambda: load_styled(place))
+    load(WRITTEN, lambda: load_written(place))
     load(ATTEMPTS_FILE, lambda: read_jsonl(place.file(ATTEMPTS_FILE), AttemptRecord))
     load("overlap.json", lambda: load_overlap(place))
     for which in QUESTION_SETS:

@@ -192,17 +192,17 @@ _EXPERIMENTS: Final = {
     Example: proctor experiment bench --data captaincook4d -g openai/gpt-4o -p openai/gpt-4o -j openai/gpt-4o --rehearse 0.7
     """,
     ),
-    "styled": (
+    "documents": (
         "documents",
         """Build a corpus, generate questions in styles, search, answer, mark, compare and report: SMMQG with your models.
 
     The same command goes on where it ended, and nothing is paid for twice. --max-cost and the like hold for all stages
-    together. Each stage is a command of its own: corpus build, generate styled, retrieve,
+    together. Each stage is a command of its own: corpus build, generate documents, retrieve,
     build, predict, judge, score, report.
 
-    Example: proctor experiment styled bench --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --max-cost 20
+    Example: proctor experiment documents bench --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --max-cost 20
 
-    Example: proctor experiment styled rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
+    Example: proctor experiment documents rehearsal --from manuals -g openai/gpt-4o -m openai/gpt-4o-mini -j openai/gpt-4o --rehearse 0.8
     """,
     ),
     "instructional": (

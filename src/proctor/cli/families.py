@@ -19,7 +19,7 @@ class _Generate(FamilyGroup):
             "proctor.cli.generate",
             "About moments of recordings, as ProMQA (the word may be left out).",
         ),
-        "styled": (
+        "documents": (
             "proctor.cli.generate",
             "About documents (texts, tables, images), in styles, as SMMQG.",
         ),
@@ -34,7 +34,7 @@ class _Experiment(FamilyGroup):
     usual: ClassVar[str] = "promqa"
     members: ClassVar[Mapping[str, tuple[str, str]]] = {
         "promqa": ("proctor.cli.experiment", "Moments: ProMQA's experiment (the word may be left out)."),
-        "styled": (
+        "documents": (
             "proctor.cli.experiment",
             "Documents: SMMQG's experiment, from a corpus to the report.",
         ),
@@ -77,7 +77,7 @@ apps = {
     "generate": _family(
         _Generate,
         "Generate candidate questions with answers.\n\nproctor generate WORKSPACE asks about moments of recordings; "
-        "proctor generate styled WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
+        "proctor generate documents WORKSPACE about documents (texts, tables, images); proctor generate instructional WORKSPACE about clips of annotated videos. A workspace that is called "
         "like one of the commands is written ./NAME.",
     ),
     "judge": _family(
@@ -88,6 +88,6 @@ apps = {
     "experiment": _family(
         _Experiment,
         "Do a whole published experiment with your models.\n\nproctor experiment WORKSPACE does ProMQA's (moments); proctor experiment "
-        "styled WORKSPACE does SMMQG's (documents), proctor experiment instructional WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
+        "documents WORKSPACE does SMMQG's (documents), proctor experiment instructional WORKSPACE InstructionBench's (clips). A workspace that is called like one of the commands is written ./NAME.",
     ),
 }

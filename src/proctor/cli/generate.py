@@ -10,7 +10,7 @@ from proctor.cli.console import WorkspaceArgument, command_app, emit, progress, 
 from proctor.cli.models import closing_text, emit_estimates, end_unfinished, estimate_text
 from proctor.cli.options import DryRun, Output, with_settings
 from proctor.stages.clip.settings import PairOptions
-from proctor.stages.documents.settings import StyledOptions
+from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.limits import Limits
 from proctor.stages.settings import GenerateFiles, GenerateSettings
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from proctor.ask.documents.summary import Cell
     from proctor.ask.moment.model_generator import Funnel
     from proctor.stages.clip.pairs import PairsMade
-    from proctor.stages.documents.generate import StyledMade
+    from proctor.stages.documents.generate import DocumentsMade
     from proctor.stages.generate import Sampling
 
-apps = {name: command_app() for name in ("procedural", "styled", "instructional")}
+apps = {name: command_app() for name in ("procedural", "documents", "instructional")}
 
 
 @apps["procedural"].command()
@@ -94,10 +94,10 @@ def funnel_text(funnel: Funnel) -> str:
     return f"{text}\nread in a second round: {funnel.repaired}; with fewer questions than asked for: {funnel.fewer}"
 
 
-@apps["styled"].command()
+@apps["documents"].command()
 @with_settings
-def styled(
-    workspace: WorkspaceArgument, options: StyledOptions, limits: Limits, trying: DryRun, output: Output
+def documents(
+    workspace: WorkspaceArgument, options: DocumentsOptions, limits: Limits, trying: DryRun, output: Output
 ) -> None:
     """Generate questions of given styles that need given numbers of texts, tables and images.
 
@@ -105,16 +105,16 @@ def styled(
     some of them or refuses, and a verifier checks style, answer and whether every source is needed. Up to eight attempts;
     every outcome is counted. A style of your own is one file: see docs/corpus.md.
 
-    Writes styled.jsonl, styled.attempts.jsonl and styled.json. Calls are kept: the same command goes on where it ended.
+    Writes documents.jsonl, documents.attempts.jsonl and documents.json. Calls are kept: the same command goes on where it ended.
 
-    Example: proctor generate styled bench -g openai/gpt-4o --verifier anthropic/claude-sonnet-4-5 --per-cell 5 --dry-run
+    Example: proctor generate documents bench -g openai/gpt-4o --verifier anthropic/claude-sonnet-4-5 --per-cell 5 --dry-run
 
-    Example: proctor generate styled bench -g openai/gpt-4o --style my-style.md --combination 1-1-0 --total 50 --max-cost 10
+    Example: proctor generate documents bench -g openai/gpt-4o --style my-style.md --combination 1-1-0 --total 50 --max-cost 10
     """
     if trying.dry_run:
-        from proctor.stages.documents.foresee import estimate_styled
+        from proctor.stages.documents.foresee import estimate_documents
 
-        estimate, played, planned = estimate_styled(workspace, options, limits=limits)
+        estimate, played, planned = estimate_documents(workspace, options, limits=limits)
         text = (
             estimate_text(estimate)
             + f"\n\nfor {played:,} of {planned:,} questions, as models that are right 4 times of 5 would go on"
@@ -130,12 +130,12 @@ def styled(
         result = stage(workspace, options, limits=limits, seen=seen)
     for line in result.short:
         warn(line)
-    text = f"{styled_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor retrieve {workspace}"
+    text = f"{documents_text(result)}\n\n{closing_text(result.calls)}\nnext: proctor retrieve {workspace}"
     emit(result, text, as_json=output.as_json)
     end_unfinished(result, f"{result.open:,} questions are still open")
 
 
-def styled_text(result: StyledMade) -> str:
+def documents_text(result: DocumentsMade) -> str:
     """Return what was asked for and made, and what became of the attempts."""
     rows = [
         (c.style, c.combination, c.asked, c.achieved, c.attempts, _yield(c), c.cost or "not known")
@@ -145,7 +145,7 @@ def styled_text(result: StyledMade) -> str:
     text += f"\n\n{result.achieved:,} of {result.asked:,} questions in {result.attempts:,} attempts"
     text += "\n" + ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in result.outcomes.items())
     if result.near_known:
-        text += f"\n{result.near_known:,} are near questions that models may have learnt from (styled.json lists them)"
+        text += f"\n{result.near_known:,} are near questions that models may have learnt from (documents.json lists them)"
     return text
 
 

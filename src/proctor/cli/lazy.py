@@ -40,6 +40,8 @@ STANDIN: Final = Brought(
 
 FORMER: Final[Mapping[str, str]] = {
     "answer": "proctor predict WORKSPACE --kind documents -p MODEL --show gold; then proctor judge and proctor score",
+    "generate styled": "proctor generate documents WORKSPACE",
+    "experiment styled": "proctor experiment documents WORKSPACE",
     "predict instructional": "proctor predict WORKSPACE --kind clip -p MODEL --show frames:8; then proctor judge and proctor score",
     "predict procedural": "proctor predict WORKSPACE --kind moment -p MODEL",
 }

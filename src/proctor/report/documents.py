@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
-from proctor.ask.documents.record import StyledQuestion
 from proctor.ask.documents.summary import Cell as Asked
-from proctor.ask.documents.summary import StyledSummary
+from proctor.ask.documents.summary import DocumentsSummary
 from proctor.corpus.source import Source
 from proctor.exam.concur import ConcurrenceTable
+from proctor.exam.kinds.documents_question import document_facts
+from proctor.exam.question import Question
 from proctor.exam.retrieval_scores import RetrievalTable
 from proctor.exam.style_overlap import OverlapTable
 from proctor.exam.table import ScoreRow
@@ -38,9 +39,9 @@ _NEAR: Final = 50
 
 
 class Writing(msgspec.Struct):
-    """What the page takes from the summary of generation (``styled.json``)."""
+    """What the page takes from the summary of generation (``documents.json``)."""
 
-    summary: StyledSummary
+    summary: DocumentsSummary
     coverage: dict[str, Any] = {}
     seed_statistics: dict[str, Any] = {}
     near_known: list[dict[str, Any]] = []
@@ -52,7 +53,7 @@ class Writing(msgspec.Struct):
 
 
 def writing_sections(
-    found: Writing, questions: Sequence[StyledQuestion], warnings: Sequence[str] = ()
+    found: Writing, questions: Sequence[Question], warnings: Sequence[str] = ()
 ) -> Iterator[Section]:
     """Yield what was asked for and made, and what became of attempts.
 
@@ -123,7 +124,7 @@ def _calls_each(cell: Asked) -> float | None:
     return cell.calls / cell.achieved if cell.achieved else None
 
 
-def _attempts(found: Writing, questions: Sequence[StyledQuestion]) -> Section:
+def _attempts(found: Writing, questions: Sequence[Question]) -> Section:
     summary = found.summary
     names = tuple(summary.outcomes)
     values = tuple(float(n) for n in summary.outcomes.values())
@@ -152,10 +153,10 @@ def _attempts(found: Writing, questions: Sequence[StyledQuestion]) -> Section:
     return Section("attempts", "Attempts", tuple(parts))
 
 
-def _difficulty(questions: Sequence[StyledQuestion]) -> Iterator[Table]:
+def _difficulty(questions: Sequence[Question]) -> Iterator[Table]:
     measured: dict[str, Counter[str]] = {}
     for question in questions:
-        for name, value in question.difficulty.items():
+        for name, value in document_facts(question).difficulty.items():
             measured.setdefault(name, Counter())[value] += 1
     for name, values in measured.items():
         title = f"Difficulty: {name.replace('_', ' ')}"
@@ -328,15 +329,17 @@ def concurrence_section(tables: Mapping[str, ConcurrenceTable | str]) -> Section
 # -- evidence of a question ----------------------------------------------------------------------------------------
 
 
-def question_facts(q: StyledQuestion, ranks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def question_facts(q: Question, ranks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield how a question was made, and at which ranks its sources were found, by retriever."""
-    yield "entity", q.entity
-    yield "seed", q.seed_id
-    for n, hop in enumerate(q.hops, 1):
+    facts = document_facts(q)
+    yield "entity", facts.entity
+    yield "seed", facts.seed_id
+    for n, hop in enumerate(facts.hops, 1):
         yield f"hop {n}", f"{hop.question} — {hop.answer}"
-    for name, values in (("checks", q.checks), ("difficulty", q.difficulty), ("ranks of the cited", ranks)):
+    said = (("checks", facts.checks), ("difficulty", facts.difficulty), ("ranks of the cited", ranks))
+    for name, values in said:
         yield name, "; ".join(f"{key.replace('_', ' ')}: {text}" for key, text in values.items())
-    yield "attempts", str(q.attempts)
+    yield "attempts", str(facts.attempts)
 
 
 def source_view(source: Source, role: str, picture: str) -> SourceView:

@@ -21,7 +21,7 @@ from proctor.records import Dropped, is_there, iter_jsonl, read_jsonl, write_jso
 from proctor.stages.clip.choices import CHOICES, load_choices, subject_of_choices
 from proctor.stages.clip.filter import KEPT, load_kept
 from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
-from proctor.stages.documents.reading import QUESTION_SETS, QUESTIONS, STYLED, questions_in
+from proctor.stages.documents.reading import QUESTION_SETS, QUESTIONS, WRITTEN, questions_in
 from proctor.stages.inputs import load_asked
 from proctor.workspace import Workspace
 
@@ -39,7 +39,7 @@ IMPORTED: Final = "imported.jsonl"
 
 ASKED: Final = (
     *("candidates.jsonl", "examples.jsonl", "graphs.json"),
-    *(CLIPS, KEPT, CHOICES, STYLED, QUESTIONS, IMPORTED),
+    *(CLIPS, KEPT, CHOICES, WRITTEN, QUESTIONS, IMPORTED),
 )
 """Files that questions of all kinds are read from; no workspace has all of them."""
 

@@ -10,12 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus
 from proctor.corpus.picture import PictureError, read_picture
 from proctor.errors import MissingExtraError, UserError
-from proctor.exam.kinds.documents_question import gold_of
-from proctor.exam.question import Footage, Item, Picture, Source, Words, part_of
+from proctor.exam.kinds.documents_question import document_facts, gold_of
+from proctor.exam.question import Footage, Item, Picture, Question, Source, Words, part_of
 from proctor.records import is_there
 from proctor.report.clip import clip_steps
 from proctor.report.data import Exam
@@ -28,12 +27,12 @@ from proctor.stages.clip.pairs import CLIPS, PAIRS, load_clips, load_pairs
 from proctor.stages.documents.reading import (
     CORPUS,
     QUESTION_SETS,
-    STYLED,
+    WRITTEN,
     corpus_of,
     find_run,
     fits,
     load_questions,
-    load_styled,
+    load_written,
     run_names,
 )
 from proctor.stages.settings import ReportSettings
@@ -89,9 +88,9 @@ class EvidenceFinder:
         if (clip := self._clips.get(parent)) is not None:
             sources.append(clip)
             facts = (("filters", "; ".join(self._filtered.get(parent, ()))),)
-        if (styled := self._styled.get(item.id)) is not None:
-            facts = tuple(question_facts(styled, self._ranks.get(item.id, {})))
-            sources += self._sources(styled.distractors[:_DISTRACTORS], "not cited")
+        if (written := self._written.get(item.id)) is not None:
+            facts = tuple(question_facts(written, self._ranks.get(item.id, {})))
+            sources += self._sources(document_facts(written).distractors[:_DISTRACTORS], "not cited")
         return Evidence(tuple(sources), facts)
 
     def _parts(self, item: Item) -> Iterator[SourceView]:
@@ -116,9 +115,9 @@ class EvidenceFinder:
         return corpus_of(self._workspace) if is_there(self._workspace.file(CORPUS)) else None
 
     @cached_property
-    def _styled(self) -> dict[str, StyledQuestion]:
-        there = is_there(self._workspace.file(STYLED))
-        return {q.id: q for q in load_styled(self._workspace)} if there else {}
+    def _written(self) -> dict[str, Question]:
+        there = is_there(self._workspace.file(WRITTEN))
+        return {q.id: q for q in load_written(self._workspace)} if there else {}
 
     @cached_property
     def _clips(self) -> dict[str, SourceView]:

@@ -11,6 +11,7 @@ from proctor.ask.clip.choice_summary import ChoiceSummary
 from proctor.ask.documents.record import AttemptRecord
 from proctor.errors import UserError
 from proctor.exam.concur import ConcurrenceTable, concur
+from proctor.exam.kinds.documents_question import ROLES
 from proctor.records import is_there, iter_jsonl, read_json
 from proctor.report.clip import ClipMaking, PairsSummary, clip_sections
 from proctor.report.documents import (
@@ -29,14 +30,14 @@ from proctor.stages.documents.concur import sheets_of
 from proctor.stages.documents.corpus import describe
 from proctor.stages.documents.generate import ATTEMPTS_FILE, SUMMARY
 from proctor.stages.documents.overlap import load_overlap
-from proctor.stages.documents.reading import CORPUS, QUESTION_SETS, STYLED, corpus_of, load_styled
+from proctor.stages.documents.reading import CORPUS, QUESTION_SETS, WRITTEN, corpus_of, load_written
 from proctor.stages.documents.retrieve import load_table
 from proctor.workspace import Workspace
 
 __all__ = ["clip_making", "document_results", "document_writing", "made_as"]
 
 _SETTINGS: Final = ("pairs", "filter", "choices")
-_COMMANDS: Final = {"styled": "generate styled", "overlap": "experiment styled"}
+_COMMANDS: Final = {"documents": "generate documents", "overlap": "experiment documents"}
 
 
 class _Summary(msgspec.Struct):
@@ -81,16 +82,16 @@ def document_writing(workspace: Workspace) -> Iterator[Section]:
     if not is_there(workspace.file(CORPUS)):
         return
     yield _corpus(workspace)
-    if is_there(workspace.file(STYLED)):
+    if is_there(workspace.file(WRITTEN)):
         path = workspace.file(SUMMARY)
         if not is_there(path):
             raise UserError(
                 f"{SUMMARY} is not there.",
                 where=str(workspace.root),
-                hint=f"run again: proctor generate styled {workspace.root}",
+                hint=f"run again: proctor generate documents {workspace.root}",
             )
         yield from writing_sections(
-            read_json(path, Writing), load_styled(workspace), _outdated(workspace, "styled")
+            read_json(path, Writing), load_written(workspace), _outdated(workspace, "documents")
         )
 
 
@@ -157,13 +158,16 @@ def made_as(workspace: Workspace) -> Iterator[tuple[str, str]]:
             yield f"settings: {name}", msgspec.json.encode(record.settings).decode()[:1_800]
     if is_there(workspace.file(CORPUS)):
         yield "corpus", corpus_of(workspace).fingerprint
-    if is_there(workspace.file(STYLED)) and (questions := load_styled(workspace)):
-        yield "seed of the run", str(questions[0].seed)
-        for role, model in questions[0].models.items():
-            yield f"model: {role}", model
-        for name, digest in sorted({pair for q in questions for pair in q.prompts.items()}):
-            yield f"prompt: {name}", digest
-        for style, digest in sorted({(q.style, q.style_hash) for q in questions}):
+    if is_there(workspace.file(WRITTEN)) and (questions := load_written(workspace)):
+        first = questions[0].provenance
+        yield "seed of the run", first.get("seed", "")
+        yield from ((f"model: {role}", first[role]) for role in ROLES if first.get(role))
+        for name, digest in sorted({pair for q in questions for pair in q.provenance.items()}):
+            if name.startswith("prompt:"):
+                yield name.replace(":", ": "), digest
+        for style, digest in sorted(
+            {(q.facets["style"], q.provenance.get("style_hash", "")) for q in questions}
+        ):
             yield f"style: {style}", digest
         attempts: Iterator[AttemptRecord] = iter_jsonl(workspace.file(ATTEMPTS_FILE), AttemptRecord)
         yield "attempts on file", f"{sum(1 for _ in attempts):,}"

@@ -25,7 +25,7 @@ from proctor.records import Dropped, iter_jsonl
 from proctor.stages.clip.choices import CHOICES
 from proctor.stages.clip.filter import KEPT
 from proctor.stages.clip.pairs import CLIPS, PAIRS
-from proctor.stages.documents.reading import CORPUS, STYLED, corpus_of
+from proctor.stages.documents.reading import CORPUS, WRITTEN, corpus_of
 from proctor.stages.questions import IMPORTED, required_questions
 from proctor.stages.verify import DEFAULTS
 from proctor.stages.videos import workspace_videos
@@ -58,7 +58,7 @@ KEY_FILE: Final = "studio-secret"
 """File of the workspace with the project's key: 32 bytes as hexadecimal digits, readable for its owner alone."""
 
 _SOURCES: Final = (
-    *("candidates.jsonl", "examples.jsonl", "graphs.json", CLIPS, PAIRS, KEPT, CHOICES, STYLED, IMPORTED),
+    *("candidates.jsonl", "examples.jsonl", "graphs.json", CLIPS, PAIRS, KEPT, CHOICES, WRITTEN, IMPORTED),
     *("questions.jsonl", "corpus/manifest.json"),
 )
 _SYNCED: Final = "studio_synced"

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 from tests.ask.documents.rehearsed import PROMPTS, corpus, embed_words, generator, plan
 
-from proctor.ask.documents.pipeline import StyledModels
+from proctor.ask.documents.pipeline import DocumentsModels
 from proctor.ask.documents.prompting import PromptKit
-from proctor.ask.documents.run import generate_styled
+from proctor.ask.documents.run import generate_documents
 from proctor.records import write_json, write_jsonl
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
@@ -30,10 +30,10 @@ def live(workspace: str, url: str) -> None:
     }
     with open_models(Workspace(folder), Limits(max_connections=CONNECTIONS)) as models:
         kit = PromptKit(PROMPTS, models.secret)
-        made = generator(targets, corpus=corpus(30), models=StyledModels(**names), price=models.price)
+        made = generator(targets, corpus=corpus(30), models=DocumentsModels(**names), price=models.price)
         made = replace(made, kit=kit)
-        run = generate_styled(targets, made, models.ask("generate"), embed=embed_words)
+        run = generate_documents(targets, made, models.ask("generate"), embed=embed_words)
     assert run.is_complete
-    write_jsonl(folder / "styled.jsonl", run.questions)
-    write_jsonl(folder / "styled.attempts.jsonl", run.attempts)
-    write_json(folder / "styled.json", msgspec.to_builtins(run.summary))
+    write_jsonl(folder / "documents.jsonl", run.questions)
+    write_jsonl(folder / "documents.attempts.jsonl", run.attempts)
+    write_json(folder / "documents.json", msgspec.to_builtins(run.summary))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.ask.documents.pipeline import StyledGenerator, StyledModels, StyledSettings
+from proctor.ask.documents.pipeline import DocumentsGenerator, DocumentsModels, DocumentsSettings
 from proctor.ask.documents.plan import plan_targets
 from proctor.ask.documents.prompting import PromptKit
 from proctor.ask.documents.record import Target
@@ -33,7 +33,7 @@ from proctor_rehearsal.standin.protocols.openai import CHAT
 
 __all__ = ["MODELS", "Port", "Scripted", "corpus", "embed_words", "generator", "plan"]
 
-MODELS = StyledModels(
+MODELS = DocumentsModels(
     entity="compat/namer@http://127.0.0.1:1/v1",
     generator="compat/writer@http://127.0.0.1:1/v1",
     verifier="compat/checker@http://127.0.0.1:1/v1",
@@ -97,13 +97,13 @@ def generator(
     size: int = 10,
     seed: int = 0,
     picture: Callable[[Source], Image | None] = lambda _: None,
-    settings: StyledSettings | None = None,
+    settings: DocumentsSettings | None = None,
     **more: Any,
-) -> StyledGenerator:
+) -> DocumentsGenerator:
     """A generator over the small corpus; seeds are drawn evenly."""
     made = more.pop("corpus", None) or corpus(size)
     levels = SeedLevels(targets, lambda n, rng: rng.integers(0, len(made), n), len(made), seed)
-    return StyledGenerator(
+    return DocumentsGenerator(
         made,
         more.pop("find", find_in(made)),
         levels,
@@ -111,7 +111,7 @@ def generator(
         more.pop("models", MODELS),
         PromptKit(PROMPTS, SECRET, picture),
         seed=seed,
-        settings=settings or StyledSettings(),
+        settings=settings or DocumentsSettings(),
         **more,
     )
 

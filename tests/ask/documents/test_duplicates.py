@@ -6,15 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.ask.documents.angles import embed_by_number
+from tests.documents import document
 
 from proctor.ask.documents import duplicates
 from proctor.ask.documents.duplicates import DuplicateFilter, Repeats, normalise_question, question_hash
-from proctor.ask.documents.record import StyledQuestion
+from proctor.exam.kinds.documents_question import DocumentFacts
 
 
 def question(id: str, text: str, *, gold: tuple[str, ...] = (), entity: str = "", style: str = "numerical"):
-    return StyledQuestion(
-        id=id, style=style, modalities=(1, 0, 0), question=text, answer="a", gold=gold or (id,), entity=entity
+    return document(
+        id, style=style, text=text, answer="a", gold=gold or (id,), facts=DocumentFacts(entity=entity)
     )
 
 

@@ -22,12 +22,12 @@ from proctor.ask.documents.multihop import (
     split_candidates,
 )
 from proctor.ask.documents.prompting import Miss, PromptKit
-from proctor.ask.documents.record import Hop
 from proctor.ask.documents.style import load_style
 from proctor.ask.documents.triple import Triple
 from proctor.ask.moment.promqa_prompt import generation_prompts
 from proctor.corpus.question import count_modalities
 from proctor.corpus.source import MODALITIES, Source, image_source, table_source, text_source
+from proctor.exam.kinds.documents_question import Hop
 from proctor.llm.fence import FenceSecret
 from proctor.llm.outcome import Reply, Truncated
 

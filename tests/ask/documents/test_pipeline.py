@@ -13,10 +13,12 @@ from tests.ask.documents.rehearsed import MODELS, Port, Scripted, corpus, genera
 
 from proctor.ask.documents.difficulty import DifficultyRules
 from proctor.ask.documents.distractors import DistractorSearch
-from proctor.ask.documents.pipeline import StyledGenerator, StyledSettings, TargetResult
-from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
+from proctor.ask.documents.pipeline import DocumentsGenerator, DocumentsSettings, TargetResult
+from proctor.ask.documents.record import AttemptRecord, Target
 from proctor.corpus.index.hits import Hits
 from proctor.errors import UserError
+from proctor.exam.kinds.documents_question import ROLES, document_facts, gold_of
+from proctor.exam.question import Question, proposed_texts
 from proctor.llm.converse import converse
 from proctor.llm.message import Image, Request
 from proctor.llm.outcome import Failure, Outcome, Refusal, Reply, Truncated
@@ -61,7 +63,7 @@ def scripted(replies: Mapping[str, Said]) -> Scripted:
 
 def attempt(
     target: Target, replies: Mapping[str, Said], **more: Any
-) -> tuple[AttemptRecord, StyledQuestion | None, list[str]]:
+) -> tuple[AttemptRecord, Question | None, list[str]]:
     port = scripted(replies)
     made = more.pop("made", None) or generator([target], **more)
     ((_, (record, question)),) = converse([("x", made.attempt(target, 0))], port)
@@ -73,6 +75,10 @@ def numbers_of(request: Request, modalities: tuple[int, int, int]) -> str:
     kinds = re.findall(r"^Source (\d+) \(([a-z]+)", request.messages[-1].text, re.MULTILINE)
     by_kind = {k: [n for n, kind in kinds if kind == k] for k in ("text", "table", "image")}
     return ", ".join(n for k, count in zip(by_kind, modalities, strict=True) for n in by_kind[k][:count])
+
+
+def prompts_of(question: Question) -> set[str]:
+    return {n.removeprefix("prompt:") for n in question.provenance if n.startswith("prompt:")}
 
 
 # -- the way of a good question ------------------------------------------------------------------------------------
@@ -90,27 +96,34 @@ def test_a_good_question_is_recorded_with_everything_about_it():
     assert asked == ["entity", "question", "verifier"]
     assert record.outcome == "accepted"
     assert question is not None
-    assert question.answer == "1,000 live there, in 20 houses."
-    assert question.entity == record.entity == "Arlen"
-    assert [id.split(":")[0] for id in question.gold] == ["text", "table"]
-    assert set(question.gold) | set(question.distractors) == set(record.candidates)
+    assert proposed_texts(question)[0] == "1,000 live there, in 20 houses."
+    assert document_facts(question).entity == record.entity == "Arlen"
+    assert [id.split(":")[0] for id in gold_of(question)] == ["text", "table"]
+    assert set(gold_of(question)) | set(document_facts(question).distractors) == set(record.candidates)
     assert len(record.candidates) == 4
-    assert question.seed_id == record.seed_id != ""
-    assert set(question.ranks) == set(record.candidates)
-    assert sorted(question.ranks.values()) == [1, 1, 2, 2]
-    assert set(question.prompts) == {"styled-entity", "styled-question", "styled-verification"}
-    assert question.models == {
+    assert document_facts(question).seed_id == record.seed_id != ""
+    assert set(document_facts(question).ranks) == set(record.candidates)
+    assert sorted(document_facts(question).ranks.values()) == [1, 1, 2, 2]
+    assert prompts_of(question) == {"styled-entity", "styled-question", "styled-verification"}
+    assert {role: question.provenance.get(role) for role in ROLES} == {
         "entity": MODELS.entity,
         "generator": MODELS.generator,
         "verifier": MODELS.verifier,
+        "retriever": "",
     }
-    assert question.checks["modalities"] == "1 text, 1 table"
-    assert question.checks["verifier"].startswith("PASS")
-    assert (question.attempts, len(question.calls), question.calls) == (1, 3, record.calls)
+    assert document_facts(question).checks["modalities"] == "1 text, 1 table"
+    assert document_facts(question).checks["verifier"].startswith("PASS")
+    assert (
+        document_facts(question).attempts,
+        len(document_facts(question).calls),
+        document_facts(question).calls,
+    ) == (1, 3, record.calls)
     made = generator([PAIR])
-    assert question.corpus_hash == made.corpus.fingerprint
-    assert question.content == {id: made.corpus.get(id).content_hash for id in question.gold}  # type: ignore[union-attr]
-    assert len(question.config_hash) == len(question.style_hash) == 16
+    assert question.provenance["corpus_hash"] == made.corpus.fingerprint
+    assert {p.id: p.hash for p in question.evidence} == {
+        id: made.corpus.get(id).content_hash for id in gold_of(question)
+    }  # type: ignore[union-attr]
+    assert len(question.provenance["config_hash"]) == len(question.provenance["style_hash"]) == 16
     assert record.cost is None, "prices are not known"
 
 
@@ -123,7 +136,7 @@ def test_settings_and_models_are_in_the_hash_of_the_configuration():
     one = generator([ONE])
     style = one.styles[0]
     others = [
-        replace(one, settings=StyledSettings(k_modality=3)),
+        replace(one, settings=DocumentsSettings(k_modality=3)),
         replace(one, seed=5),
         replace(one, retriever="lsa"),
         replace(one, models=type(MODELS)(entity="a/b", generator="c/d", verifier="e/f")),
@@ -191,7 +204,7 @@ def test_what_cannot_be_read_is_asked_for_once_more():
     assert asked == ["entity", "question", "question again", "verifier", "verifier again"]
     assert record.outcome == "accepted"
     assert question is not None
-    once = StyledSettings(repair=False)
+    once = DocumentsSettings(repair=False)
     assert attempt(ONE, replies, settings=once)[0].outcome == "format_error"
     assert attempt(ONE, replies | {"verifier again": "Well."})[0].outcome == "verify_unparsed"
 
@@ -217,7 +230,7 @@ def test_an_entity_that_nothing_is_found_for():
 
 
 def test_the_seed_is_among_the_candidates_by_choice():
-    settings = StyledSettings(include_seed=True, k_modality=1)
+    settings = DocumentsSettings(include_seed=True, k_modality=1)
     for seed in range(6):
         made = generator([ONE], settings=settings, seed=seed)
         record, _, _ = attempt(ONE, {"entity": "Jorvik", "question": GOOD_ONE}, made=made)
@@ -229,7 +242,7 @@ def test_the_seed_is_among_the_candidates_by_choice():
 
 
 def pursue(
-    made: StyledGenerator, target: Target, port: Scripted, after: TargetResult | None = None
+    made: DocumentsGenerator, target: Target, port: Scripted, after: TargetResult | None = None
 ) -> TargetResult:
     ((_, result),) = converse([("x", made.target(target, after=after))], port)
     return result
@@ -242,7 +255,7 @@ def test_attempts_go_on_with_new_seeds_until_there_is_a_question():
     assert [a.number for a in result.attempts] == [0, 1, 2]
     assert len({a.seed_id for a in result.attempts}) == 3
     assert result.question is not None
-    assert result.question.attempts == 3
+    assert document_facts(result.question).attempts == 3
 
 
 def test_after_eight_attempts_there_is_none():
@@ -296,9 +309,12 @@ def test_two_halves_are_joined():
     assert record.outcome == "accepted"
     assert asked == ["entity", "question", "question", "join", "verifier"]
     assert question is not None
-    assert [hop.answer for hop in question.hops] == ["Arlen has 20 houses.", "Arlen"]
-    assert question.gold == (*question.hops[0].sources, *question.hops[1].sources)
-    assert set(question.prompts) == {
+    assert [hop.answer for hop in document_facts(question).hops] == ["Arlen has 20 houses.", "Arlen"]
+    assert gold_of(question) == (
+        *document_facts(question).hops[0].sources,
+        *document_facts(question).hops[1].sources,
+    )
+    assert prompts_of(question) == {
         "styled-entity",
         "styled-question",
         "styled-combination",
@@ -342,7 +358,7 @@ def test_halves_that_are_refused_are_swapped_once():
     assert record.outcome == "accepted"
     assert asked.count("question") == 3
     assert question is not None
-    assert "swapped" in question.checks
+    assert "swapped" in document_facts(question).checks
 
 
 def test_three_sources_of_which_two_are_one_half():
@@ -367,8 +383,8 @@ def test_three_sources_of_which_two_are_one_half():
     record, question, _ = attempt(target, replies)
     assert record.outcome == "accepted", record.detail
     assert question is not None
-    assert sorted(id.split(":")[0] for id in question.gold) == ["table", "text", "text"]
-    assert sorted(len(hop.sources) for hop in question.hops) == [1, 2]
+    assert sorted(id.split(":")[0] for id in gold_of(question)) == ["table", "text", "text"]
+    assert sorted(len(hop.sources) for hop in document_facts(question).hops) == [1, 2]
 
 
 # -- pixels --------------------------------------------------------------------------------------------------------
@@ -400,35 +416,35 @@ def good_pair(request: Request) -> str:
 @pytest.mark.parametrize(("mark", "outcome"), [("2", "necessity_fail"), ("1", "accepted"), ("0", "accepted")])
 def test_a_source_that_is_not_missed_is_not_needed(mark: str, outcome: str):
     replies = {"question": good_pair, "answer": "1,000 and 20.", "mark": f"Well.\nScore: {mark}"}
-    settings = StyledSettings(necessity="ablate")
+    settings = DocumentsSettings(necessity="ablate")
     record, question, asked = attempt(PAIR, replies, settings=settings)
     assert record.outcome == outcome
     assert asked.count("answer") == 2, "each source is left out once"
-    assert question is None or question.checks["necessity"] == f"{mark} {mark}"
+    assert question is None or document_facts(question).checks["necessity"] == f"{mark} {mark}"
     assert "answer" not in attempt(ONE, replies | {"question": GOOD_ONE}, settings=settings)[2]
 
 
 def test_difficulty_is_measured_and_refused():
     replies = {"question": good_pair, "answer": "1,000 and 20.", "mark": "Score: 2"}
-    measured = StyledSettings(difficulty=DifficultyRules(closed_book="measure", one_source="measure"))
+    measured = DocumentsSettings(difficulty=DifficultyRules(closed_book="measure", one_source="measure"))
     _, question, asked = attempt(PAIR, replies, settings=measured)
     assert question is not None
-    assert question.difficulty == {"closed_book": "2", "one_source": "2 2"}
+    assert document_facts(question).difficulty == {"closed_book": "2", "one_source": "2 2"}
     assert asked.count("answer") == 3
-    refused = StyledSettings(difficulty=DifficultyRules(closed_book="refuse"))
+    refused = DocumentsSettings(difficulty=DifficultyRules(closed_book="refuse"))
     record, _, _ = attempt(PAIR, replies, settings=refused)
     assert (record.outcome, record.detail) == ("too_easy", "closed_book 2")
 
 
 def test_ranks_of_gold_sources():
     with pytest.raises(UserError, match="no search that ranks"):
-        generator([PAIR], settings=StyledSettings(difficulty=DifficultyRules(gold_rank=True)))
+        generator([PAIR], settings=DocumentsSettings(difficulty=DifficultyRules(gold_rank=True)))
     rank = lambda _q, gold: [3 if id.startswith("text") else None for id in gold]  # noqa: E731
-    settings = StyledSettings(difficulty=DifficultyRules(gold_rank=True))
+    settings = DocumentsSettings(difficulty=DifficultyRules(gold_rank=True))
     _, question, _ = attempt(PAIR, {"question": good_pair}, settings=settings, rank=rank)
     assert question is not None
-    assert question.difficulty == {"gold_rank": "none", "gold_ranks": "3 none"}
-    hard = StyledSettings(difficulty=DifficultyRules(max_rank=10))
+    assert document_facts(question).difficulty == {"gold_rank": "none", "gold_ranks": "3 none"}
+    hard = DocumentsSettings(difficulty=DifficultyRules(max_rank=10))
     assert attempt(PAIR, {"question": good_pair}, settings=hard, rank=rank)[0].outcome == "too_hard"
 
 
@@ -439,34 +455,35 @@ def test_further_distractors_are_recorded_by_kind():
     )
     _, question, _ = attempt(PAIR, {"question": good_pair}, distractor_search=search)
     assert question is not None
-    kinds = question.typed_distractors
+    kinds = document_facts(question).typed_distractors
     assert next(iter(kinds)) == "candidate"
     assert all(
         id.startswith("image:") for kind in ("same_document", "other_modality") for id in kinds.get(kind, ())
     )
-    assert not {id for ids in kinds.values() for id in ids} & set(question.gold)
+    assert not {id for ids in kinds.values() for id in ids} & set(gold_of(question))
 
 
 def test_an_unreadable_mark_refuses_nothing():
     replies = {"question": GOOD_ONE, "answer": "Three.", "mark": "hm", "mark again": "hm"}
-    settings = StyledSettings(difficulty=DifficultyRules(closed_book="refuse"))
+    settings = DocumentsSettings(difficulty=DifficultyRules(closed_book="refuse"))
     record, question, asked = attempt(ONE, replies, settings=settings)
     assert record.outcome == "accepted"
     assert question is not None
-    assert question.difficulty == {"closed_book": "unknown"}
+    assert document_facts(question).difficulty == {"closed_book": "unknown"}
     assert asked[-2:] == ["mark", "mark again"]
 
 
 def test_a_failed_examination_is_no_verdict():
     replies = {"question": GOOD_ONE, "answer": Failure(kind="timeout", message="late")}
-    settings = StyledSettings(difficulty=DifficultyRules(closed_book="refuse"))
+    settings = DocumentsSettings(difficulty=DifficultyRules(closed_book="refuse"))
     assert attempt(ONE, replies, settings=settings)[0].outcome == "api_error"
 
 
 def test_played_models_of_full_quality_pass_an_ablation():
     made = generator(
-        [PAIR], settings=StyledSettings(necessity="ablate", difficulty=DifficultyRules(one_source="refuse"))
+        [PAIR],
+        settings=DocumentsSettings(necessity="ablate", difficulty=DifficultyRules(one_source="refuse")),
     )
     result = pursue(made, PAIR, Port(quality=1.0))
     assert result.question is not None
-    assert set(result.question.checks["necessity"].split()) <= {"0", "1"}
+    assert set(document_facts(result.question).checks["necessity"].split()) <= {"0", "1"}

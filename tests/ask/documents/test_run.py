@@ -12,18 +12,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.ask.documents.rehearsed import MODELS, Port, Scripted, embed_words, generator, plan
+from tests.documents import document
 
-from proctor.ask.documents.pipeline import StyledSettings, TargetResult
-from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
-from proctor.ask.documents.run import StyledRun, generate_styled
+from proctor.ask.documents.pipeline import DocumentsSettings, TargetResult
+from proctor.ask.documents.record import AttemptRecord, Target
+from proctor.ask.documents.run import DocumentsRun, generate_documents
 from proctor.errors import UserError
+from proctor.exam.kinds.documents_question import DocumentFacts, document_facts, gold_of, modalities_of
+from proctor.exam.question import Question
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Request, user
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.records import canonical_json
 
 
-def written(run: StyledRun) -> bytes:
+def written(run: DocumentsRun) -> bytes:
     """Everything that a run would write."""
     return canonical_json([run.questions, run.attempts, run.summary, list(run.dropped), run.waves])
 
@@ -58,17 +61,17 @@ class Told:
             if code in ("api_error", "budget_stop"):
                 break
             if code == "accepted":
-                question = StyledQuestion(
-                    id=target.id, style=target.style, modalities=target.modalities, question=said, answer="a",
-                    gold=(f"{target.id}/{number}",), attempts=number + 1,
+                question = document(
+                    target.id, style=target.style, modalities=target.modalities, text=said, answer="a",
+                    gold=(f"{target.id}/{number}",), facts=DocumentFacts(attempts=number + 1),
                 )  # fmt: skip
         return TargetResult(target, question, tuple(attempts))
 
 
-def told(plan: dict[str, list[str]], reply: Any = None, **more: Any) -> tuple[StyledRun, Scripted]:
+def told(plan: dict[str, list[str]], reply: Any = None, **more: Any) -> tuple[DocumentsRun, Scripted]:
     targets = [Target(id=id, style="s", modalities=(1, 0, 0)) for id in plan]
     port = Scripted(reply or (lambda _: Reply(text="x")))
-    return generate_styled(targets, Told(plan), port, **more), port  # type: ignore[arg-type]
+    return generate_documents(targets, Told(plan), port, **more), port  # type: ignore[arg-type]
 
 
 def test_who_comes_later_goes_on_when_questions_are_alike():
@@ -79,7 +82,7 @@ def test_who_comes_later_goes_on_when_questions_are_alike():
             "c": ["Who lost", "why did they play?"],
         }
     )
-    assert [(q.id, q.question, q.attempts) for q in run.questions] == [
+    assert [(q.id, q.text, document_facts(q).attempts) for q in run.questions] == [
         ("a", "who won?", 2),
         ("b", "who lost?", 1),
         ("c", "why did they play?", 2),
@@ -113,7 +116,7 @@ def test_questions_that_mean_the_same_are_one():
 
 def test_a_question_of_an_earlier_wave_stays_although_its_target_comes_later():
     run, _ = told({"a": ["same"], "b": ["same", "mine", "REFUSED"], "c": ["mine"]})
-    assert [(q.id, q.question) for q in run.questions] == [("a", "same"), ("c", "mine")]
+    assert [(q.id, q.text) for q in run.questions] == [("a", "same"), ("c", "mine")]
     assert [a.outcome for a in run.attempts if a.target == "b"] == ["duplicate_question"] * 2 + ["refused"]
 
 
@@ -138,7 +141,7 @@ def test_calls_that_failed_leave_a_target_open_and_it_goes_on_later():
     assert run.summary.open == 2
     assert not run.interrupted
     later, _ = told(plan)
-    assert [(q.id, q.attempts) for q in later.questions] == [("a", 2), ("b", 1), ("c", 1)]
+    assert [(q.id, document_facts(q).attempts) for q in later.questions] == [("a", 2), ("b", 1), ("c", 1)]
     assert later.is_complete
 
 
@@ -152,7 +155,7 @@ def test_ctrl_c_leaves_what_there_is_and_says_so():
 
     plan = {name: [f"question {name}"] for name in "abcd"}
     targets = [Target(id=id, style="s", modalities=(1, 0, 0)) for id in plan]
-    run = generate_styled(targets, Told(plan), Interrupted(lambda _: Reply(text="x")))  # type: ignore[arg-type]
+    run = generate_documents(targets, Told(plan), Interrupted(lambda _: Reply(text="x")))  # type: ignore[arg-type]
     assert run.interrupted
     assert not run.is_complete
     assert len(run.questions) == 2
@@ -163,11 +166,11 @@ def test_ctrl_c_leaves_what_there_is_and_says_so():
 def test_ids_are_unique():
     target = Target(id="a", style="s", modalities=(1, 0, 0))
     with pytest.raises(UserError, match="the same id"):
-        generate_styled([target, target], Told({}), Scripted(lambda _: Reply(text="")))  # type: ignore[arg-type]
+        generate_documents([target, target], Told({}), Scripted(lambda _: Reply(text="")))  # type: ignore[arg-type]
 
 
 def test_nothing_to_do():
-    run = generate_styled([], generator([]), Port())
+    run = generate_documents([], generator([]), Port())
     assert run.questions == []
     assert run.is_complete
     assert run.waves == 0
@@ -188,7 +191,7 @@ TARGETS = plan()
 def straight() -> bytes:
     """A run in which replies come in the order of requests, one at a time."""
     return written(
-        generate_styled(TARGETS, generator(TARGETS), Port(ahead=1), embed=embed_words, in_flight=1)
+        generate_documents(TARGETS, generator(TARGETS), Port(ahead=1), embed=embed_words, in_flight=1)
     )
 
 
@@ -196,34 +199,37 @@ def straight() -> bytes:
 @given(order=st.integers(0, 2**32), ahead=st.integers(1, 60), in_flight=st.integers(1, 60))
 def test_order_and_concurrency_change_nothing(straight: bytes, order: int, ahead: int, in_flight: int):
     port = Port(order=order, ahead=ahead)
-    run = generate_styled(TARGETS, generator(TARGETS), port, embed=embed_words, in_flight=in_flight)
+    run = generate_documents(TARGETS, generator(TARGETS), port, embed=embed_words, in_flight=in_flight)
     assert written(run) == straight
     assert max(port.counts.values()) <= 2, "a call store would answer the second one"
 
 
 def test_another_seed_is_another_run(straight: bytes):
     assert (
-        written(generate_styled(TARGETS, generator(TARGETS, seed=1), Port(), embed=embed_words)) != straight
+        written(generate_documents(TARGETS, generator(TARGETS, seed=1), Port(), embed=embed_words))
+        != straight
     )
 
 
 def test_every_style_and_combination_is_there(straight: bytes):
-    run = generate_styled(TARGETS, generator(TARGETS), Port(quality=1.0), embed=embed_words)
+    run = generate_documents(TARGETS, generator(TARGETS), Port(quality=1.0), embed=embed_words)
     assert run.summary.achieved == len(TARGETS)
-    assert {(q.style, q.modalities) for q in run.questions} == {(t.style, t.modalities) for t in TARGETS}
+    assert {(q.facets["style"], modalities_of(q)) for q in run.questions} == {
+        (t.style, t.modalities) for t in TARGETS
+    }
     corpus = generator(TARGETS).corpus
     for question in run.questions:
-        kinds = [corpus.get(id).modality for id in question.gold]  # type: ignore[union-attr]
-        assert tuple(kinds.count(m) for m in ("text", "table", "image")) == question.modalities
-        assert not set(question.gold) & set(question.distractors)
+        kinds = [corpus.get(id).modality for id in gold_of(question)]  # type: ignore[union-attr]
+        assert tuple(kinds.count(m) for m in ("text", "table", "image")) == modalities_of(question)
+        assert not set(gold_of(question)) & set(document_facts(question).distractors)
 
 
 def test_models_that_see_write_and_verify_where_images_are():
-    run = generate_styled(TARGETS, generator(TARGETS), Port(quality=1.0))
+    run = generate_documents(TARGETS, generator(TARGETS), Port(quality=1.0))
     for question in run.questions:
-        sees = question.modalities[2] > 0
-        assert question.models["verifier"] == (MODELS.verifier_lmm if sees else MODELS.verifier)
-        assert question.models["entity"] == MODELS.entity
+        sees = modalities_of(question)[2] > 0
+        assert question.provenance["verifier"] == (MODELS.verifier_lmm if sees else MODELS.verifier)
+        assert question.provenance["entity"] == MODELS.entity
 
 
 def replayed(port: Port, kept: dict[str, Outcome], chance: float, rng: random.Random) -> Scripted:
@@ -246,7 +252,7 @@ def replayed(port: Port, kept: dict[str, Outcome], chance: float, rng: random.Ra
 def test_runs_that_fail_again_and_again_end_as_one_that_did_not(straight: bytes, seed: int, tmp_path: Path):
     port, kept, rng = Port(), {}, random.Random(seed)
     runs = [
-        generate_styled(TARGETS, generator(TARGETS), replayed(port, kept, chance, rng), embed=embed_words)
+        generate_documents(TARGETS, generator(TARGETS), replayed(port, kept, chance, rng), embed=embed_words)
         for chance in (0.5, 0.3, 0.1, 0.0)
     ]
     assert not runs[0].is_complete
@@ -255,7 +261,7 @@ def test_runs_that_fail_again_and_again_end_as_one_that_did_not(straight: bytes,
 
 
 def test_refusal_storms_are_counted_and_end():
-    run = generate_styled(TARGETS, generator(TARGETS), Scripted(lambda _: Reply(text="None")))
+    run = generate_documents(TARGETS, generator(TARGETS), Scripted(lambda _: Reply(text="None")))
     assert run.questions == []
     assert run.summary.outcomes == {"entity_refused": 8 * len(TARGETS)}
     assert run.is_complete
@@ -264,14 +270,14 @@ def test_refusal_storms_are_counted_and_end():
 
 def test_fewer_attempts_by_choice():
     targets = TARGETS[:3]
-    short = generator(targets, settings=StyledSettings(attempts=2))
-    run = generate_styled(targets, short, Scripted(lambda _: Reply(text="None")))
+    short = generator(targets, settings=DocumentsSettings(attempts=2))
+    run = generate_documents(targets, short, Scripted(lambda _: Reply(text="None")))
     assert len(run.attempts) == 6
     with pytest.raises(UserError, match="attempts is 0"):
-        StyledSettings(attempts=0)
+        DocumentsSettings(attempts=0)
 
 
 def test_records_can_be_written_and_read():
-    run = generate_styled(TARGETS[:5], generator(TARGETS[:5]), Port())
+    run = generate_documents(TARGETS[:5], generator(TARGETS[:5]), Port())
     for question in run.questions:
-        assert msgspec.json.decode(msgspec.json.encode(question), type=StyledQuestion) == question
+        assert msgspec.json.decode(msgspec.json.encode(question), type=Question) == question

@@ -13,7 +13,7 @@ from proctor_rehearsal.players.player import Rehearsal
 from proctor_rehearsal.standin import Standin
 from proctor_rehearsal.standin.script import Latency, Script
 
-FILES = ("styled.jsonl", "styled.attempts.jsonl", "styled.json")
+FILES = ("documents.jsonl", "documents.attempts.jsonl", "documents.json")
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from tests.documents import document
 
-from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
-from proctor.ask.documents.summary import combination, summarise_styled
+from proctor.ask.documents.record import AttemptRecord, Target
+from proctor.ask.documents.summary import combination, summarise_documents
+from proctor.exam.kinds.documents_question import DocumentFacts
 
 TARGETS = [
     Target(id="a1", style="numerical", modalities=(1, 1, 0)),
@@ -31,30 +33,21 @@ ATTEMPTS = [
     attempt("b1", 0, "accepted", ("7",), cost="0.0000001"),
 ]
 QUESTIONS = [
-    StyledQuestion(
-        id="a1",
+    document(
+        "a1",
         style="numerical",
         modalities=(1, 1, 0),
-        question="q",
-        answer="a",
         gold=("s", "t"),
-        entity="Cup",
-        attempts=2,
+        facts=DocumentFacts(entity="Cup", attempts=2),
     ),
-    StyledQuestion(
-        id="b1",
-        style="compound",
-        modalities=(0, 0, 2),
-        question="r",
-        answer="a",
-        gold=("t", "u"),
-        entity="cup",
+    document(
+        "b1", style="compound", modalities=(0, 0, 2), gold=("t", "u"), facts=DocumentFacts(entity="cup")
     ),
 ]
 
 
 def summary(**more):
-    return summarise_styled(TARGETS, QUESTIONS, ATTEMPTS, **more)
+    return summarise_documents(TARGETS, QUESTIONS, ATTEMPTS, **more)
 
 
 def test_cells_say_what_was_asked_and_achieved():
@@ -96,16 +89,16 @@ def test_diversity_counts_entities_documents_and_sources():
 
 def test_a_price_that_is_not_known_makes_the_sum_unknown():
     attempts = [attempt("a1", 0, "refused", ("1",), cost=None), attempt("b1", 0, "refused", ("2",))]
-    whole = summarise_styled(TARGETS, [], attempts)
+    whole = summarise_documents(TARGETS, [], attempts)
     assert whole.cost is None
     assert [cell.cost for cell in whole.cells] == [None, "0.01"]
 
 
 def test_nothing_was_done():
-    whole = summarise_styled(TARGETS, [], [])
+    whole = summarise_documents(TARGETS, [], [])
     assert (whole.achieved, whole.open, whole.yield_, whole.cost) == (0, 4, None, "0")
     assert whole.diversity.most_common == ("", 0)
-    assert summarise_styled([], [], []).cells == []
+    assert summarise_documents([], [], []).cells == []
 
 
 def test_it_can_be_written_and_read_under_its_name():

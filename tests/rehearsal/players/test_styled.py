@@ -12,9 +12,9 @@ from tests.ask.documents.rehearsed import Port, as_call, corpus, generator, plan
 
 from proctor.ask.documents.entity import entity_prompt, read_entities
 from proctor.ask.documents.multihop import Part, combination_prompt, first_prompt, second_prompt
-from proctor.ask.documents.prompting import PromptKit, StyledPrompt
+from proctor.ask.documents.prompting import DocumentsPrompt, PromptKit
 from proctor.ask.documents.question import question_prompt, read_question
-from proctor.ask.documents.run import generate_styled
+from proctor.ask.documents.run import generate_documents
 from proctor.ask.documents.solving import answer_prompt, mark_prompt, read_mark
 from proctor.ask.documents.style import load_style
 from proctor.ask.documents.triple import Triple, parse_pair
@@ -49,12 +49,12 @@ IMAGE = image_source("i", "Arlen at dusk", "i.png", verbalisation="A tower and 3
 STYLES = ("information-extraction", "compare-contrast", "numerical", "compound")
 
 
-def request(prompt: StyledPrompt, model: str = "compat/m@http://h/v1") -> Request:
+def request(prompt: DocumentsPrompt, model: str = "compat/m@http://h/v1") -> Request:
     return prompt.request(model, Parameters())
 
 
 def played(
-    prompt: StyledPrompt, *, quality: float = 1.0, seed: int = 0, root: Path = Path("/nonexistent")
+    prompt: DocumentsPrompt, *, quality: float = 1.0, seed: int = 0, root: Path = Path("/nonexistent")
 ) -> str:
     outcome = Port(root, quality=quality, seed=seed).reply(request(prompt))
     assert isinstance(outcome, Reply | Refusal)
@@ -77,7 +77,7 @@ def played(
         (mark_prompt(KIT, "q", "a", "b"), "mark", 0),
     ],
 )  # fmt: skip
-def test_every_prompt_is_known_by_its_fences(prompt: StyledPrompt, role: str, shown: int):
+def test_every_prompt_is_known_by_its_fences(prompt: DocumentsPrompt, role: str, shown: int):
     call = as_call(request(prompt))
     asked = read_styled_call(call)
     assert asked is not None
@@ -309,7 +309,7 @@ def test_better_models_give_a_better_yield():
     made = corpus(20)
     yields = []
     for quality in (1.0, 0.7, 0.3):
-        run = generate_styled(targets, generator(targets, corpus=made), Port(quality=quality))
+        run = generate_documents(targets, generator(targets, corpus=made), Port(quality=quality))
         yields.append(run.summary.yield_ or 0.0)
     assert yields[0] > yields[1] > yields[2] > 0.0
 

@@ -18,9 +18,9 @@ for name in (
 
 
 def live(workspace: str, documents: str, model: str, key: str, connections: str) -> None:
-    """Do ``proctor experiment styled`` with one model in all roles."""
+    """Do ``proctor experiment documents`` with one model in all roles."""
     os.environ["COMPAT_API_KEY"] = key
-    sys.argv = ["proctor", "experiment", "styled", workspace, "--from", documents, "-g", model, "-m", model,
+    sys.argv = ["proctor", "experiment", "documents", workspace, "--from", documents, "-g", model, "-m", model,
                 "-j", model, "--classifier", model, "--total", "10", "--max-connections", connections]  # fmt: skip
     try:
         main()

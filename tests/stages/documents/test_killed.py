@@ -83,7 +83,7 @@ def test_killed_again_and_again_it_ends_in_the_same_bytes(lives: Lives, tmp_path
         whole = time.monotonic() - begin
         expected, asked = results(w), server.count
         assert {
-            "styled.jsonl",
+            "documents.jsonl",
             "report.html",
             "overlap.json",
             "retrieval/styled/table.json",

@@ -111,7 +111,7 @@ def test_rubrics_have_names_that_can_be_read_back() -> None:
     "text",
     [
         "", "{", "[]", '{"colour": "red"}', '{"plan": "promqa", "settings": {"predict": {"show": "x"}}}',
-        '{"plan": "styled", "settings": {}}',
+        '{"plan": "documents", "settings": {}}',
     ],
 )  # fmt: skip
 def test_a_damaged_or_another_plan_is_named(tmp_path: Path, text: str) -> None:

@@ -9,12 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.typed import proctor
 
 from proctor.errors import UserError
-from proctor.exam.question import Item
+from proctor.exam.kinds.documents_question import DocumentFacts, document_facts
+from proctor.exam.question import Item, Source
 from proctor.records import content_hash, file_sha256, read_jsonl
+from proctor.stages.documents.reading import load_questions, load_written
 from proctor.stages.predict import items_hash, read_run_info
 from proctor.stages.upgrade import upgrade as conductor
 from proctor.stages.upgrade.part import Part
@@ -109,7 +112,7 @@ def test_pictures_are_linked_and_nothing_written_later_reaches_the_original(
 def test_a_killed_upgrade_leaves_nothing_that_looks_whole(old: Path) -> None:
     code = (
         "import os, signal, sys\nfrom pathlib import Path\nfrom proctor.stages.upgrade import upgrade as u\n"
-        "u._PARTS = (*u._PARTS, lambda workspace: os.kill(os.getpid(), signal.SIGKILL))\nu.upgrade(Path(sys.argv[1]))"
+        "u._PARTS = (*u._PARTS, (1, lambda workspace: os.kill(os.getpid(), signal.SIGKILL)))\nu.upgrade(Path(sys.argv[1]))"
     )
     before = content(old)
     done = subprocess.run([sys.executable, "-c", code, str(old)], check=False, timeout=60)
@@ -151,10 +154,69 @@ def test_a_full_disk_is_named(old: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     def full(_: Workspace) -> Part:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(conductor, "_PARTS", (full,))
+    monkeypatch.setattr(conductor, "_PARTS", ((1, full),))
     with pytest.raises(UserError, match="No space left"):
         upgrade(old)
     assert not old.with_name("bench-upgraded").exists()
+
+
+WRITTEN = {
+    "id": "numerical/1-1-0/0001", "style": "numerical", "modalities": [1, 1, 0], "question": "How deep?", "answer": "9 m",
+    "gold": ["b", "a"], "content": {"a": "1a", "b": "1b"}, "hops": [{"question": "Which?", "answer": "Como", "sources": ["a"]}],
+    "distractors": ["c"], "entity": "Como", "ranks": {"a": 1, "c": 2}, "attempts": 2, "calls": ["0123"],
+    "models": {"entity": "m", "generator": "g", "retriever": "lsa"}, "prompts": {"styled-question": "77"}, "seed": 3,
+    "style_hash": "s", "corpus_hash": "c", "config_hash": "x",
+}  # fmt: skip
+
+
+def test_written_questions_of_format_2_are_one_record_in_cells_too(tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    for place in (bench, bench / "cells" / "seed.3"):
+        put(place / "workspace.json", '{"format": 2}')
+        put(place / "styled.jsonl", json.dumps(WRITTEN) + "\n")
+        put(place / "styled.attempts.jsonl", "")
+        digest = {"styled.jsonl": file_sha256(place / "styled.jsonl")}
+        records = {
+            "styled": {"version": "0", "settings": {}, "counts": {}, "outputs": digest},
+            "retrieve/styled": {"version": "0", "settings": {}, "counts": {}, "inputs": digest},
+            "overlap": {"version": "0", "settings": {}, "counts": {}, "inputs": {"styled.jsonl": "older"}},
+        }
+        put(place / "stages.json", json.dumps(records))
+    put(bench / "proctor.toml", "[styled]  # mine\nattempts = 3\n[retrieve]\nquestions = 'styled'\n")
+    chosen = {
+        "plan": "styled",
+        "settings": {"corpus": {}, "styled": {"seed": 1}},
+        "vary": ["styled.seed=3,4"],
+    }
+    put(bench / "experiment.json", json.dumps(chosen))
+    put(bench / "media" / "ab" / "abc", "a picture")
+    (bench / "cells" / "seed.3" / "media").symlink_to("../../media", target_is_directory=True)
+    done = upgrade(bench)
+    assert done.changed == {"questions about documents": 2}
+    copy = Path(done.output)
+    for place in map(Workspace, (copy, copy / "cells" / "seed.3")):
+        assert not list(place.root.glob("styled*"))
+        assert place.stages().keys() == {"documents", "retrieve/styled", "overlap"}
+        assert place.changed("retrieve/styled") == []
+        assert place.changed("overlap") == ["documents.jsonl"]
+        (full,), (asked,) = load_written(place), load_questions(place)
+        assert document_facts(full) == msgspec.convert(WRITTEN, DocumentFacts)
+        made = {**WRITTEN["models"], "seed": "3", "style_hash": "s", "corpus_hash": "c", "config_hash": "x"}  # type: ignore[dict-item]
+        assert full.provenance == {**made, "prompt:styled-question": "77"}
+        # As the old code put it into items: people's and models' verdicts hang on it.
+        assert asked.facts == {"hops": WRITTEN["hops"]}
+        assert asked.provenance == {"generator": "g", "retriever": "lsa", "set": "styled"}
+        assert asked.evidence == (Source(id="b", hash="1b"), Source(id="a", hash="1a"))
+    assert (copy / "proctor.toml").read_text() == (bench / "proctor.toml").read_text().replace(
+        "[styled]", "[documents]"
+    )
+    kept = json.loads((copy / "experiment.json").read_text())
+    assert kept == {
+        "plan": "documents",
+        "settings": {"corpus": {}, "documents": {"seed": 1}},
+        "vary": ["documents.seed=3,4"],
+    }
+    assert (copy / "cells" / "seed.3" / "media").samefile(copy / "media")
 
 
 PAIR = {

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from proctor.ask.documents.record import StyledQuestion
+from proctor.exam.kinds.documents_question import document_facts, gold_of
+from proctor.exam.question import Question
 
 __all__ = ["NEAR", "DuplicateFilter", "EmbedQuestions", "Repeats", "normalise_question", "question_hash"]
 
@@ -75,7 +76,7 @@ class DuplicateFilter:
         self._ids: list[str] = []
         self._vectors: list[NDArray[np.float32]] = []
 
-    def admit(self, questions: Sequence[StyledQuestion]) -> list[Repeats | None]:
+    def admit(self, questions: Sequence[Question]) -> list[Repeats | None]:
         """Return for each question what it repeats, None for one that is new and stays.
 
         Args:
@@ -86,8 +87,8 @@ class DuplicateFilter:
             found += self._block(questions[start : start + _BLOCK])
         return found
 
-    def _block(self, questions: Sequence[StyledQuestion]) -> Iterator[Repeats | None]:
-        vectors = None if self._embed is None else self._embed([q.question for q in questions])
+    def _block(self, questions: Sequence[Question]) -> Iterator[Repeats | None]:
+        vectors = None if self._embed is None else self._embed([q.text for q in questions])
         before = None if vectors is None else self._nearest_before(vectors)
         among = None if vectors is None else vectors @ vectors.T
         stay: list[int] = []
@@ -99,15 +100,15 @@ class DuplicateFilter:
             found.append(repeats)
             if repeats is None:
                 stay.append(place)
-                self._words[question_hash(question.question)] = question.id
+                self._words[question_hash(question.text)] = question.id
                 self._sources[_sources_key(question)] = question.id
         self._ids += [questions[place].id for place in stay]
         if vectors is not None and stay:
             self._vectors.append(vectors[stay])
         return iter(found)
 
-    def _exact(self, question: StyledQuestion) -> Repeats | None:
-        same = self._words.get(question_hash(question.question))
+    def _exact(self, question: Question) -> Repeats | None:
+        same = self._words.get(question_hash(question.text))
         if same is not None:
             return Repeats(of=same, by="words")
         same = self._sources.get(_sources_key(question))
@@ -128,7 +129,7 @@ class DuplicateFilter:
         before: tuple[float, str],
         row: NDArray[np.float32],
         stay: Sequence[int],
-        questions: Sequence[StyledQuestion],
+        questions: Sequence[Question],
     ) -> Repeats | None:
         candidates = [before, *((float(row[place]), questions[place].id) for place in stay)]
         similarity, of = max(candidates, key=lambda pair: pair[0])
@@ -137,5 +138,6 @@ class DuplicateFilter:
         return Repeats(of=of, by="meaning", similarity=round(similarity, 6))
 
 
-def _sources_key(question: StyledQuestion) -> tuple[str, str, tuple[str, ...]]:
-    return question.style, normalise_question(question.entity), tuple(sorted(question.gold))
+def _sources_key(question: Question) -> tuple[str, str, tuple[str, ...]]:
+    entity = document_facts(question).entity
+    return question.facets["style"], normalise_question(entity), tuple(sorted(gold_of(question)))

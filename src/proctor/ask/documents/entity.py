@@ -8,9 +8,9 @@ from typing import Final
 
 from proctor.ask.documents.prompting import (
     SHOWN,
+    DocumentsPrompt,
     Miss,
     PromptKit,
-    StyledPrompt,
     no_pixels,
     read_text,
     squeeze,
@@ -41,7 +41,7 @@ _ABBREVIATION = re.compile(r"(?:.*\s)?(?:\w\.){2,}", re.DOTALL)
 _QUOTES: Final = "\"'`*_“”‘’«»„ \t"
 
 
-def entity_prompt(kit: PromptKit, source: Source, *, count: int = 1) -> StyledPrompt:
+def entity_prompt(kit: PromptKit, source: Source, *, count: int = 1) -> DocumentsPrompt:
     """Ask what a source is about; an image is shown as its caption and description, without pixels (paper).
 
     Args:

@@ -21,9 +21,9 @@ from proctor.ask.documents.checks import (
 )
 from proctor.ask.documents.prompting import (
     SHOWN,
+    DocumentsPrompt,
     Miss,
     PromptKit,
-    StyledPrompt,
     read_text,
     requirement_in_words,
 )
@@ -162,12 +162,12 @@ def _share(ids: Sequence[str], first: int, second: int, rng: random.Random) -> S
 # -- the two questions -----------------------------------------------------------------------------------------
 
 
-def first_prompt(kit: PromptKit, entity: str, part: Part) -> StyledPrompt:
+def first_prompt(kit: PromptKit, entity: str, part: Part) -> DocumentsPrompt:
     """Ask for the question about the entity, which it mentions; read with ``read_question``."""
     return question_prompt(kit, part_style("hop-first"), part.sources, part.modalities, entity=entity)
 
 
-def second_prompt(kit: PromptKit, entity: str, part: Part) -> StyledPrompt:
+def second_prompt(kit: PromptKit, entity: str, part: Part) -> DocumentsPrompt:
     """Ask for the question whose answer is the entity; read with ``read_question``."""
     return question_prompt(kit, part_style("hop-second"), part.sources, part.modalities, entity=entity)
 
@@ -207,7 +207,7 @@ def combination_prompt(
     first_gold: Sequence[Source],
     second: Triple,
     second_gold: Sequence[Source],
-) -> StyledPrompt:
+) -> DocumentsPrompt:
     """Ask for the two questions as one; it goes to the model that can see when ``needs_lmm`` of all their sources.
 
     Args:

@@ -44,9 +44,9 @@ from proctor.ask.documents.multihop import (
     second_prompt,
     split_candidates,
 )
-from proctor.ask.documents.prompting import Miss, PromptKit, StyledPrompt, needs_lmm, requirement_in_words
+from proctor.ask.documents.prompting import DocumentsPrompt, Miss, PromptKit, needs_lmm, requirement_in_words
 from proctor.ask.documents.question import GENERATION, question_prompt, read_question
-from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
+from proctor.ask.documents.record import AttemptRecord, Target
 from proctor.ask.documents.rng import attempt_random
 from proctor.ask.documents.seed_levels import Seed, SeedLevels
 from proctor.ask.documents.solving import leave_one_out
@@ -57,14 +57,15 @@ from proctor.ask.documents.verification import VERDICT_FORM, VERIFICATION, read_
 from proctor.corpus.collection import Corpus
 from proctor.corpus.source import Source
 from proctor.errors import UserError
-from proctor.exam.kinds.documents_question import Hop
+from proctor.exam.kinds.documents_question import DocumentFacts, Hop, document_question
+from proctor.exam.question import Question
 from proctor.llm.converse import Conversation
 from proctor.llm.message import Parameters, Request
 from proctor.llm.outcome import Failure, Outcome, Reply
 from proctor.llm.structured import Unreadable, repair_messages
 from proctor.records import content_hash
 
-__all__ = ["ATTEMPTS", "StyledGenerator", "StyledModels", "StyledSettings", "TargetResult"]
+__all__ = ["ATTEMPTS", "DocumentsGenerator", "DocumentsModels", "DocumentsSettings", "TargetResult"]
 
 ATTEMPTS: Final = 8
 """Attempts at a target [R]; the paper does not say."""
@@ -80,7 +81,7 @@ _REPAIRABLE: Final = frozenset({"format_error", "verify_unparsed"})
 """Outcomes of replies that are asked for once more in the right form."""
 
 
-class StyledModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentsModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Full names of models by what they do; one that is empty is stood in for by the one that is named.
 
     Attributes:
@@ -110,7 +111,7 @@ class StyledModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return (self.verifier_lmm if needs_lmm(sources) else "") or self.verifier
 
 
-class StyledSettings(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentsSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that can change a result.
 
     Attributes:
@@ -159,7 +160,7 @@ class TargetResult:
     """
 
     target: Target
-    question: StyledQuestion | None = None
+    question: Question | None = None
     attempts: tuple[AttemptRecord, ...] = ()
 
 
@@ -208,7 +209,7 @@ class _Written:
 
 
 @dataclass(frozen=True, slots=True)
-class StyledGenerator:
+class DocumentsGenerator:
     """Makes questions for targets.
 
     Attributes:
@@ -233,10 +234,10 @@ class StyledGenerator:
     find: Find
     seeds: SeedLevels
     styles: Sequence[Style]
-    models: StyledModels
+    models: DocumentsModels
     kit: PromptKit
     seed: int = 0
-    settings: StyledSettings = field(default_factory=StyledSettings)
+    settings: DocumentsSettings = field(default_factory=DocumentsSettings)
     retriever: str = ""
     rank: Ranker | None = None
     distractor_search: DistractorSearch | None = None
@@ -268,7 +269,7 @@ class StyledGenerator:
             after: what became of it so far; its attempts are not made again, but those that found nothing out.
         """
         attempts = [a for a in (after.attempts if after else ()) if a.outcome not in UNTRIED]
-        question: StyledQuestion | None = None
+        question: Question | None = None
         while question is None and len(attempts) < self.attempts:
             record, question = yield from self.attempt(target, len(attempts), attempts)
             attempts.append(record)
@@ -278,7 +279,7 @@ class StyledGenerator:
 
     def attempt(
         self, target: Target, number: int, before: Sequence[AttemptRecord] = ()
-    ) -> Conversation[tuple[AttemptRecord, StyledQuestion | None]]:
+    ) -> Conversation[tuple[AttemptRecord, Question | None]]:
         """Make one attempt.
 
         Args:
@@ -288,7 +289,7 @@ class StyledGenerator:
         """
         notes = _Notes()
         work = _Attempt(self, target, number, before, notes)
-        question: StyledQuestion | None = None
+        question: Question | None = None
         try:
             question = yield from _overheard(
                 work.make(), lambda request, outcome: notes.hear(request, outcome, self.price)
@@ -318,7 +319,7 @@ class StyledGenerator:
 class _Attempt:
     """One attempt on its way."""
 
-    by: StyledGenerator
+    by: DocumentsGenerator
     target: Target
     number: int
     before: Sequence[AttemptRecord]
@@ -328,7 +329,7 @@ class _Attempt:
     def style(self) -> Style:
         return style_of(self.by.styles, self.target.style)
 
-    def make(self) -> Talk[StyledQuestion]:
+    def make(self) -> Talk[Question]:
         """Go from seed to question.
 
         Raises:
@@ -419,11 +420,11 @@ class _Attempt:
         self._require(check_combined(entity, found.question, hops))
         return _Written(found.question, found.answer, gold, hops)
 
-    def _half(self, prompt: StyledPrompt, part: Part) -> Talk[tuple[Triple, tuple[Source, ...]]]:
+    def _half(self, prompt: DocumentsPrompt, part: Part) -> Talk[tuple[Triple, tuple[Source, ...]]]:
         found = yield from self._write(prompt, part.sources)
         return found, tuple(part.sources[number - 1] for number in found.cites)
 
-    def _write(self, prompt: StyledPrompt, sources: Sequence[Source]) -> Talk[Triple]:
+    def _write(self, prompt: DocumentsPrompt, sources: Sequence[Source]) -> Talk[Triple]:
         """Have a question written; what was asked in the same words before is drawn anew."""
         candidates = self.notes.candidates
         ids = candidates.ids if candidates else ()
@@ -483,34 +484,41 @@ class _Attempt:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def _question(self, written: _Written, entity: str, candidates: Candidates) -> StyledQuestion:
+    def _question(self, written: _Written, entity: str, candidates: Candidates) -> Question:
         gold = tuple(source.id for source in written.gold)
         others = candidates.others(gold)
-        models = self.notes.models | ({"retriever": self.by.retriever} if self.by.retriever else {})
-        return StyledQuestion(
-            id=self.target.id,
-            style=self.target.style,
-            modalities=self.target.modalities,
-            question=written.question,
-            answer=written.answer,
-            gold=gold,
+        notes = self.notes
+        facts = DocumentFacts(
+            hops=written.hops,
+            entity=entity,
+            seed_id=notes.seed_id,
             distractors=others,
             typed_distractors=self._distractors(written.question, entity, gold, others),
-            entity=entity,
-            seed_id=self.notes.seed_id,
-            hops=written.hops,
-            checks=self.notes.checks,
-            difficulty=self.notes.difficulty,
+            checks=notes.checks,
+            difficulty=notes.difficulty,
             ranks={id: candidates.ranks[id] for id in candidates.ids if id in candidates.ranks},
-            content={source.id: source.content_hash for source in written.gold},
-            style_hash=self.style.hash,
-            prompts=self.notes.prompts,
-            models=models,
             attempts=self.number + 1,
-            calls=tuple(self.notes.calls),
-            seed=self.by.seed,
-            corpus_hash=self.by.corpus.fingerprint,
-            config_hash=self.by.config_hash(self.style),
+            calls=tuple(notes.calls),
+        )
+        provenance = {
+            **notes.models,
+            "retriever": self.by.retriever,
+            "seed": str(self.by.seed),
+            "style_hash": self.style.hash,
+            "corpus_hash": self.by.corpus.fingerprint,
+            "config_hash": self.by.config_hash(self.style),
+            **{f"prompt:{name}": digest for name, digest in notes.prompts.items()},
+        }
+        return document_question(
+            self.target.id,
+            written.question,
+            written.answer,
+            gold,
+            style=self.target.style,
+            modalities=self.target.modalities,
+            content={source.id: source.content_hash for source in written.gold},
+            facts=facts,
+            provenance=provenance,
         )
 
     def _distractors(
@@ -533,7 +541,7 @@ class _Attempt:
     def _call(
         self,
         role: str,
-        prompt: StyledPrompt,
+        prompt: DocumentsPrompt,
         model: str,
         parameters: Parameters,
         read: Callable[[Outcome], Any],

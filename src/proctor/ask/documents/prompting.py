@@ -32,10 +32,10 @@ from proctor.llm.structured import Unreadable, spoken_text
 __all__ = [
     "KINDS",
     "SHOWN",
+    "DocumentsPrompt",
     "Miss",
     "Picture",
     "PromptKit",
-    "StyledPrompt",
     "needs_lmm",
     "no_pixels",
     "read_text",
@@ -107,7 +107,7 @@ class PromptKit:
         pictures: Mapping[int, Image] | None = None,
         cut: Sequence[str] = (),
         **values: Any,
-    ) -> StyledPrompt:
+    ) -> DocumentsPrompt:
         """Render a template and put turns, pictures and own texts where its marks are.
 
         Args:
@@ -122,7 +122,7 @@ class PromptKit:
         """
         rendered = self.prompts[template].render(self.secret, **values)
         messages = _turns(rendered, own or {}, pictures or {})
-        return StyledPrompt(
+        return DocumentsPrompt(
             messages, rendered.template, rendered.template_hash, (*cut, *rendered.shortened), bool(pictures)
         )
 
@@ -161,7 +161,7 @@ class PromptKit:
 
 
 @dataclass(frozen=True, slots=True)
-class StyledPrompt:
+class DocumentsPrompt:
     """A prompt that is ready to be sent.
 
     Attributes:

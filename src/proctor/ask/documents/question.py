@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from proctor.ask.documents.prompting import (
     KINDS,
+    DocumentsPrompt,
     Miss,
     PromptKit,
-    StyledPrompt,
     read_text,
     requirement_in_words,
 )
@@ -36,7 +36,7 @@ def question_prompt(
     modalities: Combination | None,
     *,
     entity: str | None = None,
-) -> StyledPrompt:
+) -> DocumentsPrompt:
     """Ask for a question; the request goes to the model that can see when ``needs_lmm(sources)``.
 
     Args:

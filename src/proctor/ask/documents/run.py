@@ -5,7 +5,7 @@ order of the targets, and their targets go on with the attempts that they have l
 earlier wave stays.
 
 Calls are stored as they come back, so a run that was killed, stopped by its budget or ended by Ctrl-C is made again by calling
-``generate_styled`` again: it pays for nothing twice and ends as if nothing had happened.
+``generate_documents`` again: it pays for nothing twice and ends as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from typing import Final
 import msgspec
 
 from proctor.ask.documents.duplicates import NEAR, DuplicateFilter, EmbedQuestions, Repeats
-from proctor.ask.documents.pipeline import StyledGenerator, TargetResult
-from proctor.ask.documents.record import AttemptRecord, StyledQuestion, Target
-from proctor.ask.documents.summary import UNTRIED, StyledSummary, summarise_styled
+from proctor.ask.documents.pipeline import DocumentsGenerator, TargetResult
+from proctor.ask.documents.record import AttemptRecord, Target
+from proctor.ask.documents.summary import UNTRIED, DocumentsSummary, summarise_documents
 from proctor.errors import UserError
+from proctor.exam.question import Question
 from proctor.llm.converse import IN_FLIGHT, Conversation, converse
 from proctor.llm.outcome import Ask
 from proctor.records import Dropped
 
-__all__ = ["TARGETS_AT_ONCE", "Progress", "StyledRun", "generate_styled"]
+__all__ = ["TARGETS_AT_ONCE", "DocumentsRun", "Progress", "generate_documents"]
 
 TARGETS_AT_ONCE: Final = 2 * IN_FLIGHT
 """Targets that are worked on at a time: many, so that those that need all their attempts are found early and not at the end."""
@@ -35,7 +36,7 @@ Progress = Callable[[TargetResult, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class StyledRun:
+class DocumentsRun:
     """What a run came to.
 
     Attributes:
@@ -46,12 +47,12 @@ class StyledRun:
     """
 
     results: tuple[TargetResult, ...]
-    summary: StyledSummary
+    summary: DocumentsSummary
     waves: int
     interrupted: bool = False
 
     @property
-    def questions(self) -> list[StyledQuestion]:
+    def questions(self) -> list[Question]:
         """Accepted questions, in the order of the targets."""
         return [result.question for result in self.results if result.question is not None]
 
@@ -74,16 +75,16 @@ class StyledRun:
                 yield Dropped(result.target.id, last.outcome, last.detail)
 
 
-def generate_styled(
+def generate_documents(
     targets: Sequence[Target],
-    generator: StyledGenerator,
+    generator: DocumentsGenerator,
     ask: Ask,
     *,
     embed: EmbedQuestions | None = None,
     near: float = NEAR,
     in_flight: int = TARGETS_AT_ONCE,
     progress: Progress | None = None,
-) -> StyledRun:
+) -> DocumentsRun:
     """Make questions for targets.
 
     Args:
@@ -117,11 +118,11 @@ def generate_styled(
         waves += 1
         going = _drop_repeats([t for t in going if t.id in ended], results, kept, generator.attempts)
     ordered = tuple(results[target.id] for target in targets)
-    return StyledRun(ordered, _summary(targets, ordered, generator), waves, interrupted)
+    return DocumentsRun(ordered, _summary(targets, ordered, generator), waves, interrupted)
 
 
 def _talks(
-    generator: StyledGenerator, going: Sequence[Target], results: dict[str, TargetResult]
+    generator: DocumentsGenerator, going: Sequence[Target], results: dict[str, TargetResult]
 ) -> Iterator[tuple[str, Conversation[TargetResult]]]:
     """Begin a conversation when there is room for it; long ones first, so that they are not what is waited for at the end."""
     hops = {style.name for style in generator.styles if style.hops}
@@ -151,11 +152,11 @@ def _turned_away(result: TargetResult, repeats: Repeats) -> TargetResult:
 
 
 def _summary(
-    targets: Sequence[Target], results: Sequence[TargetResult], generator: StyledGenerator
-) -> StyledSummary:
+    targets: Sequence[Target], results: Sequence[TargetResult], generator: DocumentsGenerator
+) -> DocumentsSummary:
     corpus = generator.corpus
     documents = {source.id: source.doc_id or source.id for source in corpus}
-    return summarise_styled(
+    return summarise_documents(
         targets,
         [r.question for r in results if r.question is not None],
         [a for r in results for a in r.attempts],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from proctor.ask.documents.prompting import SHOWN, Miss, PromptKit, StyledPrompt, read_text, squeeze
+from proctor.ask.documents.prompting import SHOWN, DocumentsPrompt, Miss, PromptKit, read_text, squeeze
 from proctor.corpus.source import Source
 from proctor.llm.message import Parameters
 from proctor.llm.outcome import Outcome
@@ -41,7 +41,7 @@ def leave_one_out(gold: Sequence[S]) -> tuple[tuple[S, ...], ...]:
     return tuple((*gold[:n], *gold[n + 1 :]) for n in range(len(gold)))
 
 
-def answer_prompt(kit: PromptKit, question: str, sources: Sequence[Source] = ()) -> StyledPrompt:
+def answer_prompt(kit: PromptKit, question: str, sources: Sequence[Source] = ()) -> DocumentsPrompt:
     """Ask for an answer from some sources and nothing else, or from what the model knows where none is given.
 
     Args:
@@ -58,7 +58,7 @@ def read_answer(outcome: Outcome) -> str | Miss:
     return text if isinstance(text, Miss) else squeeze(text)
 
 
-def mark_prompt(kit: PromptKit, question: str, answer: str, attempt: str) -> StyledPrompt:
+def mark_prompt(kit: PromptKit, question: str, answer: str, attempt: str) -> DocumentsPrompt:
     """Ask how well an attempt agrees with the accepted answer, from 0 to 2.
 
     Args:

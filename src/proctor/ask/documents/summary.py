@@ -14,9 +14,11 @@ from typing import Final
 import msgspec
 
 from proctor.ask.documents.duplicates import normalise_question
-from proctor.ask.documents.record import OUTCOMES, AttemptRecord, StyledQuestion, Target
+from proctor.ask.documents.record import OUTCOMES, AttemptRecord, Target
+from proctor.exam.kinds.documents_question import document_facts, gold_of
+from proctor.exam.question import Question
 
-__all__ = ["UNTRIED", "Cell", "Diversity", "StyledSummary", "combination", "summarise_styled"]
+__all__ = ["UNTRIED", "Cell", "Diversity", "DocumentsSummary", "combination", "summarise_documents"]
 
 UNTRIED: Final = frozenset({"api_error", "budget_stop"})
 """Outcomes of attempts that ended before anything was found out: a later run makes them again."""
@@ -76,7 +78,7 @@ class Diversity(msgspec.Struct, frozen=True, kw_only=True):
     all_sources: int
 
 
-class StyledSummary(msgspec.Struct, frozen=True, kw_only=True):
+class DocumentsSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of a run.
 
     Attributes:
@@ -115,15 +117,15 @@ def combination(modalities: tuple[int, int, int]) -> str:
     return " + ".join(f"{n} {name}" for n, name in zip(modalities, _MODALITIES, strict=True) if n) or "none"
 
 
-def summarise_styled(
+def summarise_documents(
     targets: Sequence[Target],
-    questions: Sequence[StyledQuestion],
+    questions: Sequence[Question],
     attempts: Sequence[AttemptRecord],
     *,
     document_of: Callable[[str], str] = lambda id: id,
     all_documents: int = 0,
     all_sources: int = 0,
-) -> StyledSummary:
+) -> DocumentsSummary:
     """Count what a run came to.
 
     Args:
@@ -145,7 +147,7 @@ def summarise_styled(
     rows = [_cell(style, m, members, by_target, accepted) for (style, m), members in cells.items()]
     tried = [a for a in attempts if a.outcome not in UNTRIED]
     styles = list(dict.fromkeys(style_of.values()))
-    return StyledSummary(
+    return DocumentsSummary(
         asked=len(targets),
         achieved=len(questions),
         open=sum(row.open for row in rows),
@@ -156,7 +158,8 @@ def summarise_styled(
         outcomes=_funnel(attempts),
         by_style={s: _funnel(a for a in attempts if style_of.get(a.target) == s) for s in styles},
         attempts_needed={
-            str(n): count for n, count in sorted(Counter(q.attempts for q in questions).items())
+            str(n): count
+            for n, count in sorted(Counter(document_facts(q).attempts for q in questions).items())
         },
         short_candidates=sum(a.short_candidates for a in attempts),
         cells=rows,
@@ -218,15 +221,15 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _diversity(
-    questions: Sequence[StyledQuestion],
+    questions: Sequence[Question],
     document_of: Callable[[str], str],
     all_documents: int,
     all_sources: int,
 ) -> Diversity:
-    entities = Counter(normalise_question(q.entity) for q in questions)
+    entities = Counter(normalise_question(document_facts(q).entity) for q in questions)
     total = entities.total()
     entropy = -sum(n / total * math.log(n / total) for n in entities.values())
-    gold = dict.fromkeys(id for q in questions for id in q.gold)
+    gold = dict.fromkeys(id for q in questions for id in gold_of(q))
     top = min(entities.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
     return Diversity(
         entities=len(entities),

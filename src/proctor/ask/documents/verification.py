@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from proctor.ask.documents.prompting import SHOWN, Miss, PromptKit, StyledPrompt, read_text, squeeze
+from proctor.ask.documents.prompting import SHOWN, DocumentsPrompt, Miss, PromptKit, read_text, squeeze
 from proctor.ask.documents.record import AttemptOutcome
 from proctor.ask.documents.style import Style
 from proctor.corpus.source import Source
@@ -76,7 +76,7 @@ class Verdict:
 
 def verification_prompt(
     kit: PromptKit, style: Style, question: str, answer: str, gold: Sequence[Source]
-) -> StyledPrompt:
+) -> DocumentsPrompt:
     """Ask whether a question holds; it goes to the model that can see when ``needs_lmm(gold)``.
 
     Args:

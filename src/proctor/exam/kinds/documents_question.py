@@ -17,8 +17,10 @@ from proctor.exam.question import Open, Proposed, Question, Source, Text
 
 __all__ = [
     "DOCUMENTS",
+    "ROLES",
     "DocumentFacts",
     "Hop",
+    "as_asked",
     "combination",
     "corpus_question",
     "document_facts",
@@ -30,6 +32,9 @@ __all__ = [
 
 DOCUMENTS: Final = "documents"
 """Name of the kind."""
+
+ROLES: Final = ("entity", "generator", "verifier", "retriever")
+"""Who takes part in writing a question: names the entity, writes, verifies, finds candidates."""
 
 _UNTYPED: Final = "untyped"
 
@@ -47,9 +52,28 @@ class DocumentFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     Attributes:
         hops: of a multi-hop question, the two halves; empty otherwise.
+        entity: that joined the candidates.
+        seed_id: source that gave the entity.
+        distractors: ids of the candidates that were not cited, in the order in which they were numbered.
+        typed_distractors: ids of further sources that look as if they answered it, by kind
+            (``proctor.ask.documents.distractors``), where they were looked up.
+        checks: name of each check that it passed and what it said (``verifier``, ``necessity``, ``near_question`` …).
+        difficulty: measured, by name (``closed_book``, ``one_source``, ``gold_rank`` …), as text.
+        ranks: rank of each candidate for the entity within its modality, by id, counted from 1.
+        attempts: how many attempts it took, the last one included.
+        calls: request keys (16 hex digits) of the calls of the last attempt.
     """
 
     hops: tuple[Hop, ...] = ()
+    entity: str = ""
+    seed_id: str = ""
+    distractors: tuple[str, ...] = ()
+    typed_distractors: Mapping[str, tuple[str, ...]] = {}
+    checks: Mapping[str, str] = {}
+    difficulty: Mapping[str, str] = {}
+    ranks: Mapping[str, int] = {}
+    attempts: int = 1
+    calls: tuple[str, ...] = ()
 
 
 def document_question(
@@ -76,7 +100,8 @@ def document_question(
         content: content hash of each of these sources, by id, where it is kept.
         facts: how it was made.
         provenance: full names of the model that wrote it (``generator``) and of the embedder that chose its sources (``retriever``:
-            retrieval with the same one is favoured); empty for people.
+            retrieval with the same one is favoured), empty for people; of a generated one those of all ``ROLES``, the run's
+            ``seed``, the hashes of style, corpus and configuration, and of each template (``prompt:NAME``).
     """
     sources = tuple(dict.fromkeys(gold))
     return Question(
@@ -111,6 +136,21 @@ def document_facts(question: Question) -> DocumentFacts:
         msgspec.ValidationError: if they are none of documents.
     """
     return msgspec.convert(question.facts, DocumentFacts)
+
+
+def as_asked(question: Question, which: str) -> Question:
+    """Return a question as an exam holds it: without what generation alone knows of it.
+
+    Args:
+        question: as it was written.
+        which: the set that it is of.
+    """
+    kept = {name: question.provenance.get(name, "") for name in ("generator", "retriever")}
+    return msgspec.structs.replace(
+        question,
+        facts={"hops": question.facts["hops"]} if "hops" in question.facts else {},
+        provenance={**kept, "set": which},
+    )
 
 
 def gold_of(question: Question) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from proctor.records import read_json, read_jsonl, write_json, write_jsonl
 from proctor.stages.clip.filter import KEPT, load_kept
 from proctor.stages.clip.pairs import load_clips
 from proctor.stages.clip.settings import ChoiceOptions
-from proctor.stages.documents.reading import STYLED
+from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
 from proctor.stages.inputs import load_all_items
 from proctor.stages.models import Asked, Limits, Models, open_models
@@ -121,7 +121,7 @@ def make(
         "choices",
         settings=options.recorded(),
         counts=result.recorded("summary"),
-        inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (STYLED,)}[subject],
+        inputs={"pairs": ("clips.jsonl", KEPT), "items": ("items.jsonl",), "styled": (WRITTEN,)}[subject],
         outputs=(CHOICES, ATTEMPTS, CHOICES_SUMMARY),
     )
     return msgspec.structs.replace(result, calls=calls)
@@ -182,7 +182,7 @@ def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject
     files: tuple[tuple[ChoiceSubject, tuple[str, ...]], ...] = (
         ("pairs", (KEPT,)),
         ("items", ("items.jsonl", "graphs.json")),
-        ("styled", (STYLED,)),
+        ("styled", (WRITTEN,)),
         ("items", ("items.jsonl",)),
     )
     for subject, names in files:
@@ -191,7 +191,7 @@ def _subject(workspace: Workspace, asked: ChoiceSubject | None) -> ChoiceSubject
     raise UserError(
         "there are no questions to give options to.",
         where=str(workspace.root),
-        hint="filter pairs (proctor filter), build a benchmark (proctor build), or generate styled questions first",
+        hint="filter pairs (proctor filter), build a benchmark (proctor build), or generate documents questions first",
     )
 
 

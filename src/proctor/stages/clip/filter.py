@@ -20,7 +20,7 @@ from proctor.records import read_jsonl, write_json, write_jsonl
 from proctor.release.training_split import split_by_video
 from proctor.stages.clip.pairs import PAIRS, load_clips, load_pairs
 from proctor.stages.clip.settings import FilterOptions
-from proctor.stages.documents.reading import STYLED
+from proctor.stages.documents.reading import WRITTEN
 from proctor.stages.exam_library import exam_library
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace, is_there
@@ -45,7 +45,7 @@ FUNNEL: Final = "filters.json"
 _INPUTS: Final = {
     "pairs": ("clips.jsonl", PAIRS),
     "candidates": ("candidates.jsonl", "examples.jsonl", "graphs.json"),
-    "styled": (STYLED, "corpus/manifest.json"),
+    "styled": (WRITTEN, "corpus/manifest.json"),
 }
 
 _KINDS: Final = {"pairs": "clip", "candidates": "moment", "styled": "documents"}
@@ -206,7 +206,7 @@ def _questions(workspace: Workspace, on: str) -> list[Question]:
     raise UserError(
         f"there is nothing to filter{f' of the kind {on[:80]!r}' if on else ''}.",
         where=str(workspace.root),
-        hint="generate questions first: proctor generate, proctor generate styled or proctor generate instructional",
+        hint="generate questions first: proctor generate, proctor generate documents or proctor generate instructional",
     )
 
 

@@ -9,18 +9,18 @@ from typing import Final
 
 import msgspec
 
-from proctor.ask.documents.run import generate_styled
+from proctor.ask.documents.run import generate_documents
 from proctor.llm.estimate import Estimate
 from proctor.llm.message import Request
 from proctor.llm.outcome import Outcome
-from proctor.stages.documents.generate import plan_of, sampler_of, styled_generator
+from proctor.stages.documents.generate import documents_generator, plan_of, sampler_of
 from proctor.stages.documents.library import Library
-from proctor.stages.documents.settings import StyledOptions
+from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import CALLS, Limits, open_models
 from proctor.stages.rehearsing import Played, find_rehearser, mark_rehearsal
 from proctor.workspace import Workspace
 
-__all__ = ["MOST_PLAYED", "estimate_styled"]
+__all__ = ["MOST_PLAYED", "estimate_documents"]
 
 MOST_PLAYED: Final = 60
 """Targets that are played; of a larger plan the first ones, which are spread over all cells."""
@@ -28,8 +28,8 @@ _QUALITY: Final = 0.8
 """How often played models do what they are asked: it decides how many attempts are foreseen."""
 
 
-def estimate_styled(
-    root: Path, options: StyledOptions, *, limits: Limits | None = None
+def estimate_documents(
+    root: Path, options: DocumentsOptions, *, limits: Limits | None = None
 ) -> tuple[Estimate, int, int]:
     """Say what generation would take, from the real prompts; nothing leaves this machine.
 
@@ -68,7 +68,7 @@ def estimate_styled(
             max_calls=None, max_tokens=None, requests_per_minute=None, tokens_per_minute=None,
         )  # fmt: skip
         with open_models(workspace, playing) as models:
-            generator = styled_generator(models, library, plan, options, sampler, limits)
+            generator = documents_generator(models, library, plan, options, sampler, limits)
             ask = models.ask("generate")
 
             def listening(asked: Iterable[Request]) -> Iterator[tuple[Request, Outcome]]:
@@ -76,6 +76,6 @@ def estimate_styled(
                     requests.append(request)
                     yield request, outcome
 
-            generate_styled(played, generator, listening)
+            generate_documents(played, generator, listening)
     with open_models(workspace, limits) as models:
         return models.estimate([("generate", requests)]), len(played), len(plan.targets)

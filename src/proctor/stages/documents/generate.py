@@ -1,4 +1,4 @@
-"""The stage ``generate styled``: a corpus to questions in styles."""
+"""The stage ``generate documents``: a corpus to questions in styles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from proctor.ask.documents.contamination import NearMatch, find_near_matches
 from proctor.ask.documents.distractors import DistractorSearch
 from proctor.ask.documents.duplicates import EmbedQuestions
-from proctor.ask.documents.pipeline import StyledGenerator
+from proctor.ask.documents.pipeline import DocumentsGenerator
 from proctor.ask.documents.plan import plan_targets, require_available
 from proctor.ask.documents.prompting import PromptKit
 from proctor.ask.documents.record import Target
-from proctor.ask.documents.run import StyledRun, generate_styled
+from proctor.ask.documents.run import DocumentsRun, generate_documents
 from proctor.ask.documents.seed_levels import SeedLevels
 from proctor.ask.documents.style import PUBLISHED_COUNTS, Style, load_styles
 from proctor.ask.documents.summary import Cell
@@ -30,28 +30,28 @@ from proctor.errors import UserError
 from proctor.exam.source_showing import CorpusPictures
 from proctor.records import read_bytes, read_jsonl, write_json, write_jsonl
 from proctor.stages.documents.library import Library
-from proctor.stages.documents.reading import CORPUS, STYLED, questions_of
-from proctor.stages.documents.settings import StyledOptions
+from proctor.stages.documents.reading import CORPUS, WRITTEN, questions_of
+from proctor.stages.documents.settings import DocumentsOptions
 from proctor.stages.models import Asked, Limits, Models, open_models
 from proctor.workspace import Workspace
 
 __all__ = [
     "ATTEMPTS_FILE",
     "SUMMARY",
+    "DocumentsMade",
     "Plan",
-    "StyledMade",
     "generate",
     "plan_of",
 ]
 
-ATTEMPTS_FILE: Final = "styled.attempts.jsonl"
-SUMMARY: Final = "styled.json"
+ATTEMPTS_FILE: Final = "documents.attempts.jsonl"
+SUMMARY: Final = "documents.json"
 
 _ALONE: Final = 1_024
 """Sources of which weights are computed to tell how uneven they are."""
 
 
-class StyledMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentsMade(Asked, frozen=True, kw_only=True, omit_defaults=True):
     """The numbers of the closing line.
 
     Attributes:
@@ -86,7 +86,7 @@ class Plan:
     short: tuple[str, ...]
 
 
-def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
+def plan_of(corpus: Corpus, options: DocumentsOptions) -> Plan:
     """Plan the targets.
 
     Raises:
@@ -119,11 +119,11 @@ def plan_of(corpus: Corpus, options: StyledOptions) -> Plan:
 
 def generate(
     root: Path,
-    options: StyledOptions,
+    options: DocumentsOptions,
     *,
     limits: Limits | None = None,
     seen: Callable[[], None] | None = None,
-) -> StyledMade:
+) -> DocumentsMade:
     """Generate questions about a workspace's corpus.
 
     Args:
@@ -143,8 +143,8 @@ def generate(
     sampler = sampler_of(library, options)
     with open_models(workspace, limits) as models:
         models.require_prices(*options.names)
-        generator = styled_generator(models, library, plan, options, sampler, limits)
-        run = generate_styled(
+        generator = documents_generator(models, library, plan, options, sampler, limits)
+        run = generate_documents(
             plan.targets,
             generator,
             models.ask("generate"),
@@ -154,20 +154,20 @@ def generate(
         calls, remarks = models.closing(), models.remarks()
     _require_replies(run, workspace)
     near = find_near_matches(
-        [(q.id, q.question) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
+        [(q.id, q.text) for q in run.questions], lists, embed=_embed_questions(library, options.embedder)
     )
     made = _written(workspace, library, plan, options, run, near, sampler, remarks)
     return msgspec.structs.replace(made, calls=calls)
 
 
-def styled_generator(
+def documents_generator(
     models: Models,
     library: Library,
     plan: Plan,
-    options: StyledOptions,
+    options: DocumentsOptions,
     sampler: SeedSampler,
     limits: Limits | None,
-) -> StyledGenerator:
+) -> DocumentsGenerator:
     """Return the generator of a plan."""
     within = _seed_modalities(plan) if options.seed_modalities == "required" else None
 
@@ -176,7 +176,7 @@ def styled_generator(
 
     eligible = sum(n for m, n in library.corpus.counts().items() if within is None or m in within)
     pipeline = options.pipeline
-    return StyledGenerator(
+    return DocumentsGenerator(
         corpus=library.corpus,
         find=library.find(options.embedder),
         seeds=SeedLevels(
@@ -203,7 +203,7 @@ def styled_generator(
     )
 
 
-def sampler_of(library: Library, options: StyledOptions) -> SeedSampler:
+def sampler_of(library: Library, options: DocumentsOptions) -> SeedSampler:
     corpus = library.corpus
     return SeedSampler(
         library.vectors(options.embedder),
@@ -295,7 +295,7 @@ def _known_questions(workspace: Workspace, files: Sequence[Path]) -> dict[str, l
 # -- writing -------------------------------------------------------------------------------------------------------
 
 
-def _require_replies(run: StyledRun, workspace: Workspace) -> None:
+def _require_replies(run: DocumentsRun, workspace: Workspace) -> None:
     """Keep what is there when not one attempt found anything out.
 
     Raises:
@@ -307,7 +307,7 @@ def _require_replies(run: StyledRun, workspace: Workspace) -> None:
     raise UserError(
         f"no model replied in {len(attempts):,} attempts, the first of which says: {attempts[0].detail[:200]}",
         where=str(workspace.root),
-        hint=f"{STYLED} is as it was; the same command asks again",
+        hint=f"{WRITTEN} is as it was; the same command asks again",
     )
 
 
@@ -315,15 +315,15 @@ def _written(
     workspace: Workspace,
     library: Library,
     plan: Plan,
-    options: StyledOptions,
-    run: StyledRun,
+    options: DocumentsOptions,
+    run: DocumentsRun,
     near: Sequence[NearMatch],
     sampler: SeedSampler,
     remarks: Mapping[str, Any],
-) -> StyledMade:
-    write_jsonl(workspace.file(STYLED), run.questions)
+) -> DocumentsMade:
+    write_jsonl(workspace.file(WRITTEN), run.questions)
     write_jsonl(workspace.file(ATTEMPTS_FILE), run.attempts)
-    reasons = workspace.write_dropped("styled", list(run.dropped))
+    reasons = workspace.write_dropped("documents", list(run.dropped))
     coverage = _coverage(library.corpus, run)
     summary = {
         "summary": run.summary,
@@ -335,7 +335,7 @@ def _written(
         "interrupted": run.interrupted,
     }
     write_json(workspace.file(SUMMARY), summary)
-    made = StyledMade(
+    made = DocumentsMade(
         asked=run.summary.asked,
         achieved=run.summary.achieved,
         open=run.summary.open,
@@ -350,15 +350,15 @@ def _written(
         **remarks,
     )
     workspace.record(
-        "styled",
+        "documents",
         settings=options.recorded(),
         counts=made.recorded("cells", "short"),
         inputs=(f"{CORPUS}/manifest.json",),
-        outputs=(STYLED, ATTEMPTS_FILE, SUMMARY),
+        outputs=(WRITTEN, ATTEMPTS_FILE, SUMMARY),
     )
     return made
 
 
-def _coverage(corpus: Corpus, run: StyledRun) -> SeedCoverage:
+def _coverage(corpus: Corpus, run: DocumentsRun) -> SeedCoverage:
     seeds = [corpus.position(a.seed_id) for a in run.attempts if a.seed_id]
     return seed_coverage(seeds, [source.doc_id for source in corpus], corpus.modalities)

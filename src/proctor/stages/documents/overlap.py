@@ -12,7 +12,7 @@ from proctor.ask.documents.style import load_styles
 from proctor.exam.predict_prompt import evaluation_prompts
 from proctor.exam.style_overlap import OverlapTable, StyleClaim, StyleClassifier, score_overlap
 from proctor.records import is_there, read_json, write_json, write_jsonl
-from proctor.stages.documents.reading import load_questions
+from proctor.stages.documents.reading import WRITTEN, load_questions
 from proctor.stages.models import Limits, open_models
 from proctor.workspace import Workspace
 
@@ -43,7 +43,7 @@ def style_overlap(
     """
     workspace = Workspace(root)
     questions = load_questions(workspace, "styled")
-    record = workspace.stages().get("styled")
+    record = workspace.stages().get("documents")
     named = styles or (
         record.settings["styles"] if record is not None else sorted({q.facets["style"] for q in questions})
     )
@@ -62,7 +62,7 @@ def style_overlap(
     write_jsonl(workspace.file("overlap.jsonl"), claims)
     write_json(workspace.file(_OVERLAP), table)
     workspace.record("overlap", settings={"model": model, "styles": list(named)}, counts={"questions": len(questions)},
-                     inputs=("styled.jsonl",), outputs=(_OVERLAP,))  # fmt: skip
+                     inputs=(WRITTEN,), outputs=(_OVERLAP,))  # fmt: skip
     return {"table": msgspec.to_builtins(table), "calls": closing}
 
 

@@ -8,11 +8,10 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from proctor.ask.documents.record import StyledQuestion
 from proctor.corpus.collection import Corpus, load_corpus
 from proctor.corpus.question import CorpusQuestion
 from proctor.errors import UserError
-from proctor.exam.kinds.documents_question import DocumentFacts, corpus_question, document_question
+from proctor.exam.kinds.documents_question import as_asked, corpus_question, document_facts, gold_of
 from proctor.exam.question import Question
 from proctor.exam.retrieval import Ranking, RetrievalRun
 from proctor.records import content_hash, is_there, read_json, read_jsonl
@@ -24,7 +23,7 @@ __all__ = [
     "QUESTION_FILES",
     "QUESTION_SETS",
     "RETRIEVAL",
-    "STYLED",
+    "WRITTEN",
     "RunNote",
     "asked_hash",
     "corpus_of",
@@ -32,7 +31,7 @@ __all__ = [
     "fits",
     "left_out",
     "load_questions",
-    "load_styled",
+    "load_written",
     "questions_in",
     "questions_of",
     "run_name",
@@ -43,7 +42,7 @@ CORPUS: Final = "corpus"
 """Folder of the corpus in a workspace."""
 QUESTIONS: Final = "questions.jsonl"
 """Questions that came with the data, in the workspace."""
-STYLED: Final = "styled.jsonl"
+WRITTEN: Final = "documents.jsonl"
 """Accepted questions, in the workspace."""
 RETRIEVAL: Final = "retrieval"
 """Folder of rankings and tables in a workspace, one folder for each set of questions."""
@@ -51,7 +50,7 @@ RETRIEVAL: Final = "retrieval"
 QuestionSet = Literal["styled", "data"]
 """``styled``: what was generated; ``data``: what came with the data set, and items of workspaces of recordings."""
 QUESTION_SETS: Final[tuple[QuestionSet, ...]] = get_args(QuestionSet)
-QUESTION_FILES: Final[Mapping[str, str]] = {"styled": STYLED, "data": QUESTIONS}
+QUESTION_FILES: Final[Mapping[str, str]] = {"styled": WRITTEN, "data": QUESTIONS}
 """Where each set is, in the workspace."""
 
 
@@ -76,20 +75,35 @@ def questions_of(workspace: Workspace) -> list[CorpusQuestion]:
     return read_jsonl(path, CorpusQuestion) if is_there(path) else []
 
 
-def load_styled(workspace: Workspace) -> list[StyledQuestion]:
+def load_written(workspace: Workspace) -> list[Question]:
     """Return the accepted questions of a workspace.
 
     Raises:
         UserError: naming the command that makes them.
     """
-    path = workspace.file(STYLED)
+    path = workspace.file(WRITTEN)
     if not is_there(path):
         raise UserError(
-            f"{STYLED} is not there yet.",
+            f"{WRITTEN} is not there yet.",
             where=str(workspace.root),
-            hint=f"run first: proctor generate styled {workspace.root}",
+            hint=f"run first: proctor generate documents {workspace.root}",
         )
-    return read_jsonl(path, StyledQuestion)
+    questions: list[Question] = read_jsonl(path, Question)
+    for question in questions:
+        try:
+            document_facts(question)
+        except msgspec.ValidationError as error:
+            raise UserError(
+                f"its facts are none of documents: {error}.", where=f"{path}: {question.id}"
+            ) from None
+        if not (
+            question.proposals and gold_of(question) and {"style", "combination"} <= question.facets.keys()
+        ):
+            raise UserError(
+                "the question lacks an answer, sources, a style or their combination.",
+                where=f"{path}: {question.id}",
+            )
+    return questions
 
 
 # -- sets of questions ---------------------------------------------------------------------------------------------
@@ -103,23 +117,8 @@ def questions_in(workspace: Workspace, which: QuestionSet) -> list[Question]:
     if which == "data":
         found = [corpus_question(q) for q in questions_of(workspace) if q.gold_complete and q.gold]
     else:
-        found = list(map(_asked, load_styled(workspace))) if is_there(workspace.file(STYLED)) else []
-    return [msgspec.structs.replace(q, provenance={**q.provenance, "set": which}) for q in found]
-
-
-def _asked(question: StyledQuestion) -> Question:
-    """Return a generated question without what generation alone knows of it."""
-    return document_question(
-        question.id,
-        question.question,
-        question.answer,
-        question.gold,
-        style=question.style,
-        modalities=question.modalities,
-        content=question.content,
-        facts=DocumentFacts(hops=question.hops) if question.hops else None,
-        provenance={role: question.models.get(role, "") for role in ("generator", "retriever")},
-    )
+        found = load_written(workspace) if is_there(workspace.file(WRITTEN)) else []
+    return [as_asked(question, which) for question in found]
 
 
 def load_questions(
@@ -141,11 +140,11 @@ def load_questions(
             f"there is no set of questions {which!r}.", hint=f"there are {', '.join(QUESTION_SETS)}"
         )
     if named == "styled":
-        load_styled(workspace)
+        load_written(workspace)
     found = questions_in(workspace, named)
     if not found:
         why = (
-            "none was accepted; see proctor generate styled"
+            "none was accepted; see proctor generate documents"
             if which == "styled"
             else "the data came without questions"
         )

@@ -11,9 +11,9 @@ from proctor.errors import UserError
 from proctor.settings import Settings, option
 
 if TYPE_CHECKING:
-    from proctor.ask.documents.pipeline import StyledModels, StyledSettings
+    from proctor.ask.documents.pipeline import DocumentsModels, DocumentsSettings
 
-__all__ = ["DEFAULT_RETRIEVERS", "CorpusOptions", "RetrievalOptions", "StyledOptions"]
+__all__ = ["DEFAULT_RETRIEVERS", "CorpusOptions", "DocumentsOptions", "RetrievalOptions"]
 
 Wanted = Literal["off", "measure", "refuse"]
 
@@ -112,7 +112,7 @@ class RetrievalOptions(Settings, frozen=True, kw_only=True):
     seed: Annotated[int, option("Run seed; same inputs and seed give the same bytes.")] = 0
 
 
-class StyledOptions(Settings, frozen=True, kw_only=True):
+class DocumentsOptions(Settings, frozen=True, kw_only=True):
     """How many questions of which styles are wanted, who writes and checks them, and what makes one too easy or too hard.
 
     Attributes:
@@ -123,7 +123,7 @@ class StyledOptions(Settings, frozen=True, kw_only=True):
         UserError: if no question could have the ranks that are asked for.
     """
 
-    section: ClassVar[str] = "styled"
+    section: ClassVar[str] = "documents"
 
     generator: Annotated[str, option("Model that writes questions.", "-g")] = ""
     image_generator: Annotated[
@@ -210,17 +210,17 @@ class StyledOptions(Settings, frozen=True, kw_only=True):
             )
 
     @property
-    def models(self) -> StyledModels:
+    def models(self) -> DocumentsModels:
         """Who does what.
 
         Raises:
             UserError: if nobody writes.
         """
-        from proctor.ask.documents.pipeline import StyledModels
+        from proctor.ask.documents.pipeline import DocumentsModels
 
         if not self.generator:
             raise UserError("nobody was named who writes questions.", hint="name a model: -g openai/gpt-4o")
-        return StyledModels(
+        return DocumentsModels(
             entity=self.entity_model or self.generator,
             generator=self.generator,
             verifier=self.verifier or self.generator,
@@ -233,16 +233,16 @@ class StyledOptions(Settings, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(name for name in msgspec.structs.astuple(self.models) if name))
 
     @property
-    def pipeline(self) -> StyledSettings:
+    def pipeline(self) -> DocumentsSettings:
         """How a question is made and what is measured of it."""
         from proctor.ask.documents.difficulty import DifficultyRules
-        from proctor.ask.documents.pipeline import StyledSettings
+        from proctor.ask.documents.pipeline import DocumentsSettings
 
         rules = DifficultyRules(
             closed_book=self.closed_book, one_source=self.one_source, gold_rank=self.gold_rank,
             min_rank=self.min_rank, max_rank=self.max_rank,
         )  # fmt: skip
-        return StyledSettings(attempts=self.attempts, difficulty=rules, necessity=self.necessity)
+        return DocumentsSettings(attempts=self.attempts, difficulty=rules, necessity=self.necessity)
 
     @property
     def styles(self) -> tuple[str, ...]:

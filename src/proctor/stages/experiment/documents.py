@@ -19,7 +19,7 @@ from proctor.stages.documents.generate import generate, plan_of
 from proctor.stages.documents.overlap import style_overlap
 from proctor.stages.documents.reading import CORPUS, corpus_of, questions_of
 from proctor.stages.documents.retrieve import parse_retriever, retrieve_all
-from proctor.stages.documents.settings import CorpusOptions, RetrievalOptions, StyledOptions
+from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import JudgeSettings, PredictSettings, ScoreSettings
 from proctor.stages.experiment.settings import OUTLINES, CorpusAnswerSettings, OverlapSettings
 from proctor.stages.experiment.stage import Doing, Plan, Stage, Unit, rows_of_tables
@@ -73,7 +73,7 @@ def _build(doing: Doing, options: CorpusOptions) -> None:
         doing.add("corpus", build(doing.root, options, limits=doing.limits, seen=seen))
 
 
-def _generate(doing: Doing, options: StyledOptions) -> None:
+def _generate(doing: Doing, options: DocumentsOptions) -> None:
     targets = len(plan_of(corpus_of(doing.workspace), options).targets)
     with doing.showing("generating questions", targets) as seen:
         made = generate(doing.root, options, limits=doing.limits, seen=seen)
@@ -190,15 +190,15 @@ def _measure(root: Path) -> Iterator[Unit]:
 
 
 PLAN: Final = Plan(
-    outline=OUTLINES["styled"],
+    outline=OUTLINES["documents"],
     stages=(
         Stage(
             "corpus", _build, check=_can_build, models=lambda o: [o.verbaliser or ""],
             writes=("corpus/", "questions.jsonl", "vectors/", "index/"),
         ),
         Stage(
-            "styled", _generate, models=lambda o: o.names,
-            writes=("styled.jsonl", "styled.attempts.jsonl", "styled.json", "styled.dropped.jsonl"),
+            "documents", _generate, models=lambda o: o.names,
+            writes=("documents.jsonl", "documents.attempts.jsonl", "documents.json", "documents.dropped.jsonl"),
         ),
         Stage("retrieve", _retrieve, models=_searching, writes=("retrieval/**/*",)),
         Stage("answer", _answer, models=_answering, check=_can_answer,
@@ -206,5 +206,5 @@ PLAN: Final = Plan(
         Stage("overlap", _overlap, models=lambda s: [s.classifier or ""], writes=("overlap.json*",)),
     ),
     measure=_measure,
-    costs=("styled.attempts.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl"),
+    costs=("documents.attempts.jsonl", "runs/*/predictions.jsonl", "runs/*/judgements/*.jsonl"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from proctor.settings import Settings, option
 from proctor.stages.clip.settings import ChoiceOptions, FilterOptions, PairOptions
-from proctor.stages.documents.settings import CorpusOptions, RetrievalOptions, StyledOptions
+from proctor.stages.documents.settings import CorpusOptions, DocumentsOptions, RetrievalOptions
 from proctor.stages.exam_settings import CalibrateSettings, ScoreSettings
 from proctor.stages.experiment.outline import Outline
 from proctor.stages.settings import GenerateSettings, ReportSettings
@@ -170,11 +170,11 @@ OUTLINES = {
         },
         flags={"source.protocol": "--protocol", "judge.judge": "--judge", "generate.template": "--template"},
     ),
-    "styled": Outline(
-        name="styled",
+    "documents": Outline(
+        name="documents",
         settings={
             "corpus": CorpusOptions,
-            "styled": StyledOptions,
+            "documents": DocumentsOptions,
             "retrieve": RetrievalOptions,
             "answer": CorpusAnswerSettings,
             "overlap": OverlapSettings,

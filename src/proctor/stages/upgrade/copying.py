@@ -54,7 +54,9 @@ def copy_workspace(root: Path, target: Path, *, seen: Callable[[], None] | None 
         if (folder := os.path.dirname(name)) not in made:  # noqa: PTH120 - thousands of files
             copy.parent.mkdir(parents=True, exist_ok=True)
             made.add(folder)
-        if is_folder:
+        if source.is_symlink() and source.resolve().is_relative_to(root.resolve()):  # as cells share folders
+            copy.symlink_to(source.readlink(), target_is_directory=is_folder)
+        elif is_folder:
             copy.symlink_to(source.resolve(), target_is_directory=True)
         elif not (_is_never_changed(name) and _linked(source, copy)):
             shutil.copy2(source, copy)

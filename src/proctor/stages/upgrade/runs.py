@@ -42,12 +42,14 @@ def built_items(workspace: Workspace) -> list[Item]:
     return [*there, *made]
 
 
-def rename_digest(workspace: Workspace, path: Path, before: str) -> None:
-    """Say in ``stages.json`` that the stages which read or wrote the old file did so with the new one."""
-    now = file_sha256(path)
+def rename_digest(workspace: Workspace, path: Path, before: str, *, was: str = "") -> None:
+    """Say in ``stages.json`` that the stages which read or wrote the old file (called ``was``) did so with the new one."""
+    now, was = file_sha256(path), was or path.name
 
     def renamed(digests: Mapping[str, str]) -> dict[str, str]:
-        return {n: now if (n, d) == (path.name, before) else d for n, d in digests.items()}
+        return {
+            path.name if n == was else n: now if (n, d) == (was, before) else d for n, d in digests.items()
+        }
 
     records: dict[str, StageRecord] = {
         name: msgspec.structs.replace(record, inputs=renamed(record.inputs), outputs=renamed(record.outputs))

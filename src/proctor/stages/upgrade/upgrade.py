@@ -22,18 +22,21 @@ from proctor.stages.upgrade.experiments import upgrade_experiment
 from proctor.stages.upgrade.moment import upgrade_moments
 from proctor.stages.upgrade.people import upgrade_people
 from proctor.stages.upgrade.tables import leave_out_tables
+from proctor.stages.upgrade.written import upgrade_written
 from proctor.workspace import FORMAT, Workspace, format_of, write_format
 
 __all__ = ["Upgraded", "upgrade"]
 
 _PARTS = (
-    upgrade_moments,
-    upgrade_clips,
-    upgrade_documents,
-    upgrade_people,
-    upgrade_experiment,
-    leave_out_tables,
+    (2, upgrade_written),
+    (1, upgrade_moments),
+    (1, upgrade_clips),
+    (1, upgrade_documents),
+    (1, upgrade_people),
+    (1, upgrade_experiment),
+    (1, leave_out_tables),
 )
+"""What is brought up to date, in order, each with the last format that needs it."""
 _IN_ORDER = ("build", "predict", "calibrate", "score")
 
 
@@ -80,9 +83,10 @@ def upgrade(root: Path, output: Path | None = None, *, seen: Callable[[], None] 
         raise UserError("the copy cannot lie in the workspace itself.", where=str(output))
     with atomic_folder(output) as folder:
         copy_workspace(root, folder, seen=seen)
-        write_format(folder)
+        for path in (folder, *(marked.parent for marked in folder.glob("cells/**/workspace.json"))):
+            write_format(path)
         try:
-            parts = [part(Workspace(folder)) for part in _PARTS]
+            parts = [part(Workspace(folder)) for last, part in _PARTS if found <= last]
         except UserError as error:  # the copy goes: what is to be corrected is in the original
             where = (error.where or "").replace(str(folder), str(root))
             raise UserError(error.message, where=where, hint=error.hint) from None
